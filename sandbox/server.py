@@ -127,10 +127,9 @@ class Sandbox:
         self._exits.push_async_callback(_cancelled, task)
 
 
-def _request(message: Any, payload: Any, protocol: Any, writer: Any, task: Any) -> web.BaseRequest:
+def _request(*parts: Any) -> web.BaseRequest:
     """A request with a higher limit to its size; aiohttp has no other way of setting it below an application."""
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_LIMIT)
+    return web.BaseRequest(*parts, loop=asyncio.get_running_loop(), client_max_size=BODY_LIMIT)
 
 
 async def _repeat(step: Callable[[], None], waker: asyncio.Event) -> None:

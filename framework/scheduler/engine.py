@@ -152,9 +152,7 @@ def build_engine(
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pods=PodEventHandler(
-            cache, queue, waiting, nominator, reports, review, known, _with_calls(frameworks, PodFollower)
-        ),
+        pods=PodEventHandler(parts, waiting, review, _with_calls(frameworks, PodFollower)),
         known=known,
         nodes=NodeEventHandler(cache, queue),
         objects=_object_handlers(queue, frameworks),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from ..cache.cache import Cache
-from ..cache.known_pods import KnownPods
 from ..contract.events import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -29,10 +28,9 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.waiting import HeldPods
-from .reports import Reports
+from .parts import Parts
 from .review import Review
 
 
@@ -40,24 +38,16 @@ class PodEventHandler:
     """The pod informer's handler."""
 
     def __init__(
-        self,
-        cache: Cache,
-        queue: SchedulingQueue,
-        waiting: HeldPods,
-        nominator: PodNominator,
-        reports: Reports,
-        review: Review,
-        known: KnownPods,
-        followers: Collection[tuple[PodFollower, PluginCalls]],
+        self, parts: Parts, waiting: HeldPods, review: Review, followers: Collection[tuple[PodFollower, PluginCalls]]
     ) -> None:
-        """`followers` are told of all pods, each by its profile's calls."""
-        self._cache = cache
-        self._queue = queue
+        """`followers` are called for all pods, each by its profile's calls."""
+        self._cache = parts.cache
+        self._queue = parts.queue
+        self._nominator = parts.nominator
+        self._reports = parts.reports
+        self._known = parts.known
         self._waiting = waiting
-        self._nominator = nominator
-        self._reports = reports
         self._review = review
-        self._known = known
         self._followers = tuple(followers)
 
     def on_add(self, pod: Pod) -> None:

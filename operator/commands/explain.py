@@ -44,6 +44,7 @@ from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 @target_options
 @leader_options
 def command(
+    *,
     target: Target,
     leader: Leader | None,
     pod: str | None,

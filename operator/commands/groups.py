@@ -35,6 +35,7 @@ T = TypeVar("T")
 @output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
 @target_options
 def command(
+    *,
     target: Target,
     names: Sequence[str],
     namespace: str | None,

@@ -46,7 +46,7 @@ def _silence() -> Iterator[None]:
     help="Write the recording with other names, for others to have, and decide nothing.",
 )
 @output_option(Output.JSON, Output.YAML)
-def command(files: Sequence[Path], config: Path | None, everything: bool, copy: Path | None, output: Output) -> None:
+def command(*, files: Sequence[Path], config: Path | None, everything: bool, copy: Path | None, output: Output) -> None:
     """Decide again what muster run --record has written down, and show what is decided otherwise.
 
     With the configuration that was recorded, or with the one in --config, by this version of Muster and the plugins

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,6 +18,7 @@ from muster.operator import app, logs
 from muster.operator.kube.credentials import load_connection
 from muster.operator.podgroups.admission import AdmissionServing
 from muster.operator.process.settings import (
+    Assembly,
     assemble,
     read_configuration,
     with_leader_election,
@@ -69,6 +70,80 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str | No
         return app.Endpoint(host, url.port or _HTTP_PORT, url.path)
     except ValueError as error:
         raise click.BadParameter(str(error)) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Options:
+    """The values of the command's options, each under the option's name."""
+
+    config: Path | None
+    kubeconfig: Path | None
+    names: Sequence[str]
+    leader_elect: bool | None
+    assumed_pod_ttl: float
+    verbosity: int
+    log_format: logs.Style
+    host: str
+    port: int
+    plain: bool
+    web: bool
+    certificate: Path | None
+    key: Path | None
+    liveness: app.Endpoint | None
+    webhook_port: int | None
+    webhook_cert_file: Path | None
+    webhook_private_key_file: Path | None
+    recorded: Path | None
+    record_bytes: int
+    annotations: Sequence[str]
+
+    def check(self) -> None:
+        """Raises UsageError for options that exclude or need each other."""
+        if (self.certificate is None) != (self.key is None):
+            raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
+        if self.web and self.plain:
+            raise click.UsageError("--web and --plain-http exclude each other: the pages are not for everyone")
+        if self.webhook_port == self.port:
+            raise click.UsageError(f"--secure-port and --webhook-port are both {self.webhook_port}")
+
+    def serving(self, flags: Mapping[str, str]) -> app.Serving:
+        """Where the pages are served. Raises UsageError and BadInputError for the webhook's options."""
+        return app.Serving(
+            host=self.host,
+            port=self.port,
+            plain=self.plain,
+            certificate=self.certificate,
+            key=self.key,
+            liveness=self.liveness,
+            admission=self._admission(),
+            web=self.web,
+            flags=flags,
+        )
+
+    def assembly(self) -> Assembly:
+        """What runs. Raises ConfigurationError, UsageError, and OSError for files that cannot be used."""
+        configuration = with_leader_election(read_configuration(self.config), self.leader_elect)
+        assembly = assemble(with_scheduler_names(configuration, self.names))
+        assembly = replace(assembly, assumed_ttl=self.assumed_pod_ttl or None)
+        if self.recorded is None:
+            return assembly
+        if configuration.extenders:
+            raise click.UsageError("--record: what extenders answer cannot be recorded")
+        make_file(self.recorded).close()
+        recording = RecordingOptions(self.recorded, self.record_bytes, frozenset(self.annotations))
+        return replace(assembly, recording=recording)
+
+    def _admission(self) -> AdmissionServing | None:
+        if self.webhook_port is None:
+            return None
+        certificate, key = self.webhook_cert_file, self.webhook_private_key_file
+        if certificate is None or key is None:
+            raise click.UsageError("--webhook-port needs --webhook-cert-file and --webhook-private-key-file")
+        try:
+            certificate_files(certificate, key)
+        except CertificateError as error:
+            raise BadInputError(str(error)) from error
+        return AdmissionServing(certificate, key, self.webhook_port)
 
 
 @click.command("run")
@@ -152,48 +227,22 @@ def _endpoint(_context: click.Context, _option: click.Parameter, value: str | No
 )
 @click.option("--webhook-cert-file", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate for it.")
 @click.option("--webhook-private-key-file", type=click.Path(path_type=Path), metavar="FILE", help="Its key.")
-def command(
-    config: Path | None,
-    kubeconfig: Path | None,
-    names: Sequence[str],
-    leader_elect: bool | None,
-    assumed_pod_ttl: float,
-    verbosity: int,
-    log_format: logs.Style,
-    webhook_port: int | None,
-    webhook_cert_file: Path | None,
-    webhook_private_key_file: Path | None,
-    recorded: Path | None,
-    record_bytes: int,
-    annotations: Sequence[str],
-    **serving: Any,
-) -> None:
+def command(**given: Any) -> None:
     """Schedule pods until stopped.
 
     Watches the pods that name one of its schedulers in spec.schedulerName, and binds them. SIGTERM ends it in good
     order; SIGUSR2 writes cache and queue to the log.
     """
-    if (serving["certificate"] is None) != (serving["key"] is None):
-        raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
-    if serving["web"] and serving["plain"]:
-        raise click.UsageError("--web and --plain-http exclude each other: the pages are not for everyone")
-    if webhook_port == serving["port"]:
-        raise click.UsageError(f"--secure-port and --webhook-port are both {webhook_port}")
-    serving["flags"] = _flags(click.get_current_context())
-    serving["admission"] = _admission(webhook_port, webhook_cert_file, webhook_private_key_file)
-    logs.configure(verbosity=verbosity, style=log_format, stream=sys.stderr)
+    options = _Options(**given)
+    options.check()
+    serving = options.serving(_flags(click.get_current_context()))
+    logs.configure(verbosity=options.verbosity, style=options.log_format, stream=sys.stderr)
     with bad_input():
-        configuration = with_leader_election(read_configuration(config), leader_elect)
-        assembly = replace(assemble(with_scheduler_names(configuration, names)), assumed_ttl=assumed_pod_ttl or None)
-        if recorded is not None:
-            if configuration.extenders:
-                raise click.UsageError("--record: what extenders answer cannot be recorded")
-            make_file(recorded).close()
-            options = RecordingOptions(recorded, record_bytes, frozenset(annotations))
-            assembly = replace(assembly, recording=options)
-        connection = load_connection(kubeconfig or assembly.configuration.client_connection.kubeconfig or None)
+        assembly = options.assembly()
+        configured = assembly.configuration.client_connection.kubeconfig
+        connection = load_connection(options.kubeconfig or configured or None)
     try:
-        app.run(assembly, connection, app.Serving(**serving))
+        app.run(assembly, connection, serving)
     except (CertificateError, ConfigurationError, ListenError) as error:
         raise BadInputError(str(error)) from error
 
@@ -203,15 +252,3 @@ def _flags(context: click.Context) -> dict[str, str]:
     names = {each.name: max(each.opts, key=len).lstrip("-") for each in context.command.params}
     given = ((names[name], value) for name, value in context.params.items())
     return {name: "" if value is None else str(value) for name, value in given}
-
-
-def _admission(port: int | None, certificate: Path | None, key: Path | None) -> AdmissionServing | None:
-    if port is None:
-        return None
-    if certificate is None or key is None:
-        raise click.UsageError("--webhook-port needs --webhook-cert-file and --webhook-private-key-file")
-    try:
-        certificate_files(certificate, key)
-    except CertificateError as error:
-        raise BadInputError(str(error)) from error
-    return AdmissionServing(certificate, key, port)

@@ -33,7 +33,7 @@ from .common import BadInputError, bad_input
 @click.option("--native-groups", is_flag=True, help="Serve the groups and Workloads of scheduling.k8s.io too.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to serve on 127.0.0.1. Default: any.")
 @click.option("--kubeconfig", type=click.Path(path_type=Path), metavar="FILE", help="Write the kubeconfig here.")
-def command(nodes: int | None, dump: Path | None, native_groups: bool, port: int, kubeconfig: Path | None) -> None:
+def command(*, nodes: int | None, dump: Path | None, native_groups: bool, port: int, kubeconfig: Path | None) -> None:
     """Serve an in-memory Kubernetes API until Ctrl-C, for trying, teaching and testing; never for production.
 
     Stock kubectl works on it, and everybody may do everything. Stand-ins for kubelets and controllers mark pods that

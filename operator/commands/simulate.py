@@ -73,6 +73,7 @@ class _Source(click.ParamType[str]):
 @target_options
 @leader_options
 def command(
+    *,
     target: Target,
     leader: Leader | None,
     files: Sequence[str],

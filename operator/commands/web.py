@@ -42,7 +42,7 @@ _KEY_BYTES = 16
 @target_options
 @leader_options
 def command(
-    target: Target, leader: Leader | None, port: int, namespace: str | None, choice: ConfigurationOptions
+    *, target: Target, leader: Leader | None, port: int, namespace: str | None, choice: ConfigurationOptions
 ) -> None:
     """Serve pages on 127.0.0.1 until Ctrl-C: who waits and why, where there is room, what changed.
 

@@ -53,6 +53,7 @@ _KIND_AND_NAME = 2
 @target_options
 @leader_options
 def command(
+    *,
     target: Target,
     leader: Leader | None,
     words: Sequence[str],
