@@ -129,7 +129,9 @@ class Sandbox:
 
 def _request(*parts: Any) -> web.BaseRequest:
     """A request with a higher limit to its size; aiohttp has no other way of setting it below an application."""
-    return web.BaseRequest(*parts, loop=asyncio.get_running_loop(), client_max_size=BODY_LIMIT)
+    message, payload, protocol, writer, task = parts
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_LIMIT)
 
 
 async def _repeat(step: Callable[[], None], waker: asyncio.Event) -> None:
