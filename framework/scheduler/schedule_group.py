@@ -11,11 +11,10 @@ Work that grows with the number of members passes checkpoints, where the schedul
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
@@ -26,11 +25,12 @@ from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
 from ..runtime.attempt_state import AttemptState
 from ..runtime.group_calls import GroupCalls
-from ..runtime.points import MISSING, REJECT_TRIAL
+from ..runtime.points import REJECT_TRIAL
 from ..snapshot.view import Rows
-from ..work import Worker, checkpoint, commit
+from ..work import checkpoint, commit
 from .attempt import Attempt
 from .domain_search import DomainSearch, Searched
+from .group_binding import GroupBinding, has_quorum
 from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
@@ -39,8 +39,6 @@ from .group_trial import GroupTrials, MembersTrial
 from .parts import Parts
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
-
-_BEGIN_AT_ONCE = 64
 
 
 class _Asked(NamedTuple):
@@ -68,6 +66,7 @@ class GroupScheduler:
         self._parts = parts
         self._cycle = pods.scheduling_cycle
         self._binding_cycle = pods.binding_cycle
+        self._binding = GroupBinding(parts, pods)
         self._failures = pods.failures
         self._trials = trials
         self._domains = domains
@@ -87,7 +86,7 @@ class GroupScheduler:
             checkpoint()
         seconds = now() - began
         self._ports.metrics.podgroup_scheduling_algorithm_duration.observe((), seconds)
-        result = "scheduled" if outcome.placed and _has_quorum(plugin, group) else outcome.failure()
+        result = "scheduled" if outcome.placed and has_quorum(plugin, group) else outcome.failure()
         self._ports.metrics.group_attempted(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             self._failures.handle_failure(outcome.failed)
@@ -100,7 +99,7 @@ class GroupScheduler:
                 self._parts.reports.placed(attempt)
                 checkpoint()
             self._binding_cycle.prepare(outcome.placed)
-            self._ports.spawn(self._bind(plugin, group, outcome))
+            self._ports.spawn(self._binding.bind(plugin, group, outcome))
         return True
 
     def _decide_unless_it_fails(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
@@ -144,7 +143,7 @@ class GroupScheduler:
         outcome.decision = GroupDecision(
             asked.plugin.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
         )
-        self._place(trial.placed, asked.missing, outcome)
+        self._binding.place(trial.placed, asked.missing, outcome)
         if not outcome.placed:
             outcome.failed += trial.refused
             return outcome
@@ -225,7 +224,7 @@ class GroupScheduler:
         if unheard:
             return GroupOutcome.unheard(plugin, group, len(attempts), attempts, unheard[0])
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
-        self._place(found.placed, len(found.placed), outcome)
+        self._binding.place(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
         return outcome
 
@@ -325,42 +324,6 @@ class GroupScheduler:
             return Searched(try_())
         return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_)
 
-    # What follows from it.
-
-    def _place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
-        """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
-        commit()
-        for index, attempt in enumerate(fitting):
-            if self._cycle.assume_and_reserve(attempt):
-                outcome.placed.append(attempt)
-            elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
-                self._give_up(attempt, fitting[index + 1 :], outcome)
-                return
-            checkpoint()
-        placed, outcome.placed = outcome.placed, []
-        for index, attempt in enumerate(placed):
-            if self._cycle.permit(attempt):
-                outcome.placed.append(attempt)
-            elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
-                outcome.placed += placed[index + 1 :]
-                self._give_up(attempt, (), outcome)
-                return
-            checkpoint()
-
-    def _go_on(self, lost: Attempt, left: int, missing: int, outcome: GroupOutcome) -> bool:
-        outcome.failed.append(lost)
-        outcome.first_lost = outcome.first_lost or lost
-        return left >= missing
-
-    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> None:
-        for attempt in reversed(outcome.placed):
-            self._withdraw(attempt, lost)
-            checkpoint()
-        for attempt in rest:
-            attempt.fail_with(lost)
-        outcome.failed += [*outcome.placed, *rest]
-        outcome.placed = []
-
     def _reject(
         self,
         plugin: GroupCalls,
@@ -393,66 +356,3 @@ class GroupScheduler:
             outcome.failed.append(attempt)
             checkpoint()
         return outcome
-
-    # Binding.
-
-    async def _bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
-        """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
-        with self._binding_cycle.counted():
-            attempts = outcome.placed
-            await self._each(self._binding_cycle.wait_on_permit, attempts)
-            gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
-            if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
-                give_back = partial(self._give_back, plugin, group, outcome, gone)
-                await self._ports.standstill.in_slices(give_back, Worker(self._parts.watch))
-            await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
-
-    def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
-        """The places of those who lost theirs since, or are gone; of all if too few are left."""
-        for attempt in gone:
-            attempt.fail_on_node(Status.unschedulable("removed"))
-            self._cycle.unreserve_and_forget(attempt)
-            checkpoint()
-        lost = [attempt for attempt in outcome.placed if attempt.status is not None]
-        first_lost = outcome.first_lost or next(iter(lost), None)
-        if first_lost is None or (not outcome.whole and _has_quorum(plugin, group)):
-            for attempt in lost:
-                self._failures.handle_release([attempt])
-            return
-        for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
-            self._withdraw(attempt, first_lost)
-            checkpoint()
-        self._failures.handle_release(outcome.placed)
-
-    def _withdraw(self, attempt: Attempt, because: Attempt) -> None:
-        """Give a member's place back, because a sibling that it was placed with lost its own."""
-        attempt.fail_with(because)
-        self._cycle.unreserve_and_forget(attempt)
-
-    async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
-        """Have it done for all at once, some of which begin in each turn of the loop."""
-        tasks: list[asyncio.Task[object]] = []
-        try:
-            for attempt in attempts:
-                tasks.append(asyncio.ensure_future(self._ports.standstill.pace_own(work(attempt))))
-                if len(tasks) % _BEGIN_AT_ONCE == 0:
-                    await asyncio.sleep(0)
-            await asyncio.gather(*tasks)
-        except asyncio.CancelledError:
-            for task in tasks:
-                task.cancel()
-            raise
-
-    def _is_there(self, pod: PodInfo) -> bool:
-        """Whether the pod has not been deleted."""
-        current = self._parts.known.get(pod.key)
-        return current is not None and current.uid == pod.uid and not current.terminating
-
-
-def _has_quorum(plugin: GroupCalls, group: str) -> bool:
-    """Whether the group has its quorum; not where its plugin cannot tell: better none is bound than too few."""
-    try:
-        return plugin.missing(group) <= 0
-    except Failed as failed:
-        plugin.told(MISSING, group, failed.status)
-        return False

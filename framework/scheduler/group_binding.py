@@ -1,0 +1,133 @@
+"""How members of a group that fit get their nodes: reserved, permitted and bound together, or given back together.
+
+`schedule_group` calls `place` within its decision and has `bind` run as one task for all members. Guarantees: of the
+members that were placed in one transaction none is bound when the quorum is lost before, and a member that loses its
+place gives back what was reserved for it, the last member first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any
+
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from ..runtime.answers import Failed
+from ..runtime.group_calls import GroupCalls
+from ..runtime.points import MISSING
+from ..work import Worker, checkpoint, commit
+from .attempt import Attempt
+from .group_outcome import GroupOutcome
+from .parts import Parts
+from .schedule_one import PodScheduler
+
+_BEGIN_AT_ONCE = 64
+
+
+class GroupBinding:
+    """Reserves and binds members of groups of all profiles, each as `schedule_one` does a pod."""
+
+    def __init__(self, parts: Parts, pods: PodScheduler) -> None:
+        self._known = parts.known
+        self._watch = parts.watch
+        self._standstill = parts.ports.standstill
+        self._cycle = pods.scheduling_cycle
+        self._binding_cycle = pods.binding_cycle
+        self._failures = pods.failures
+
+    def place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
+        """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
+        commit()
+        for index, attempt in enumerate(fitting):
+            if self._cycle.assume_and_reserve(attempt):
+                outcome.placed.append(attempt)
+            elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
+                self._give_up(attempt, fitting[index + 1 :], outcome)
+                return
+            checkpoint()
+        placed, outcome.placed = outcome.placed, []
+        for index, attempt in enumerate(placed):
+            if self._cycle.permit(attempt):
+                outcome.placed.append(attempt)
+            elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
+                outcome.placed += placed[index + 1 :]
+                self._give_up(attempt, (), outcome)
+                return
+            checkpoint()
+
+    def _go_on(self, lost: Attempt, left: int, missing: int, outcome: GroupOutcome) -> bool:
+        outcome.failed.append(lost)
+        outcome.first_lost = outcome.first_lost or lost
+        return left >= missing
+
+    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> None:
+        for attempt in reversed(outcome.placed):
+            self._withdraw(attempt, lost)
+            checkpoint()
+        for attempt in rest:
+            attempt.fail_with(lost)
+        outcome.failed += [*outcome.placed, *rest]
+        outcome.placed = []
+
+    async def bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
+        """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
+        with self._binding_cycle.counted():
+            attempts = outcome.placed
+            await self._each(self._binding_cycle.wait_on_permit, attempts)
+            gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
+            if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
+                give_back = partial(self._give_back, plugin, group, outcome, gone)
+                await self._standstill.in_slices(give_back, Worker(self._watch))
+            await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
+
+    def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
+        """The places of those who lost theirs since, or are gone; of all if too few are left."""
+        for attempt in gone:
+            attempt.fail_on_node(Status.unschedulable("removed"))
+            self._cycle.unreserve_and_forget(attempt)
+            checkpoint()
+        lost = [attempt for attempt in outcome.placed if attempt.status is not None]
+        first_lost = outcome.first_lost or next(iter(lost), None)
+        if first_lost is None or (not outcome.whole and has_quorum(plugin, group)):
+            for attempt in lost:
+                self._failures.handle_release([attempt])
+            return
+        for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
+            self._withdraw(attempt, first_lost)
+            checkpoint()
+        self._failures.handle_release(outcome.placed)
+
+    def _withdraw(self, attempt: Attempt, because: Attempt) -> None:
+        """Give a member's place back, because a sibling that it was placed with lost its own."""
+        attempt.fail_with(because)
+        self._cycle.unreserve_and_forget(attempt)
+
+    async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
+        """Have it done for all at once, some of which begin in each turn of the loop."""
+        tasks: list[asyncio.Task[object]] = []
+        try:
+            for attempt in attempts:
+                tasks.append(asyncio.ensure_future(self._standstill.pace_own(work(attempt))))
+                if len(tasks) % _BEGIN_AT_ONCE == 0:
+                    await asyncio.sleep(0)
+            await asyncio.gather(*tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            raise
+
+    def _is_there(self, pod: PodInfo) -> bool:
+        """Whether the pod has not been deleted."""
+        current = self._known.get(pod.key)
+        return current is not None and current.uid == pod.uid and not current.terminating
+
+
+def has_quorum(plugin: GroupCalls, group: str) -> bool:
+    """Whether the group has its quorum; not where its plugin cannot tell: better none is bound than too few."""
+    try:
+        return plugin.missing(group) <= 0
+    except Failed as failed:
+        plugin.told(MISSING, group, failed.status)
+        return False
