@@ -193,8 +193,8 @@ def _job() -> _Job | None:
 
 def checkpoint() -> None:
     """Let others in if the slice of the function under way is over. Costs next to nothing, also without any worker."""
-    job = _job()
-    if job is not None and job.is_over():
+    stack = getcurrent()
+    if isinstance(stack, _Stack) and (job := stack.job).is_over():
         if job.ending is None:
             _resume_caller()
         if job.ending is not None and not job.shields:

@@ -29,7 +29,15 @@ def text_of(error: BaseException) -> str:
 
 
 class Code(IntEnum):
-    """kube-scheduler's status codes. Each says how the pod comes back to the queue."""
+    """kube-scheduler's status codes. Each says how the pod comes back to the queue.
+
+    Attributes:
+        wire_name: the name kube-scheduler prints, e.g. `UnschedulableAndUnresolvable`.
+        rejected: whether the pod was turned away, rather than let through or struck by an error.
+    """
+
+    wire_name: str
+    rejected: bool
 
     SUCCESS = 0
     """The pod goes on."""
@@ -46,21 +54,10 @@ class Code(IntEnum):
     PENDING = 6
     """Waiting for something outside; when the event comes the pod is retried at once, without backoff."""
 
-    @property
-    def wire_name(self) -> str:
-        """The name kube-scheduler prints, e.g. `UnschedulableAndUnresolvable`."""
-        return _WIRE_NAMES[self]
 
-    @property
-    def rejected(self) -> bool:
-        """Whether the pod was turned away, rather than let through or struck by an error."""
-        return self in _REJECTED
-
-
-_REJECTED = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
-_WIRE_NAMES = {code: "".join(word.capitalize() for word in code.name.split("_")) for code in Code} | {
-    Code.UNSCHEDULABLE_AND_UNRESOLVABLE: "UnschedulableAndUnresolvable"
-}
+for _code in Code:  # plain attributes, as they are read several times for each pod
+    _code.wire_name = "".join(word.capitalize() for word in _code.name.split("_"))
+    _code.rejected = _code in (Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,11 +124,24 @@ class PodInfo:
 
     Attributes:
         label_set: its namespace and labels.
+        terminating: whether the pod is being deleted. It still counts against its node.
 
     Raises QuantityError when a request of the pod is not a quantity.
     """
 
-    __slots__ = ("key", "label_set", "labels", "name", "namespace", "node_name", "pod", "priority", "signature", "uid")
+    __slots__ = (
+        "key",
+        "label_set",
+        "labels",
+        "name",
+        "namespace",
+        "node_name",
+        "pod",
+        "priority",
+        "signature",
+        "terminating",
+        "uid",
+    )
 
     def __init__(self, pod: Pod) -> None:
         meta = pod.metadata
@@ -139,6 +152,7 @@ class PodInfo:
         self.node_name = pod.spec.node_name
         self.priority = pod.spec.priority or 0
         self.signature = signature_of(pod)
+        self.terminating = meta.deletion_timestamp is not None
         self.label_set: LabelSet = label_set_of(meta.namespace, meta.labels, terminating=self.terminating)
         self.namespace, self.labels = self.label_set.namespace, self.label_set.labels
         share_parts(pod, self.signature.spec, self.label_set)
@@ -147,11 +161,6 @@ class PodInfo:
     def terms(self) -> PodTerms:
         """Its terms of inter-pod affinity."""
         return self.signature.terms_in(self.namespace)
-
-    @property
-    def terminating(self) -> bool:
-        """Whether the pod is being deleted. It still counts against its node."""
-        return self.pod.metadata.deletion_timestamp is not None
 
     def __repr__(self) -> str:
         return f"PodInfo({self.key}, uid={self.uid}, node={self.node_name or None})"

@@ -159,8 +159,11 @@ class BackoffQueue:
 
     def completed(self, now: float) -> QueuedEntity | None:
         """An entity whose backoff is over, left where it is; None when there is none."""
-        firsts = (heap.peek() for heap in self._heaps.values())
-        return next((entity for entity in firsts if entity is not None and not backing_off(entity, now)), None)
+        for heap in self._heaps.values():
+            entity = heap.peek()
+            if entity is not None and not backing_off(entity, now):
+                return entity
+        return None
 
     def next_completion(self) -> float | None:
         """When the next backoff is over, seconds on the engine's clock; None when nothing is held off."""

@@ -207,8 +207,9 @@ class GuardedPolicy:
             self._kinds = kinds
         if kinds != self._kinds:
             return f"the sort key {key} cannot be compared with those of other pods"
-        if any(value != value for value in key):
-            return f"the sort key {key} has no order"
+        for value in key:
+            if value != value:
+                return f"the sort key {key} has no order"
         return None
 
     def _failure(self, pod: PodInfo, point: str, plugin: str, text: str, error: BaseException | None = None) -> Status:

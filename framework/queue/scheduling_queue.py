@@ -218,7 +218,8 @@ class SchedulingQueue:
     def _next(self) -> QueuedEntity | None:
         """The entity to be tried next, left where it is."""
         while True:
-            self._batching.release_first_in_turn()
+            if self._sub_queues.woken:
+                self._batching.release_first_in_turn()
             entity = self._sub_queues.first()
             if entity is None:
                 return None

@@ -107,7 +107,7 @@ class Framework:
         One that fails gives an ERROR; the queue tells and asks again.
         """
         plugins = self.plugins.pre_enqueue
-        for plugin in sorted(plugins, key=lambda each: each.name != first) if len(plugins) > 1 else plugins:
+        for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
             status: Status | None = self.calls.call(PRE_ENQUEUE, plugin, pod, False, plugin.pre_enqueue, pod)
             if status is not None:
                 return status

@@ -176,7 +176,7 @@ def _bool(answer: object) -> bool:
 
 
 def _text_or_none(answer: object) -> str | None:
-    return None if answer is None else _text(answer)
+    return answer if answer is None or isinstance(answer, str) else _text(answer)
 
 
 def _int32_or_none(answer: object) -> int | None:

@@ -59,18 +59,28 @@ class PluginCalls:
         self.now = now
 
     def call(
-        self, point: Point, plugin: Plugin, about: Subject, sampled: bool, method: Callable[..., Any], *args: Any
+        self,
+        point: Point,
+        plugin: Plugin,
+        about: Subject,
+        sampled: bool,
+        method: Callable[..., Any],
+        *args: Any,
+        sound: Callable[[Any], object] | None = None,
     ) -> Any:
         """What `method` of the plugin answers; an ERROR status when it breaks. Success is None.
 
-        `sampled` says whether the time of the call goes into metrics.
+        `sampled` says whether the time of the call goes into metrics. `sound` is for `ask`: with it, the answer comes
+        as a tuple of what `sound` made of it.
         """
         watch = self._watch
         outer, paused, began = watch.current, watch.paused, self.now()
         running = watch.current = Running(plugin, point, about, began)
         try:
             answer = method(*args)
-            if answer is not None and (answer is not SKIP or not point.skips):
+            if sound is not None:
+                answer = (sound(answer),)
+            elif answer is not None and (answer is not SKIP or not point.skips):
                 answer = checked(point, plugin, answer)
         except (KeyboardInterrupt, GivenUp):
             watch.current = outer
@@ -101,7 +111,7 @@ class PluginCalls:
 
         Raises Failed when the plugin breaks.
         """
-        answer = self.call(point, plugin, about, False, lambda: (sound(method(*args)),))
+        answer = self.call(point, plugin, about, False, method, *args, sound=sound)
         if isinstance(answer, Status):
             raise Failed(answer) from answer.error
         found: T = answer[0]
@@ -199,13 +209,16 @@ class PluginCalls:
         if isinstance(answer, (Generator, Coroutine)):
             answer.close()
             answer = failure(FOLLOW, plugin, TypeError(f"it answered a {type(answer).__name__}, which nobody runs"))
-        self.log_failure(FOLLOW, plugin, about, answer)
+        if answer is not None:
+            self.log_failure(FOLLOW, plugin, about, answer)
 
     def undo(
         self, point: Point, plugin: Plugin, about: Subject, sampled: bool, method: Callable[..., Any], *args: Any
     ) -> None:
         """Call a method that must not fail; if it does, that is logged."""
-        self.log_failure(point, plugin, about, self.call(point, plugin, about, sampled, method, *args))
+        answer = self.call(point, plugin, about, sampled, method, *args)
+        if answer is not None:
+            self.log_failure(point, plugin, about, answer)
 
     def evaluated(self, plugins: tuple[str, ...], point: Point) -> None:
         """These plugins had their say at `point`."""
@@ -213,12 +226,11 @@ class PluginCalls:
 
     def point_ended(self, point: Point, status: Status | None, since: float) -> None:
         """An extension point that began at `since` has ended with `status`."""
-        self._metrics.extension_point_duration.observe(
-            (point.name, _code(status).wire_name, self._profile), self.now() - since
-        )
+        code = Code.SUCCESS if status is None else status.code
+        self._metrics.extension_point_duration.observe((point.name, code.wire_name, self._profile), self.now() - since)
 
     def _executed(self, point: Point, plugin: Plugin, answer: object, seconds: float) -> None:
-        code = Code.WAIT if isinstance(answer, Wait) else _code(answer if isinstance(answer, Status) else None)
+        code = answer.code if isinstance(answer, Status) else Code.WAIT if isinstance(answer, Wait) else Code.SUCCESS
         self._metrics.plugin_execution_duration.observe((plugin.name, point.name, code.wire_name), seconds)
 
     def log_failure(self, point: Point, plugin: Plugin, about: Subject, answer: object) -> None:
@@ -240,7 +252,3 @@ def _ending() -> bool:
     except RuntimeError:
         return True
     return task is None or task.cancelling() > 0
-
-
-def _code(status: Status | None) -> Code:
-    return Code.SUCCESS if status is None else status.code

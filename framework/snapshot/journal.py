@@ -24,23 +24,24 @@ class DependsOn(Enum):
 
 
 class Journal:
-    """Rows in the order they changed, with positions that stay valid when old entries are dropped."""
+    """Rows in the order they changed, with positions that stay valid when old entries are dropped.
 
-    __slots__ = ("_base", "_limit", "_rows")
+    Attributes:
+        position: where the next change will be written.
+    """
+
+    __slots__ = ("_base", "_limit", "_rows", "position")
 
     def __init__(self, limit: int = 8192) -> None:
         self._rows: list[int] = []
         self._base = 0
+        self.position = 0
         self._limit = limit
-
-    @property
-    def position(self) -> int:
-        """Where the next change will be written."""
-        return self._base + len(self._rows)
 
     def record(self, row: int) -> None:
         """`row` has changed."""
         self._rows.append(row)
+        self.position += 1
         if len(self._rows) > self._limit:
             dropped = self._limit // 2
             del self._rows[:dropped]
