@@ -1,5 +1,5 @@
-"""The plugins: one package a family, and the catalogue of what is in the tree and what other packages bring.
+"""The plugins: one package per family, and the catalog of all plugins, Muster's own and installed ones.
 
 What belongs here: rules that decide about pods and nodes, written against `muster.framework.contract`. What does not:
-anything of another family, and any I/O (plugins reach the cluster through their handle).
+imports from another family, and I/O (plugins reach the cluster through their handle).
 """

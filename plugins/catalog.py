@@ -1,8 +1,8 @@
-"""The catalogue: every plugin there is, in this tree and in other packages, and which of them are on by default.
+"""The catalog: every plugin, in this repository and in other packages, and the plugins that are on by default.
 
-The operator resolves the configuration against it. Another package brings plugins by entry points of the group
-`muster.plugins`, each of which has a plugin's name and names its class. What is installed is known by these names
-alone; only what a profile enables is imported.
+The operator resolves the configuration against it. Another package provides plugins by entry points of the group
+`muster.plugins`; each has a plugin's name and refers to its class. Installed plugins are known by these names only; a
+package is imported only if a profile enables one of its plugins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Terms of inter-pod affinity that have been read: which pods they are about, and over which domains.
+"""Parsed terms of inter-pod affinity: which pods they select, and over which domains.
 
 A pod's terms follow from its spec and namespace, so pods of one signature and namespace share them. Keys to match or
-mismatch are not looked at here: the API server has merged them into the label selectors.
+mismatch are not read here: the API server has merged them into the label selectors.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Alternatives: terms of which one has to pick the node, merged so that ten thousand cost little more than one.
+"""Alternatives: terms of which one has to select the node, merged so that ten thousand cost little more than one.
 
-Terms on a single label are what most pods have, and what can be merged: the values of all `In`, the lowest bound of all
-`Gt`. A `NodeRequirement` makes them once for all pods of a signature.
+Most pods have terms on a single label, and these can be merged: the values of all `In`, the lowest bound of all `Gt`. A
+`NodeRequirement` merges them once for all pods of a signature.
 """
 
 from __future__ import annotations

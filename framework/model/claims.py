@@ -1,4 +1,4 @@
-"""Claims and volumes by themselves: their class, whether they are bound, to whom they belong.
+"""Claims and volumes by themselves: their class, whether they are bound, and their owner.
 
 The rules are those of kube-scheduler's component-helpers (storage/volume, storage/ephemeral).
 """

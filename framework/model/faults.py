@@ -1,8 +1,8 @@
-"""What is wrong with an object that others wrote, by the field's path: `spec.priority: must be of type integer, …`.
+"""What is wrong with an object that users wrote, by the field's path: `spec.priority: must be of type integer, …`.
 
-Whoever decodes an object for people, or tells them why it was left out, words the error here. Types and ranges are
-checked while an object is decoded. That quantities and times are well formed is the API server's business, and would
-cost an informer half of its time; who reads files asks for it by `check`.
+Code that decodes an object for users, or reports why it was left out, words the error here. Types and ranges are
+checked while an object is decoded. The API server checks that quantities and times are well formed; a second check
+would cost an informer half of its time, so only readers of files ask for it, by `check`.
 """
 
 from __future__ import annotations

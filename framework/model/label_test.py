@@ -1,6 +1,6 @@
-"""Node selector terms, put in order: what several requirements on one label say together, and on a node's name.
+"""Node selector terms, normalized: the combined meaning of several requirements on one label, and on a node's name.
 
-A value is looked at once, however many requirements there are. Node selectors are made of them: see
+Each value is checked once, however many requirements there are. Node selectors consist of these: see
 `muster.framework.model.alternatives` and `muster.framework.model.preferences`.
 """
 

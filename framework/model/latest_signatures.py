@@ -1,7 +1,7 @@
-"""What is remembered by pod signature, of the signatures that were asked about last.
+"""A cache by pod signature that keeps the signatures used last.
 
-Caches of verdicts, scores, room and dry runs keep it so: what equal pods ask again and again is at hand, and neither
-many signatures nor ones without pods take memory for long.
+Caches of verdicts, scores, capacity and dry runs use it: results that equal pods need again and again stay available,
+and neither many signatures nor signatures without pods occupy memory for long.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Metadata as the API writes it, and wire structs of objects that hold nulls.
+"""Metadata as the API writes it, and wire structs of objects that contain nulls.
 
-The API server itself writes no null where a struct forbids it, so informers decode straight from JSON. Commands that
-read manifests, and whoever gives an object that did not decode a second look, come here for `from_plain`.
+The API server writes no null where a struct forbids it, so informers decode straight from JSON. Commands that read
+manifests, and code that decodes an object again after an error, use `from_plain`.
 """
 
 from __future__ import annotations

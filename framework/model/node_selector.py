@@ -1,8 +1,8 @@
-"""Node selectors as algebra: which nodes a pod's nodeSelector and node affinity pick.
+"""Node selectors as algebra: which nodes a pod's nodeSelector and node affinity select.
 
-NodeAffinity and topology spread build a `NodeRequirement` of each pod signature. Here one node is decided at a time;
-`muster.framework.snapshot.node_selector` decides many. A term that kube-scheduler cannot parse picks no node, and so
-does a term without any requirement.
+NodeAffinity and topology spread build a `NodeRequirement` for each pod signature. This module decides one node at a
+time; `muster.framework.snapshot.node_selector` decides many. A term that kube-scheduler cannot parse selects no node,
+and neither does a term without any requirement.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a pod asks for in relation to other pods: wire structs of inter-pod affinity and topology spread.
+"""A pod's constraints in relation to other pods: wire structs of inter-pod affinity and topology spread.
 
-The rules over them are in `label_selector` and in the plugins.
+The rules are in `label_selector` and in the plugins.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the volumes of a pod stand for: claims, and disks that pods cannot share.
+"""The volumes of a pod as scheduling sees them: claims, and disks that pods cannot share.
 
-The snapshot counts them, the volume plugins decide by them.
+The snapshot counts them, and the volume plugins decide by them.
 """
 
 from __future__ import annotations

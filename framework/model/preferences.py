@@ -1,7 +1,7 @@
 """Preferences: terms with weights, merged by label so that ten thousand cost little more than one.
 
-NodeAffinity makes them once for all pods of a signature. What a node is worth to them is the sum of the weights of the
-terms that pick it.
+NodeAffinity merges them once for all pods of a signature. A node's value is the sum of the weights of the terms that
+select it.
 """
 
 from __future__ import annotations

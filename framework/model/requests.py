@@ -1,9 +1,9 @@
-"""What a pod asks of a node: its effective resource request.
+"""A pod's effective resource request.
 
 Called once for each distinct pod signature. The rules are those of kube-scheduler's `PodRequests`: containers add up,
 sidecars (init containers with restartPolicy Always) stay and add up, plain init containers run one at a time before
-the rest, pod-level resources override, overhead comes on top. While a kubelet resizes a pod in place, the largest of
-what is wanted, allocated and actually in force counts, summed over the containers before they are compared.
+the rest, pod-level resources override, and overhead is added. While a kubelet resizes a pod in place, the largest of
+the desired, allocated and actual resources counts, summed over the containers before the comparison.
 """
 
 from __future__ import annotations

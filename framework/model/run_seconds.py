@@ -1,6 +1,6 @@
-"""How long a pod runs at most, as far as it says: by `spec.activeDeadlineSeconds`, or by an annotation.
+"""How long a pod runs at most, if it says so: by `spec.activeDeadlineSeconds`, or by an annotation.
 
-Reservations are planned by it, and `explain` looks ahead only where a pod on a node says it.
+Reservations are planned with it, and `explain` looks ahead only if a pod on a node declares it.
 """
 
 from __future__ import annotations

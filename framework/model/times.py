@@ -1,7 +1,7 @@
 """Times as the API writes them, and ages as kubectl shows them.
 
-Whoever reads a timestamp of an object, writes one, or tells people how long ago it was comes here. Moments are seconds
-since the epoch; nothing here reads a clock.
+Used wherever a timestamp is read, written, or shown as an age. Moments are seconds since the epoch; nothing here reads
+a clock.
 """
 
 from __future__ import annotations

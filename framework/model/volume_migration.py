@@ -1,7 +1,7 @@
 """In-tree volumes that CSI drivers have taken over: which driver, under which handle, and where the volume can be used.
 
-The volume limits and the node affinity of persistent volumes are told in the driver's terms on nodes where it serves
-the volumes. The rules are those of `k8s.io/csi-translation-lib`.
+On nodes where the driver serves the volumes, volume limits and the node affinity of persistent volumes use the driver's
+terms. The rules are those of `k8s.io/csi-translation-lib`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where the storage of a volume comes from: the sources that pods name inline and that persistent volumes hold.
+"""Volume sources: the storage that pods name inline and that persistent volumes refer to.
 
-The structs of pods and of storage objects share them. Of a source just the fields are read that say whether two volumes
-are the same storage, and which CSI driver serves it.
+The structs of pods and of storage objects share them. Only the fields are read that say whether two volumes are the
+same storage, and which CSI driver serves them.
 """
 
 from __future__ import annotations

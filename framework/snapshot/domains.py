@@ -1,7 +1,7 @@
 """Domains: nodes with the same value of a label, and the sums of a tally over them.
 
-Plugins that compare zones or hosts ask for them. They are kept up to date with every pod, and worked out afresh when a
-node object changed.
+Plugins that compare zones or hosts read them. They are updated with every pod, and recomputed when a node object has
+changed.
 """
 
 from __future__ import annotations

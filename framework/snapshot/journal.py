@@ -1,6 +1,6 @@
-"""The journal of changed rows, from which kept verdicts and scores learn what to compute again.
+"""The journal of changed rows, which tells caches of verdicts and scores what to compute again.
 
-The snapshot writes it, the runtime's memo reads it. There is one for changes of node objects and one that also has
+The snapshot writes it, the runtime's caches read it. One journal records changes of node objects, another one also
 changes of the pods on a node.
 """
 

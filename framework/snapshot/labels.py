@@ -1,6 +1,6 @@
-"""Node labels as columns of interned values, so that a selector is decided once a value and not once a node.
+"""Node labels as columns of interned values, so that a selector is evaluated once per value and not once per node.
 
-The snapshot feeds it; NodeAffinity and the spreading plugins ask it.
+The snapshot writes them; NodeAffinity and the spreading plugins read them.
 """
 
 from __future__ import annotations

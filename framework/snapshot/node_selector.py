@@ -1,8 +1,7 @@
-"""Node selectors over columns: which of many nodes are picked, decided once a distinct label value.
+"""Node selectors over columns: which of many nodes are selected, decided once per distinct label value.
 
 NodeAffinity and topology spread call it. The rules are those of `muster.framework.model.node_selector`, and the answers
-are the same as asking that about each node. Keys that no node has are never looked at, so that a pod may name any
-number of them.
+equal those about each node alone. Keys that no node has are never searched for, so a pod may name any number of them.
 """
 
 from __future__ import annotations

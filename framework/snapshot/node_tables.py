@@ -1,7 +1,7 @@
-"""What nodes have besides resources and labels: host ports that pods claim, taints, and container images.
+"""Tables of what nodes have besides resources and labels: host ports that pods claim, taints, and container images.
 
-The snapshot writes these tables, NodePorts, TaintToleration and ImageLocality read them. Each is kept by what is looked
-for (a port, a set of taints, an image), so that a question costs what it finds and not a look at every node.
+The snapshot writes these tables; NodePorts, TaintToleration and ImageLocality read them. Each table is indexed by what
+plugins look for (a port, a set of taints, an image), so a question costs as much as it finds, not a look at every node.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Partitions: the nodes parted by the values of some labels, as the search for a group's topology domain needs them.
+"""Partitions: the nodes divided by the values of some labels, for the search for a group's topology domain.
 
-Worked out when first asked for, and again when a node object has changed.
+Computed on first use, and again when a node object has changed.
 """
 
 from __future__ import annotations

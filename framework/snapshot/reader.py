@@ -1,6 +1,6 @@
-"""SnapshotReader: the snapshot as plugins see it, to be read and not to be changed.
+"""SnapshotReader: the snapshot as plugins see it, read-only (upstream: SharedLister).
 
-Views and the handle give it to plugins. kube-scheduler's SharedLister stands in its place there.
+Views and the handle give it to plugins.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Relations between pods: tallies over the labels of the pods that run, and over the terms that they carry.
+"""Relations between pods: tallies over the labels of the running pods, and over their terms.
 
-The snapshot feeds it; PodTopologySpread and InterPodAffinity ask it.
+The snapshot updates them; PodTopologySpread and InterPodAffinity read them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Resource amounts as columns: what each node offers and what the pods on it have claimed.
 
-The snapshot feeds it; the resource plugins and the gang plugin read it. Anybody may ask for resources of any name, so
-only what nodes offer has a column: a claim on something else is counted by itself, in as much memory as the pod that
-makes it takes, until a node offers the resource or the pod goes.
+The snapshot writes them; the resource plugins and the gang plugin read them. Users may request resources of any name,
+so only resources that nodes offer have a column. A claim on another resource is stored separately, in memory
+proportional to the pod that makes it, until a node offers the resource or the pod is removed.
 """
 
 from __future__ import annotations

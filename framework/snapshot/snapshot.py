@@ -1,8 +1,8 @@
 """The snapshot: nodes as rows of columns, with the pods counted on them.
 
 The cache writes it, views and plugins read it. There is one event loop and a scheduling cycle never awaits, so the
-snapshot is not a copy: it is the cluster as known right now. A row is given to a node name when the first thing is
-heard of it (a pod may come before its node), stays while the node or a pod on it is known, and is reused afterwards.
+snapshot is not a copy: it is the cluster as known now. A node name gets a row when it is first reported (a pod may be
+reported before its node), keeps it while the node or a pod on it is known, and the row is reused afterwards.
 """
 
 from __future__ import annotations

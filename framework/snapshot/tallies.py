@@ -1,9 +1,9 @@
-"""Tallies: how many pods on each node a question is about, kept up to date with every pod that comes or goes.
+"""Tallies: how many of the pods that a question selects are on each node, updated with every pod.
 
-Pods are counted under something that many of them have in common, such as their labels: a trait. A question picks
-traits, and its tally has a count for each row. The cost of a pod does not depend on how many pods run: traits and
-questions find each other through keys, when the first of either kind is met, and afterwards a pod changes one number
-in each tally that it is in. Tallies that were not asked for lately are dropped, traits with their last pod.
+Pods are counted under a trait, something that many of them have in common, such as their labels. A question selects
+traits, and its tally has a count for each row. The cost of a pod does not depend on the number of running pods: traits
+and questions find each other through keys when the first of either kind appears; afterwards a pod changes one number in
+each tally that includes it. Tallies that were not used lately are dropped, and traits are dropped with their last pod.
 """
 
 from __future__ import annotations

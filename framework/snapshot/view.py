@@ -1,6 +1,6 @@
-"""A view of some rows of the snapshot: what plugins are asked about.
+"""A view of some rows of the snapshot: the nodes that plugins are asked about.
 
-The runtime makes views; vector plugins read columns through them, per-node plugins iterate them.
+The runtime creates views; vector plugins read columns through them, per-node plugins iterate over them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Volumes of the pods on nodes: which claims are in use, which disks are taken where, and by which pods.
+"""Volumes of the pods on nodes: which claims are in use, which disks are attached where, and by which pods.
 
-The snapshot feeds it with pods that have any volume of interest; the volume plugins ask it.
+The snapshot updates it with pods that have volumes of interest; the volume plugins read it.
 """
 
 from __future__ import annotations

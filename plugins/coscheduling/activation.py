@@ -1,9 +1,9 @@
-"""Activation: when a group that was turned away is tried again. One object serves the groups of all profiles.
+"""Activation: when a rejected group is retried. One object serves the groups of all profiles.
 
-What happens to its members and to its PodGroup the plugin sees itself, and activates the one group that it concerns;
-asking every group about every pod would cost more than scheduling them. For room on nodes there are hints: this
-plugin's answers for minResources, those of the plugins that found no node for the members. Nothing is held while a
-group waits, so activating one never takes away what another was promised.
+The plugin itself sees changes of the group's members and of its PodGroup, and activates the one group that is
+concerned; asking every group about every pod would cost more than scheduling them. Hints report capacity on nodes: this
+plugin's for minResources, and those of the plugins that found no node for the members. A waiting group holds nothing,
+so activating it never takes capacity that is reserved for another.
 """
 
 from __future__ import annotations

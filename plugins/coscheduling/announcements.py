@@ -1,6 +1,6 @@
-"""Announcements: the last word on each group, for whoever tells people.
+"""Announcements: the latest decision on each group, for reports.
 
-The plugin announces what was decided, the PodGroup controller reads it. Both run on one event loop.
+The plugin announces decisions, and the PodGroup controller reads them. Both run on one event loop.
 """
 
 from __future__ import annotations

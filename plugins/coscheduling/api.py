@@ -1,9 +1,9 @@
 """The PodGroup API, `podgroups.scheduling.x-k8s.io/v1alpha1`: its objects, their rules, and how pods join a group.
 
-There is one model: the informer decodes PodGroups with these structs, the controller reads and writes statuses as them,
-admission asks `problems`, and the custom resource definition is rendered from them. The schema accepts what
-scheduler-plugins' own accepts, except a negative timeout, which no group can mean. Whether a quantity is one, and what
-annotations say, is judged by admission alone.
+There is one model: the informer decodes PodGroups with these structs, the controller reads and writes statuses with
+them, admission calls `problems`, and the custom resource definition is rendered from them. The schema accepts what
+scheduler-plugins' own schema accepts, except a negative timeout, which has no meaning. Only admission checks that
+quantities are well formed and that annotations are valid.
 """
 
 from __future__ import annotations

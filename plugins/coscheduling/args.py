@@ -1,4 +1,4 @@
-"""Arguments of the Coscheduling plugin, those of scheduler-plugins and one of our own."""
+"""Arguments of the Coscheduling plugin: those of scheduler-plugins, and one of Muster's own."""
 
 from __future__ import annotations
 

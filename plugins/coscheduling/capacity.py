@@ -1,6 +1,7 @@
-"""Whether what a group asks for in minResources is free at all, before its members are tried one by one.
+"""Whether the minResources of a group are free at all, checked before its members are tried one by one.
 
-It is a look at sums, so it can only rule out: what passes may still not fit because of fragmentation.
+The check compares sums, so it can only rule a group out: a group that passes may still not fit because of
+fragmentation.
 """
 
 from __future__ import annotations

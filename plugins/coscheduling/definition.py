@@ -1,6 +1,6 @@
 """The custom resource definition of PodGroups, rendered from the structs of the API.
 
-`deploy/crds/` holds what this prints. After a change of the structs run, in the repository's root:
+`deploy/crds/` contains the output of this module. After a change of the structs run, in the repository's root:
 
     python -m muster.plugins.coscheduling.definition > deploy/crds/scheduling.x-k8s.io_podgroups.yaml
 """

@@ -1,6 +1,6 @@
-"""The annotation of a PodGroup that says how its pods may be evicted for others.
+"""The annotation of a PodGroup that says how preemption may evict its pods.
 
-Without it, what exceeds minMember may be evicted pod by pod, and the rest all together or not at all.
+Without it, members beyond minMember may be evicted one by one, and the others only all together.
 """
 
 from __future__ import annotations

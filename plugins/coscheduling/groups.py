@@ -1,9 +1,9 @@
-"""The groups: what the scheduler knows of all PodGroups at this moment.
+"""The groups: everything that the scheduler knows about all PodGroups now.
 
-One object serves the plugins of all profiles, because a group does not care whose profile its pods name, and the
-operator's controller of PodGroups. It keeps who is a member and who holds a node, which groups were denied or let
-through lately, and when each group last failed. All of it is rebuilt from the API after a restart, but for the caches,
-which only save work.
+One object serves the plugins of all profiles, because the members of a group may belong to any profile, and the
+operator's controller of PodGroups. It knows which pods are members and which of them hold nodes, which groups were
+denied or permitted lately, and when each group last failed. All of it is rebuilt from the API after a restart, except
+the caches, which only save work.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the plugin says. The texts are those of scheduler-plugins and kube-scheduler where they have them."""
+"""The plugin's messages. The texts are those of scheduler-plugins and kube-scheduler where they have them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is worth an Event when a PodGroup's status changes. Pure."""
+"""Which changes of a PodGroup's status are worth an Event. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a group is in its life: a pure state machine over what its members amount to.
+"""The phase of a group: a pure state machine over the counts of its members.
 
            ┌──────────────────────── members go ────────────────────────┐
            ▼                                                            │
@@ -8,12 +8,12 @@
            │        part runs, ── Unknown ──┘                           ▼
            │     the rest does not fit                               Finished
            │                                                            │
-           └───── members of a new life come ───── Failed ◄─ the quorum cannot be reached
+           └───── new members are created ──────── Failed ◄─ the quorum cannot be reached
 
-The picture shows the usual ways. In truth every phase may follow every other, because members come, end and go while
-nobody looks: what counts is what is there now. The past matters in one case only, when no member is left that is alive:
-a group that has ended stays what it was while its members are cleaned away. As soon as members of a new life exist, the
-group is judged by them, whatever phase it was in.
+The picture shows the usual transitions. Any phase may follow any other, because members are created, end and are
+deleted while no controller runs: only the current members count. The previous phase matters in one case, when no member
+is left alive: a group that has ended keeps its phase while its members are cleaned up. As soon as new members exist,
+they alone determine the phase, whatever it was before.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Coscheduling: the extension points, each a few lines over what `PodGroups` knows.
+"""Coscheduling: the extension points, each a few lines on top of `PodGroups`.
 
-What is asked while deciding (PreEnqueue, PreFilter, PostFilter, `reject_group`) changes nothing; what follows from a
-decision is done where the plugin is told of it.
+The methods that decide (PreEnqueue, PreFilter, PostFilter, `reject_group`) change nothing; the methods that follow
+decisions carry out the consequences.
 """
 
 from __future__ import annotations

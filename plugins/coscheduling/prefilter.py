@@ -1,17 +1,17 @@
-"""PreFilter's questions to a group, in their order: may its members be tried on nodes at all?
+"""PreFilter's questions about a group, in their order: may its members be tried on nodes at all?
 
 1. Was it denied, or did it fail, a moment ago?
-2. Are there as many members as it needs, and none of those that it needs gated?
-3. Can its annotations be read?
+2. Do as many members exist as it needs, and is none of those that it needs gated?
+3. Are its annotations valid?
 4. Was minResources found to be free a moment ago?
 5. Is minResources free on nodes that the group may use?
 
-A group that room is promised to is looked at whenever some comes, and what is reserved for others that have begun does
-not count: they are kept off what is held for it.
+A group with a reservation is checked whenever capacity becomes free, and capacity that other started groups keep does
+not count against it: these groups are kept off the reserved capacity.
 
-Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. What follows from the answers
-of a real attempt, that the group is denied or permitted for a while and what people are told, the plugin does when it
-hears of the decision: until then the finding waits in the attempt's cycle state.
+Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. The plugin carries out the
+consequences of a real attempt (to deny or permit the group for a while, and to report) when it follows the decision;
+until then the finding is in the attempt's cycle state.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the fields and annotations of PodGroups hold, for copies of recordings. See `RecordedContents`."""
+"""The contents of fields and annotations of PodGroups, for copies of recordings. See `RecordedContents`."""
 
 from __future__ import annotations
 

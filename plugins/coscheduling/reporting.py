@@ -1,7 +1,7 @@
-"""Keeps the statuses of PodGroups true, and tells people what became of their groups. See `GroupReporter`.
+"""Keeps the statuses of PodGroups up to date, and records Events about them. See `GroupReporter`.
 
-A status names the version of the PodGroup that it is based on, so it is never computed from one PodGroup and written to
-another of its name.
+A status names the version of the PodGroup on which it is based, so it is never computed from one PodGroup and written
+to another one of the same name.
 """
 
 from __future__ import annotations

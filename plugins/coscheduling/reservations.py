@@ -1,10 +1,10 @@
-"""What is reserved for members that are still to come: the part of minResources that a group has not claimed yet.
+"""Capacity that is kept for future members: the part of minResources that a group has not claimed yet.
 
-`PodGroups` tells who came and went, the plugin who got a node; PreFilter asks on behalf of one group what is reserved
-for the others. A group's part is reserved from its first member's placement until it has had all of it, or until nobody
-was placed for as long as Permit would wait. After that nothing is reserved again for the same PodGroup: members that
-have ended are not expected to come once more. A scheduler that has just started learns from the age of bound members
-how far each group was.
+`PodGroups` reports members that are created or deleted, and the plugin reports members that get a node. PreFilter asks
+on behalf of one group how much is kept for the others. A group's part is kept from its first member's placement until
+the group has had all of it, or until no member was placed for as long as Permit would wait. After that nothing is kept
+again for the same PodGroup, because members that have ended are not expected to return. After a start, the age of bound
+members tells how far each group was.
 """
 
 from __future__ import annotations

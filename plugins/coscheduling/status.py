@@ -1,11 +1,11 @@
-"""The status of a group as it should be now: phase, counts, the condition `Scheduled` and times in one step.
+"""The current status of a group: phase, counts, the condition `Scheduled` and times, computed in one step.
 
-Pure: the controller hands in what it sees and writes what comes out. What is asked for twice with the same facts comes
-out the same, so a status that is written once is not written again.
+Pure: the controller passes in what it sees, and writes the result. The same facts give the same result, so a status
+that was written is not written again.
 
-Of the condition, what the pods show goes before what was announced: that may be from before a member was deleted, or
-another scheduler may have placed them. Without an announcement, as after a restart, the last refusal still stands. A
-condition that was there once never disappears.
+For the condition, the state of the pods takes precedence over the last announcement, which may be older than the
+deletion of a member, or than a placement by another scheduler. Without an announcement, as after a restart, the last
+refusal remains valid. A condition never disappears once it exists.
 """
 
 from __future__ import annotations

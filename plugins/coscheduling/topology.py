@@ -1,7 +1,7 @@
-"""The annotations of a PodGroup that say where its members have to be together.
+"""The annotations of a PodGroup that name the domains in which its members have to be together.
 
-Whoever creates PodGroups may set them. Like a spec that no group can mean, annotations that cannot be read are told on
-the group, and its members wait.
+Whoever may create PodGroups may set them. Invalid annotations, like an invalid spec, are reported on the group, and its
+members wait.
 """
 
 from __future__ import annotations

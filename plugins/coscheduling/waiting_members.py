@@ -1,6 +1,6 @@
-"""Members that Permit makes wait until their group has its quorum.
+"""Members that Permit holds until their group has its quorum.
 
-The plugin adds a member when Permit makes it wait, and allows or rejects those of a group together. The framework's
+The plugin adds a member when Permit holds it, and allows or rejects the members of a group together. The framework's
 waiting pods are those of all plugins; these are Coscheduling's.
 """
 
