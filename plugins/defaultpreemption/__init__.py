@@ -1,1 +1,1 @@
-"""Preemption: whom to evict so that a pod which no node can run fits somewhere, and the evicting."""
+"""Preemption: which pods to evict so that a pod which fits nowhere gets a node, and the evictions."""

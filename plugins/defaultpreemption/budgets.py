@@ -1,6 +1,6 @@
-"""PodDisruptionBudgets: which evictions they would not allow.
+"""PodDisruptionBudgets: which evictions would violate them.
 
-The API's budgets are read, never written: a preemption may violate one where nothing else helps, as in kube-scheduler.
+The API's budgets are read, never written: a preemption may violate one if nothing else helps, as in kube-scheduler.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Candidates: nodes that the pod would fit on after evictions, and which of them costs least."""
+"""Candidates: nodes on which the pod would fit after evictions, and the one with the least cost."""
 
 from __future__ import annotations
 

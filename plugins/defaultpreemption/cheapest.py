@@ -1,8 +1,8 @@
-"""Where it costs least to make room for a group: an estimate by requests alone, for all nodes at once.
+"""Where evictions for a group cost least: an estimate by requests alone, for all nodes at once.
 
-The search for a group's victims asks it which pods to try without. It is arithmetic over columns: for each node, how
-many members more it could take without its one, two, three … least important pods. What it names is only tried, so what
-else plugins look at need not be known here.
+The search for a group's victims asks which pods to remove in a trial. The estimate is arithmetic over columns: for each
+node, how many more members it could take without its one, two, three … least important pods. Its result is only tried,
+so it need not consider what else plugins check.
 """
 
 from __future__ import annotations

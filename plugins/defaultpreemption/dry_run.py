@@ -1,10 +1,10 @@
-"""The dry run: on many nodes at once, which pods must go for another to fit.
+"""The dry run: on many nodes at once, which pods must go so that another pod fits.
 
-It works on the snapshot under its undo log, so nothing outlives it. All victims of lower priority are taken off their
-nodes, and the filters are asked once about all of these nodes; then victims get their chance to stay in rounds, the
-most important of each node first, and after each round the filters are asked once again. That costs a few vector
-operations a round rather than several calls a node. Where a plugin's verdict for one node depends on others, nodes are
-taken one by one. Other work is let in after each pod that comes or goes.
+It works on the snapshot under its undo log, so nothing outlives it. All victims of lower priority are removed from
+their nodes, and the filters are asked once about all of these nodes. Then victims are reprieved in rounds, the most
+important of each node first, and the filters are asked once after each round. That costs a few vector operations per
+round instead of several calls per node. Where a plugin's verdict about one node depends on others, nodes are processed
+one by one. Other work may run after each pod that is removed or added.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The executor: evicts the victims of a decision, while the scheduler goes on.
+"""The executor: evicts the victims of a decision, while the scheduler continues.
 
-DefaultPreemption sets it off when the scheduler acts on a decision, and asks it at PreEnqueue whether a pod's victims
-are still being evicted. All victims but one are evicted side by side and the last one after them, so that a pod is held
-until the eviction that frees its place has been asked for, and an event that could wake it is still to come
-(upstream: `preemption.Executor`). It is held on until the watch has told of every victim's end, or that it has begun:
-who looked before would not know that they go, and choose others.
+DefaultPreemption starts it when the scheduler acts on a decision, and asks it at PreEnqueue whether a pod's victims are
+still being evicted. All victims but one are evicted concurrently and the last one after them: the pod is held until the
+eviction that completes its capacity has been requested, so an event that can wake it is still to come (upstream:
+`preemption.Executor`). The pod is held further until the watch has reported that each victim ended or is terminating:
+an attempt before that would not see that they go, and would choose other victims.
 """
 
 from __future__ import annotations

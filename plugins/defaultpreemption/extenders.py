@@ -1,8 +1,8 @@
-"""What extenders leave of the candidates for preemption (upstream: `callExtenders`).
+"""The candidates for preemption that extenders leave (upstream: `callExtenders`).
 
-A decision does not wait for extenders: the first time they are asked there is no answer yet, and the pod is decided
-again once there is. By then the cluster may have changed, so an answer counts for those nodes where the pod would
-still evict whom they were asked about.
+A decision does not wait for extenders: at the first question there is no answer yet, and the pod is decided again when
+there is. The cluster may have changed meanwhile, so an answer counts for the nodes where the pod would still evict the
+same victims.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whom to evict so that all members that a group lacks fit: one trial for the whole group.
+"""Which pods to evict so that all members that a group lacks fit: one trial for the whole group.
 
-Several scenarios are tried, each a set of pods that are gone: those without which it costs least by the estimate, then
-all that may be evicted on the same nodes, on more and more nodes, and everywhere. In each the group is scheduled as
-ever; where it fits, victims get their chance to stay one by one, the most important first, against the placement found
-(upstream: `PodGroupEvaluator`, which tries the last scenario alone). The cheapest result is taken, the last of those
-that are equally cheap, and all is undone.
+Several scenarios are tried, each a set of pods that are removed: the cheapest set by the estimate, then everything that
+may be evicted on the same nodes, on more and more nodes, and everywhere. In each scenario the group is scheduled as
+usual. If it fits, victims are reprieved one by one, the most important first, against the placement found (upstream:
+`PodGroupEvaluator`, which tries only the last scenario). The cheapest result is taken, the last one of equally cheap
+ones, and everything is undone.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Memory of dry runs: what came of a node the last time, for as long as nothing on it has changed.
+"""A cache of dry runs: the result on a node, for as long as nothing on that node has changed.
 
-Thousands of pods alike that wait for room ask for much the same dry runs, and between two of them few nodes change.
-`VictimSearch` looks here first. What is remembered of a node was found with the same node object, the same pods on it
-and the same nominated pods in the preemptor's way; a preemptor's signature and priority, the filters that it skips and
-their epoch, and the budgets are what the memory as a whole goes by. Nothing is remembered of a node with a pod that
-could go and that a group needs, for then it matters what happens elsewhere. Not to be used where a filter's verdict for
-one node depends on others.
+Thousands of equal pods that wait for capacity need nearly the same dry runs, and few nodes change between two of them.
+`VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, and the same
+nominated pods that count against the preemptor. The cache as a whole is keyed by the preemptor's signature and
+priority, the filters that it skips and their epoch, and the budgets. Nothing is cached about a node with a possible
+victim that a group needs, because then other nodes matter. The cache must not be used if a filter's verdict about one
+node depends on others.
 """
 
 from __future__ import annotations

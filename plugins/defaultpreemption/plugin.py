@@ -1,8 +1,8 @@
-"""DefaultPreemption: makes room for a pod that no node can run by evicting pods of lower priority.
+"""DefaultPreemption: evicts pods of lower priority so that a pod which fits nowhere gets a node.
 
-PostFilter finds the node where least is lost and whom to evict there, and changes nothing; `muster explain` asks it
-too. When the scheduler acts on the decision the executor evicts, and PreEnqueue keeps the pod out of the queue until
-it has. The rules are those of kube-scheduler's plugin of this name.
+PostFilter finds the node where evictions cost least, and the victims there, and changes nothing; `muster explain` asks
+it too. When the scheduler acts on the decision, the executor evicts the victims, and PreEnqueue keeps the pod out of
+the queue meanwhile. The rules are those of kube-scheduler's plugin of this name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Units: which pods are evicted together, as it is asked about during one decision, while nothing changes.
+"""Units: which pods are evicted together, cached during one decision, while nothing changes.
 
-The searches for victims ask about each pod that they may take. A group of thousands is the unit of each of its pods, so
-what there is to know of one is worked out once.
+The searches for victims ask about each pod that they may evict. A group of thousands is the unit of each of its pods,
+so the facts about it are computed once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Victims: pods that may be evicted together, how important they are, and which budgets forbid it.
+"""Victims: pods that may be evicted together, their importance, and the budgets that protect them.
 
-The dry run asks who comes first; the plugin reads off the result what is told and evicted. Everything here is pure. A
-group of thousands is one victim on all of its nodes, so what there is to know of one is worked out once.
+The dry run asks for the order of victims; the plugin reads from the result what to report and whom to evict. Everything
+here is pure. A group of thousands is one victim on all of its nodes, so the facts about it are computed once.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Dynamic resource allocation: devices that pods claim, of resource.k8s.io/v1.
+"""Dynamic resource allocation: devices of resource.k8s.io/v1 that pods claim.
 
-What belongs here: the inventory of devices and what is allocated of them, the search for an allocation, the expressions
-that select devices, and the plugin that ties them to the cycle.
+What belongs here: the inventory of devices and their allocations, the search for an allocation, the expressions that
+select devices, and the plugin that connects them to the cycle.
 """

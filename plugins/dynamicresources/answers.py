@@ -1,11 +1,11 @@
-"""Answers: what one problem comes to on each node, kept from pod to pod and worked out again where something changed.
+"""Answers: the result of one problem on each node, kept across pods and recomputed where something changed.
 
-Nodes with equal devices in equal state get their answer from one search. Pods from one template pose one problem, so a
-pod costs the rows that changed since the pod before it, often the one on which that was placed.
+Nodes with equal devices in equal state share one search. Pods from one template pose one problem, so a pod costs the
+rows that changed since the previous pod, often only the row on which that pod was placed.
 
-All of it is done in parts, which whoever wants to know of a row asks for one by one. Between two of them anything may
-change: rows that did are looked at again, and a search goes on only as long as its node is in the state that it began
-in. So several who wait for the same answers share the work.
+The work is done in parts, one for each request of a caller that needs a row's answer. Anything may change between two
+parts: changed rows are computed again, and a search continues only while its node is in the state in which the search
+began. So several callers that wait for the same answers share the work.
 """
 
 from __future__ import annotations

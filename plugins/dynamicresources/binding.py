@@ -1,8 +1,8 @@
-"""PreBind: what was decided about a pod's claims, written into the API; and taking it back (upstream: `bindClaim`).
+"""PreBind: writes the decision about a pod's claims to the API, and reverts it (upstream: `bindClaim`).
 
-Claims are patched, with the version that the patch goes by, so fields that are not known here stay as they are. Where
-the answer to a patch is lost the devices may be the claim's or not, and the watch may be late; so the claim is looked
-at before anybody else may have them.
+Claims are patched with the version on which the patch is based, so fields that Muster does not know stay unchanged. If
+the answer to a patch is lost, the claim may or may not have the devices, and the watch may be late; so the claim is
+read before any other claim may get them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Claiming: what one attempt of a pod knows of its claims, from PreFilter to PreBind. Kept in the cycle state."""
+"""Claiming: the state of one attempt's claims, from PreFilter to PreBind. Kept in the cycle state."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""Constraints between the devices of a claim: an attribute that all have alike, or each its own.
+"""Constraints between the devices of a claim: an attribute that is equal, or distinct, on all of them.
 
-Both are monotonic: what they refuse stays refused when more devices are added. Who lacks the attribute is refused.
+Both are monotonic: a refused device stays refused when more devices are added. A device without the attribute is
+refused.
 """
 
 from __future__ import annotations

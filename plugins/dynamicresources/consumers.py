@@ -1,7 +1,7 @@
-"""Consumers: whom a claim is reserved for, the pod or the PodGroup that has it for all its pods (upstream: `BindTo`).
+"""Consumers: the pod, or the PodGroup for all its pods, that a claim is reserved for (upstream: `BindTo`).
 
-Such a reservation is that of every pod of the group, so no pod takes it back. That is done when the group is refused
-and none of its pods holds a node.
+A group's reservation belongs to every pod of the group, so no single pod releases it. It is released when the group is
+refused and none of its pods holds a node.
 """
 
 from __future__ import annotations

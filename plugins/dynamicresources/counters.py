@@ -1,7 +1,7 @@
-"""Counters that devices of a pool share: what is left of them (upstream: `checkAvailableCounters`).
+"""Counters that devices of a pool share: how much of them is left (upstream: `checkAvailableCounters`).
 
-A search makes one for each pool with counter sets. A device that would take more than is left of any counter cannot be
-had, whether or not that counter is its own: a pool that is overdrawn gives nothing.
+A search creates one for each pool with counter sets. A device that would take more than is left of any counter cannot
+be allocated, even if that counter is not its own: an overdrawn pool yields nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Deallocation: which claim is in a pod's way, so that giving back its devices may help (upstream: `PostFilter`)."""
+"""Deallocation: which claim blocks a pod, so that releasing its devices may help (upstream: `PostFilter`)."""
 
 from __future__ import annotations
 

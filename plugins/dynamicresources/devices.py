@@ -1,7 +1,7 @@
-"""Devices as the search for an allocation sees them: with an identity, and apart from it with interned contents.
+"""Devices as the search for an allocation sees them: an identity, and separately their interned contents.
 
-Thousands of nodes have devices that differ in name alone. What a selector says of one of them it says of all, and what
-can be allocated on one node can be on each that has the same devices in the same state.
+Thousands of nodes have devices that differ only in name. A selector's result for one of them holds for all, and an
+allocation that is possible on one node is possible on each node with equal devices in equal state.
 """
 
 from __future__ import annotations

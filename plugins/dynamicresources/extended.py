@@ -1,7 +1,7 @@
-"""Extended resources that device classes stand for: what a pod asks for by name becomes requests of a claim.
+"""Extended resources that device classes back: a pod's requests by name become requests of a claim.
 
-One claim is made for all of them and belongs to the pod. Which resources go into it depends on the node: what a device
-plugin offers there is NodeResourcesFit's (upstream: `extendeddynamicresources`).
+One claim is created for all of them and belongs to the pod. Which resources it covers depends on the node: a resource
+that a device plugin offers there belongs to NodeResourcesFit (upstream: `extendeddynamicresources`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Queueing hints of DynamicResources: whether a change of a claim or of the pod may help a pod that was turned away."""
+"""Queueing hints of DynamicResources: whether a change of a claim or of the pod may help a rejected pod."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The inventory: which pools each node can use, and a key that is equal for nodes with equal devices in equal state.
 
-Slices, taint rules and what is allocated flow in; a journal of rows says which nodes are to be looked at again. Most
-slices belong to one node. Those that do not concern all nodes, so a change of one makes all rows count as changed.
+Its inputs are slices, taint rules and allocations; a journal of rows names the nodes to look at again. Most slices
+belong to one node. A change of any other slice concerns all nodes, so all rows count as changed.
 """
 
 from __future__ import annotations

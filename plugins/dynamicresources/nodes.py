@@ -1,4 +1,4 @@
-"""Nodes: which of them can give a pod the devices that it claims, decided for all at once (upstream: `Filter`)."""
+"""Nodes: which of them can give a pod its devices, decided for all at once (upstream: `Filter`)."""
 
 from __future__ import annotations
 

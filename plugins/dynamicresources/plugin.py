@@ -1,7 +1,7 @@
-"""DynamicResources: gives pods the devices that they claim, and keeps them off nodes that cannot.
+"""DynamicResources: allocates the devices that pods claim, and rejects nodes that cannot provide them.
 
-Deciding reads what is known and changes nothing. Reserve notes what was decided, so that the next pod does not get the
-same devices; PreBind writes it into the claims.
+Deciding reads state and changes nothing. Reserve records the decision, so that the next pod does not get the same
+devices; PreBind writes it into the claims.
 """
 
 from __future__ import annotations

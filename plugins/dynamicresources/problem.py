@@ -1,7 +1,7 @@
-"""The problem: which devices a pod's claims ask for, in a form that is the same for all pods that ask for the same.
+"""The problem: which devices a pod's claims request, in a form that is equal for all pods with equal requests.
 
-Pods from one template have claims of their own with equal specs. The answer for a node is worked out once and holds for
-all of them, so nothing here names a claim; `AllocationFailure.told` puts the names in.
+Pods from one template have claims of their own with equal specs. The answer for a node is computed once and holds for
+all of them, so nothing here names a claim; `AllocationFailure.told` inserts the names.
 """
 
 from __future__ import annotations

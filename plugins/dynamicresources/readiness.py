@@ -1,4 +1,4 @@
-"""Binding conditions: some devices have to be made ready before a pod can be bound, and that may fail or take long."""
+"""Binding conditions: some devices have to be prepared before a pod can be bound, which may fail or take long."""
 
 from __future__ import annotations
 

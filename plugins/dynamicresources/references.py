@@ -1,4 +1,4 @@
-"""Which claims a pod refers to, and whether a claim is its own, or its group's (upstream: `resourceclaim`)."""
+"""Which claims a pod refers to, and whether a claim belongs to it, or to its group (upstream: `resourceclaim`)."""
 
 from __future__ import annotations
 

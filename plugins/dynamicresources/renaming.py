@@ -1,7 +1,8 @@
 """CEL over devices with other names: of drivers, attributes, capacities and their values.
 
-Names of functions, amounts and the fields of a device stay. An expression with a function that goes by the letters of a
-text, such as `startsWith`, would pick other devices by other names, so it is refused. Copies of recordings have it.
+Names of functions, amounts and the fields of a device stay. An expression with a function that depends on the letters
+of a text, such as `startsWith`, would select other devices under other names, so it is refused. Anonymous copies of
+recordings use it.
 """
 
 from __future__ import annotations

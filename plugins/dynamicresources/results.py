@@ -1,6 +1,6 @@
-"""Choices to what is written into a claim's status: devices, configuration for their drivers, and nodes.
+"""From chosen devices to a claim's status: devices, configuration for their drivers, and nodes.
 
-Reserve calls it for the chosen node. The order of results is that in which the requests were met.
+Reserve calls it for the chosen node. The results have the order in which the requests were met.
 """
 
 from __future__ import annotations

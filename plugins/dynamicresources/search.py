@@ -1,11 +1,11 @@
 """The search for an allocation on one node: the first full solution in a fixed order (upstream: `Allocator.Allocate`).
 
-Claim after claim, request after request and device after device, each possible device is tried in the order of pools,
-slices and devices, and what is chosen is taken back when the rest cannot be had with it. Within a request devices are
-tried in combinations, not permutations. An alternative is left for the next one when it cannot be had.
+The search goes claim by claim, request by request and device by device, in the order of pools, slices and devices, and
+takes a choice back if the rest has no solution with it. Within a request it tries combinations of devices, not
+permutations. If an alternative has no solution, it tries the next one.
 
-There may be more combinations than anybody can try, so a search is taken in parts: whoever takes them may do other work
-in between, as long as nothing of what it reads is another at the next part.
+There may be more combinations than can be tried, so the search runs in parts: its caller may do other work in between,
+as long as nothing that the search reads changes before the next part.
 """
 
 from __future__ import annotations

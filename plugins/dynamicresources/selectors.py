@@ -1,6 +1,6 @@
-"""Compiled selectors: each expression is compiled once, and so many are kept as are in use at a time.
+"""Compiled selectors: each expression is compiled once, and the ones in use are kept.
 
-What is kept is bounded by its length, too: whoever may write claims writes expressions of ten thousand characters.
+The total length of kept expressions is bounded too, because claims may contain expressions of ten thousand characters.
 """
 
 from __future__ import annotations

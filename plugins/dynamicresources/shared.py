@@ -1,4 +1,4 @@
-"""What all profiles' instances of the plugin keep together: devices, claims and who has them, classes, and answers."""
+"""The state that the plugin's instances of all profiles share: devices, claims and holders, classes, and answers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The claim tracker: claims as known, with what the scheduler decided and the API does not show yet.
+"""The claim tracker: claims as the API shows them, with the scheduler's decisions that the API does not show yet.
 
 An allocation that Reserve decided on is pending until PreBind has written it. What PreBind wrote is assumed until the
 watch has caught up. Both count as allocated (upstream: `claimTracker` with its assume cache). All profiles share one
-tracker, which also sees every claim event once for each of them: the second changes nothing.
+tracker, which also receives every claim event once for each of them: the second one changes nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is allocated: which devices are taken, and how much of those that several claims share.
+"""Allocations: which devices are taken, and how much of the devices that several claims share.
 
-The claim tracker adds and takes away whole allocations; the search for an allocation reads. Each change tells which
-pool it is about, so that only nodes that can use that pool are looked at again.
+The claim tracker adds and removes whole allocations; the search for an allocation reads. Each change names its pool, so
+only nodes that can use that pool are looked at again.
 """
 
 from __future__ import annotations

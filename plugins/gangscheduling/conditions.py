@@ -1,6 +1,6 @@
-"""The condition `PodGroupInitiallyScheduled` as it should be now: kube-scheduler's `updatePodGroupCondition`.
+"""The current condition `PodGroupInitiallyScheduled`: kube-scheduler's `updatePodGroupCondition`.
 
-Pure: the reporter hands in the object and the last word on it, and has what comes out written.
+Pure: the reporter passes in the object and the latest decision on it, and writes the result.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The groups: what the scheduler knows of all PodGroups of scheduling.k8s.io at this moment.
+"""The groups: everything that the scheduler knows about all PodGroups of scheduling.k8s.io now.
 
-One object serves the plugins of all profiles, and the operator's controller, which writes what is said here. It keeps
-who is a member and who holds a node; all of it is rebuilt from the API after a restart.
+One object serves the plugins of all profiles, and the operator's controller, which writes the reports that it yields.
+It knows which pods are members and which of them hold nodes; all of it is rebuilt from the API after a restart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hierarchies: which PodGroups are parts of which CompositePodGroups, and whether enough of them exist to be tried.
 
-`NativePodGroups` keeps it up to date and asks. A hierarchy is named by its root, the CompositePodGroup that is no part
-of another. Objects come in any order: as long as one between a PodGroup and its root is missing, it has none.
+`NativePodGroups` updates and reads it. A hierarchy has the name of its root, the CompositePodGroup that is no part of
+another one. Objects arrive in any order: a PodGroup has no root while an object between the two is missing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PodGroups of scheduling.k8s.io as people are shown them, and how pods join one. See `GroupKind`."""
+"""PodGroups of scheduling.k8s.io as users see them, and how pods join one. See `GroupKind`."""
 
 from __future__ import annotations
 

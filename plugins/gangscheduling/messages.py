@@ -1,4 +1,4 @@
-"""What the plugin says, in kube-scheduler's words where it has them."""
+"""The plugin's messages, in kube-scheduler's words where it has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fields of Kubernetes' own PodGroups hold, for copies of recordings. See `RecordedContents`."""
+"""The contents of the fields of Kubernetes' own PodGroups, for copies of recordings. See `RecordedContents`."""
 
 from __future__ import annotations
 

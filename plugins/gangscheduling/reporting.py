@@ -1,7 +1,7 @@
-"""Writes what became of Kubernetes' own PodGroups: the condition `PodGroupInitiallyScheduled`, and Events.
+"""Reports on Kubernetes' own PodGroups: the condition `PodGroupInitiallyScheduled`, and Events.
 
-`NativePodGroups` knows the last word on each group. Groups whose pods are left to another scheduler are never spoken
-of, so that kube-scheduler may have groups of its own beside these. See `GroupReporter`.
+`NativePodGroups` knows the latest decision on each group. Groups whose pods name another scheduler are never reported,
+so that kube-scheduler may have groups of its own beside these. See `GroupReporter`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether pods may be one group: kube-scheduler's rules (`validatePodGroup`), asked before members are tried."""
+"""Whether pods may form one group: kube-scheduler's rules (`validatePodGroup`), checked before members are tried."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ImageLocality: nodes that have a pod's images already are better, by the size of what need not be pulled."""
+"""ImageLocality: prefers nodes that already have a pod's images, by the size of what need not be pulled."""
 
 from __future__ import annotations
 

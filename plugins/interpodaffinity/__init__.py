@@ -1,1 +1,1 @@
-"""Pods that want to be near other pods, or apart from them."""
+"""Pods that have to be, or should be, near other pods or apart from them."""

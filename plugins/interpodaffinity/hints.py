@@ -1,6 +1,6 @@
-"""Hints of InterPodAffinity: which events may help a pod that it keeps waiting.
+"""Hints of InterPodAffinity: which events may help a pod that it rejected.
 
-Where terms pick namespaces by label, hints go by the labels that namespaces have, as the decision does.
+Where terms select namespaces by label, hints use the current labels of namespaces, as the decision does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""InterPodAffinity: pods go near the pods they want and away from those they do not want, or that do not want them."""
+"""InterPodAffinity: places pods near the pods that they have affinity to, and away from pods with anti-affinity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Namespaces by their labels, which terms of affinity may pick them by. The plugin tells what became of them."""
+"""Namespaces by their labels, for affinity terms that select them so. The plugin feeds it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Term counts: the affinity terms of a pod, and those of running pods about it, as questions to the tallies.
 
-The plugin gets them whenever it is called about a pod; they are computed once for all pods of the same spec and labels.
+The plugin reads them whenever it is called about a pod; they are computed once for all pods of the same spec and
+labels.
 """
 
 from __future__ import annotations

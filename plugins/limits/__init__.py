@@ -1,1 +1,1 @@
-"""What one pod may ask for at most, so that nobody else waits for it."""
+"""Limits on what one pod may request, so that no other pod has to wait for it."""

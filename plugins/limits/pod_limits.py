@@ -1,7 +1,7 @@
-"""PodLimits: a pod that asks for more than one pod may cost waits by itself, and is told what there is too much of.
+"""PodLimits: a pod that exceeds a limit waits alone, with a message that names the limit.
 
-The catalogue puts it in front of every profile. The limits are far above what people write; a profile changes them in
-its `pluginConfig`.
+The catalog puts it in front of every profile. The limits are far above normal use; a profile changes them in its
+`pluginConfig`.
 """
 
 from __future__ import annotations

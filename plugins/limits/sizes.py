@@ -1,7 +1,7 @@
-"""How large a pod's spec is where its size costs time. `PodLimits` holds it against the limits.
+"""The sizes of a pod's spec that cost time. `PodLimits` compares them with the limits.
 
-The API bounds an object by its bytes alone: a pod may have thirty thousand of anything. What each of these costs is
-measured in `bench.attack`, on five thousand nodes.
+The API bounds an object only by its bytes: a pod may have thirty thousand of anything. `bench.attack` measures the cost
+of each on five thousand nodes.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Plugins that look at the node object alone: its name, cordon, taints and labels."""
+"""Plugins that read only the node object: its name, cordon, taints and labels."""

@@ -1,6 +1,6 @@
-"""NodeDeclaredFeatures: keeps pods off nodes whose kubelet does not declare what they need.
+"""NodeDeclaredFeatures: rejects nodes whose kubelet does not declare a feature that the pod needs.
 
-What a pod needs is inferred from its spec; three features concern scheduling in this release.
+A pod's needs are inferred from its spec; three features concern scheduling in this release.
 """
 
 from __future__ import annotations

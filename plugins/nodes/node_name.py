@@ -1,4 +1,4 @@
-"""NodeName: a pod that names its node goes there or nowhere."""
+"""NodeName: a pod that names a node may run only there."""
 
 from __future__ import annotations
 

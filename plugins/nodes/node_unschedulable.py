@@ -1,4 +1,4 @@
-"""NodeUnschedulable: cordoned nodes take no pods but those that tolerate the cordon."""
+"""NodeUnschedulable: cordoned nodes take only pods that tolerate the cordon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TaintToleration: nodes keep off pods that do not tolerate their taints, or are merely liked less."""
+"""TaintToleration: rejects nodes with taints that a pod does not tolerate, or scores them lower (PreferNoSchedule)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodePorts: two pods on a node cannot have the same host port."""
+"""NodePorts: two pods on one node cannot use the same host port."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Plugins of the queue: the order in which pods get their turn, and the gates that keep them from getting one."""
+"""Plugins of the queue: the order of pods, and the gates that keep pods out."""

@@ -1,4 +1,4 @@
-"""PrioritySort: pods and groups of higher priority first, then those that have waited longer."""
+"""PrioritySort: pods and groups of higher priority first, then the ones that have waited longer."""
 
 from __future__ import annotations
 

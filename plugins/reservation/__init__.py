@@ -1,1 +1,1 @@
-"""Room that is kept for whoever has waited long, so that nobody waits for ever."""
+"""Reservations: capacity that is kept for pods and groups that have waited long, so that none starves."""

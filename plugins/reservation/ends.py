@@ -1,7 +1,7 @@
-"""When pods began, and when they end, as far as they say: by `spec.activeDeadlineSeconds`, or by an annotation.
+"""When pods began, and when they end if they declare it: by `spec.activeDeadlineSeconds`, or by an annotation.
 
-Fed from the pod informer; the plan asks what comes free when, and since when other pods run, the filter whether a
-newcomer ends in time.
+The pod informer feeds it. The plan asks when capacity becomes free and since when other pods have run, the filter
+whether a new pod ends in time.
 """
 
 from __future__ import annotations

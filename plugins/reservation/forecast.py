@@ -1,7 +1,7 @@
-"""When those that find no capacity now start at the latest once some is reserved for them, and who has to end before.
+"""When pods without capacity start at the latest with a reservation, and which pods have to end before.
 
-`simulate` and `why` add the plugin to every profile of a rehearsal. It notes who was refused for want of capacity, and
-when pods end, and asks the planner of reservations what would come of that.
+`simulate` and `why` add the plugin to every profile of a rehearsal. It records which pods were refused for lack of
+capacity, and when pods end, and asks the planner of reservations for the result.
 """
 
 from __future__ import annotations

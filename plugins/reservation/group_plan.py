@@ -1,8 +1,8 @@
-"""When and where a group fits at the earliest: which of its domains it gets and, of a tree, which of its parts start.
+"""The earliest time and place at which a group fits: its domain and, for a tree, which of its parts start.
 
-Pure. The plugin asks it through `planning`; where the pods of a group go is worked out by `plan`. The parts of a tree
-are planned one after another, each beside those before it, and all start when the last of them can. All of it fits
-then; that other parts, or others of their domains, would fit earlier is not ruled out. Work is let in between.
+Pure. The plugin calls it through `planning`; `plan` computes where the pods of a group go. The parts of a tree are
+planned one after another, each beside the previous ones, and all start when the last of them can. All of them fit then;
+other parts, or other domains, might fit earlier. Other work may run in between.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Holds: room on nodes that is kept for pods which have waited long, against others that are no more important.
+"""Holds: capacity on nodes that is reserved for pods that have waited long, against pods of no higher priority.
 
-The plugin makes them, its filter reads them, and a pod that waits for room no more ends the hold that it is part of. On
-a node that is held others find what is free beyond what is held, and one that ends before the hold is needed finds all
-that is free: neither delays those that wait.
+The plugin creates them, its filter reads them, and a pod that no longer lacks capacity ends the hold of which it is a
+part. On a reserved node other pods may use the capacity beyond the hold, and a pod that ends before the hold is needed
+may use all free capacity: neither delays the holder.
 """
 
 from __future__ import annotations

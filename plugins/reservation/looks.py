@@ -1,9 +1,9 @@
-"""Looks: those that wait in vain are planned for again once something has changed that may help them.
+"""Looks: waiting pods that no reservation can help are planned for again when something changes that may help them.
 
-Nodes that come or change may help, and pods that end after a long run, and room that is no longer reserved for others.
-The plugin tells of the latter two; nodes are compared while somebody waits in vain. What else may help, a device or
-the company of a pod, is told by nobody, so those are planned for again once in a while who were kept off nodes by more
-than capacity. Thousands may wait in vain: so a look takes some of them, and the next look goes on.
+New or changed nodes may help, the end of a long-lived pod, and the end of another reservation. The plugin reports the
+latter two; nodes are compared while such pods wait. Other changes, such as a device or a pod with affinity, are not
+reported, so pods that lacked more than capacity are planned for again once in a while. Thousands may wait in vain: a
+look takes some of them, and the next look continues.
 """
 
 from __future__ import annotations

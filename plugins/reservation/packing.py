@@ -1,7 +1,7 @@
-"""Putting members on nodes: what is free in, and where each of them goes out.
+"""Packing: from free capacity on nodes to the node of each member.
 
-Pure. Members of one kind go to nodes on which most of them fit. Slices go to parts of the nodes one after another, each
-whole. Work is let in after each kind of member that is tried.
+Pure. Members of one kind go to the nodes on which most of them fit. Slices go to parts of the nodes one after another,
+each as a whole. Other work may run after each kind of member.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""When and where pods that have waited long fit at the earliest: what is free and when what ends in, a plan out.
+"""The earliest time and place at which pods that have waited long fit, from free capacity and the ends of pods.
 
-Pure. `group_plan` asks it for each group of pods. Pods whose end is known give their room back then. Where that is
-not enough, the plan has no start: it names the nodes on which least has to come free besides, long-lived pods left
-alone where that is possible, and they are held until enough has. Work is let in after each moment and each kind of
-member that is tried.
+Pure. `group_plan` calls it for each group of pods. Pods whose end is known return their capacity then. If that is not
+enough, the plan has no start: it names the nodes on which the least capacity still has to become free, without
+long-lived pods where possible, and these nodes are reserved until enough is free. Other work may run after each moment
+and each kind of member.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What the plan goes by, read off the snapshot: what is free, what ends when, and what pods need.
+"""The inputs of the plan, read from the snapshot: free capacity, the ends of pods, and what pods need.
 
-Thousands of pods may end, on thousands of nodes of many domains, so other work is let in now and then; the snapshot
-stands still meanwhile.
+Thousands of pods may end, on thousands of nodes in many domains, so other work may run now and then; the snapshot does
+not change meanwhile.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reservation: room for pods and groups that have waited long, so that a stream of others does not starve them.
+"""Reservation: capacity for pods and groups that have waited long, so that a stream of other pods does not starve them.
 
-The catalogue puts it in front of every profile. Where nothing is reserved it costs a pod nothing. Deciding only reads
-the holds; they are made and given up where decisions are followed.
+The catalog puts it in front of every profile. While nothing is reserved it costs a pod nothing. Deciding only reads the
+holds; they are created and ended where decisions are followed.
 """
 
 from __future__ import annotations

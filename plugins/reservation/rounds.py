@@ -1,10 +1,10 @@
-"""Rounds: how patience with pods that do not say when they end grows with the time that a reservation has waited.
+"""Rounds: how long Muster waits for pods that do not declare their end, in proportion to the wait of the holder.
 
-A reservation begins when its holder has waited for `afterSeconds`, and each round lasts as long as all the waiting
-before it. So rounds follow from the time of the first refusal alone: whoever knows that, a new leader as well, knows
-the round. A pod that has run through a whole round is long-lived, and the next round does not count on its end. As
-rounds double, one of them is soon longer than the pods that do end run, and from then on only the others are
-long-lived; that gives the bound of `starts_within`.
+A reservation begins when its holder has waited for `afterSeconds`, and each round lasts as long as the whole wait
+before it. So rounds follow from the time of the first refusal alone, and a new leader that reads this time knows the
+round. A pod that has run through a whole round is long-lived, and the next round does not count on its end. As rounds
+double, one of them is soon longer than every pod that does end, and from then on only the other pods count as
+long-lived; `starts_within` follows from that.
 """
 
 from __future__ import annotations

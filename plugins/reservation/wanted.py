@@ -1,4 +1,4 @@
-"""What those that were refused for want of room need to start: read off decisions, asked of the plan."""
+"""What pods refused for lack of capacity need in order to start: read from decisions, asked by the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""NodeResourcesBalancedAllocation: nodes whose resources the pod leaves more evenly used are better."""
+"""NodeResourcesBalancedAllocation: prefers nodes whose resources are used more evenly with the pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pod signature asks of a node, arranged for comparison with columns, and the statuses of what can be short."""
+"""The requests of a pod signature, arranged for comparison with columns, and the statuses of each shortage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which extended resources device classes stand for: where a node offers none of them, devices are DynamicResources'.
+"""Which extended resources device classes back: on nodes that do not offer them, DynamicResources provides them.
 
 NodeResourcesFit follows the classes. It leaves such a resource to the other plugin, which looks for devices.
 """

@@ -1,4 +1,4 @@
-"""NodeResourcesFit: whether the pod's requests fit into what a node has free, and how well."""
+"""NodeResourcesFit: whether the pod's requests fit into the free resources of a node, and how well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queueing hints of NodeResourcesFit: whether a change of a node or pod may make room for a rejected pod."""
+"""Queueing hints of NodeResourcesFit: whether a change of a node or pod may free resources for a rejected pod."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which resources are scheduled: cpu, memory, ephemeral storage and scalar resources. Other names are not looked at."""
+"""Which resources are scheduled: cpu, memory, ephemeral storage and scalar resources. Other names are ignored."""
 
 from __future__ import annotations
 

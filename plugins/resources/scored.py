@@ -1,4 +1,4 @@
-"""The resources that score pods of one signature, and their use on nodes as NodeResourcesFit sees it."""
+"""The resources that score pods of one signature, and their use on nodes as NodeResourcesFit counts it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Selections: some resources of some nodes, out of the snapshot's resource columns.
+"""Selections: some resources of some nodes, from the snapshot's resource columns.
 
-What is selected is known once a pod signature; a selection of neighbouring resources is a slice, which copies nothing.
+A selection is computed once per pod signature; a selection of neighbouring resources is a slice, which copies nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""How NodeResourcesFit turns use into a score: by what is left, by what is used, or by a function of one's own.
+"""How NodeResourcesFit turns use into a score: least allocated, most allocated, or a configured function.
 
-A strategy is called with the use as it would be with the pod on the node. Resources that a node does not offer do not
-count on it.
+A strategy receives the use including the pod. Resources that a node does not offer do not count there.
 """
 
 from __future__ import annotations

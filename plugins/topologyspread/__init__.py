@@ -1,1 +1,1 @@
-"""How evenly pods lie over zones, hosts and other domains."""
+"""How evenly pods are spread over zones, hosts and other domains."""

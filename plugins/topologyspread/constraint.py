@@ -1,6 +1,6 @@
-"""Constraints that have been read: which pods are counted, over which domains, and how uneven they may be.
+"""Parsed constraints: which pods are counted, over which domains, and how large the skew may be.
 
-The plugin asks for those of a pod, hard ones (DoNotSchedule) for filtering and soft ones (ScheduleAnyway) for scoring.
+The plugin reads a pod's hard constraints (DoNotSchedule) for filtering and soft ones (ScheduleAnyway) for scoring.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Default constraints: for pods that have none of their own, and are picked by a service or a controller of theirs.
+"""Default constraints: for pods without constraints of their own that a service or a controller selects.
 
-The plugin asks what pods such a pod is to be spread from, and tells what became of services and controllers.
+The plugin asks from which pods such a pod is to be spread, and passes on changes of services and controllers.
 """
 
 from __future__ import annotations

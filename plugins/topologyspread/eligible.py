@@ -1,4 +1,4 @@
-"""Eligible nodes: those on which a constraint counts pods. Constraints hold one, tallies keep sums over it."""
+"""Eligible nodes: the nodes on which a constraint counts pods. Constraints hold one, tallies keep sums over it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints of PodTopologySpread: which events may help a pod that its hard constraints keep waiting."""
+"""Hints of PodTopologySpread: which events may help a pod that its hard constraints reject."""
 
 from __future__ import annotations
 

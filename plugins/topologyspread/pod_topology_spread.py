@@ -1,4 +1,4 @@
-"""PodTopologySpread: pods lie evenly over zones, hosts and other domains, as far as they ask for it."""
+"""PodTopologySpread: spreads pods evenly over zones, hosts and other domains, as far as they ask for it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The score: nodes in domains with fewer pods to be spread from are better, and small topologies count for as much as
-large ones.
+"""The score: nodes in domains with fewer matching pods are better, and small topologies count as much as large ones.
 
-The plugin has the constraints weighed once the nodes that pass are known, and then asks for scores.
+The plugin weighs the constraints once the feasible nodes are known, and then asks for scores.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Readings: the constraints of a pod, worked out once for all pods of the same spec and labels.
+"""Readings: the parsed constraints of a pod, computed once for all pods of the same spec and labels.
 
-The plugin asks for one whenever it is asked about a pod.
+The plugin asks for one whenever it is called about a pod.
 """
 
 from __future__ import annotations

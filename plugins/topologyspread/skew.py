@@ -1,7 +1,7 @@
-"""The filter: nodes on which a pod would lie too unevenly among the pods that it is spread from.
+"""The filter: nodes on which a pod would exceed the maximal skew.
 
-The plugin asks for verdicts. Sums follow every pod that is tried in a trial, so the only notes kept are of pods that
-kube-scheduler counts when it tries them though it does not count them where they run.
+The plugin asks for verdicts. Sums follow every pod of a trial, so notes are kept only of pods that kube-scheduler
+counts when it tries them although it does not count them where they run.
 """
 
 from __future__ import annotations

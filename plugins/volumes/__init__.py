@@ -1,1 +1,1 @@
-"""What pods may mount where: VolumeRestrictions, NodeVolumeLimits, VolumeZone and VolumeBinding."""
+"""Volumes of pods: VolumeRestrictions, NodeVolumeLimits, VolumeZone and VolumeBinding."""

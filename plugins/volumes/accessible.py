@@ -1,8 +1,8 @@
 """Where volumes and storage capacities are accessible, and which of many each node gets.
 
-A cluster may have a local volume or a capacity for each of its nodes, so places are evaluated, not nodes. A thing that
-names one value of one label is looked up by the node's own value; only other descriptions cost a look at all nodes,
-once for all things with the same one.
+A cluster may have a local volume or a capacity for each of its nodes, so places are evaluated, not nodes. A volume that
+names one value of one label is looked up by the node's own value; other descriptions cost a look at all nodes, once for
+all volumes with the same description.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The assume cache: volumes and claims as the API has them, overlaid with the changes that are decided but not written.
+"""The assume cache: volumes and claims as the API has them, overlaid with decided changes that are not written yet.
 
-Reserve assumes, Unreserve restores. What the API tells of an object always ends what was assumed of it: its version is
-another then. Several pods may assume something of one claim; each gives back its own.
+Reserve assumes, Unreserve restores. A report of an object from the API always ends what was assumed of it, because its
+version has changed. Several pods may assume something about one claim; each restores its own part.
 """
 
 from __future__ import annotations

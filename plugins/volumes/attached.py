@@ -1,7 +1,7 @@
-"""Which volumes of which CSI driver are on each node, and how many may be.
+"""Which volumes of which CSI driver are on each node, and how many are allowed.
 
-NodeVolumeLimits asks. A node is counted again when its pods or its object changed, or when one of the storage objects
-changed that were looked at for it; everything else is kept, so a pod costs no more where many pods run.
+NodeVolumeLimits asks. A node is counted again when its pods or its object changed, or one of the storage objects that
+were read for it; everything else is cached, so a pod does not cost more where many pods run.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""VolumeBinding: claims that wait for their first consumer get volumes where the pod goes; bound ones limit where.
+"""VolumeBinding: binds claims that wait for their first consumer to volumes; bound claims restrict the nodes.
 
-Filter finds, Reserve assumes in the ledger, Unreserve gives back, PreBind writes and waits until the controllers of
-volumes are done.
+Filter searches, Reserve assumes in the ledger, Unreserve reverts, and PreBind writes and waits until the volume
+controllers are done.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The events that may help pods which VolumeBinding turned away, with kube-scheduler's hints."""
+"""The events that may help pods that VolumeBinding rejected, with kube-scheduler's hints."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Capacities: how much storage of a class a CSI driver can still make, and for which nodes.
+"""Capacities: how much storage of a class a CSI driver can still create, and for which nodes.
 
-Claims that are to be provisioned are held against it where their driver tracks capacity. The rules are those of
+Claims that need provisioning are checked against it if their driver tracks capacity. The rules are those of
 `hasEnoughCapacity` in kube-scheduler's volume binder.
 """
 

@@ -1,6 +1,6 @@
-"""What the volumes of a pod count as: a driver's volumes, told apart by their handles.
+"""The volumes of a pod as the limits count them: a driver's volumes, distinguished by their handles.
 
-The limits of nodes are about these. The rules are those of kube-scheduler's `nodevolumelimits.CSILimits`.
+The rules are those of kube-scheduler's `nodevolumelimits.CSILimits`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which nodes can have a pod's volumes, and which volume each claim gets there.
+"""Which nodes can provide a pod's volumes, and which volume each claim gets there.
 
 Filter, Score and Reserve of VolumeBinding ask; deciding changes nothing. The rules are those of `FindPodVolumes` in
 kube-scheduler's volume binder.

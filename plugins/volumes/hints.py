@@ -1,4 +1,4 @@
-"""Queueing hints that several of the volume plugins give: whether an event is about a claim of the pod."""
+"""Queueing hints that several volume plugins share: whether an event concerns a claim of the pod."""
 
 from __future__ import annotations
 

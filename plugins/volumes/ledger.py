@@ -1,7 +1,7 @@
-"""The ledger: what VolumeBinding knows of volumes, claims and capacities, assumed changes included.
+"""The ledger: VolumeBinding's knowledge of volumes, claims and capacities, assumed changes included.
 
-The profiles' plugins share one. The informers' events and the pods' reservations keep it up to date, so that a pod
-finds the volumes and capacities of its classes sorted.
+The plugins of all profiles share one. The informers' events and the pods' reservations update it, so that a pod finds
+the volumes and capacities of its classes sorted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The volume binder: writes what was reserved for a pod, and waits until the controllers of volumes have bound it all.
+"""The volume binder: writes what was reserved for a pod, and waits until the volume controllers have bound everything.
 
-PreBind of VolumeBinding calls it. The writes hold only against the version that was decided about; what the API has
-then is told by the informers, which also end the wait. Errors are kube-scheduler's.
+PreBind of VolumeBinding calls it. A write is valid only for the version that the decision saw; the informers report
+newer versions, which also end the wait. Errors are kube-scheduler's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Reservations: what a pod gets of the storage on its node, assumed in the ledger until it is written or given back.
+"""Reservations of storage: assumed in the ledger until they are written or released.
 
-VolumeBinding's Reserve makes them, PreBind writes them, Unreserve gives back what was not written. In memory alone.
+VolumeBinding's Reserve creates them, PreBind writes them, Unreserve releases what was not written. In memory only.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How good a node's storage is for a pod: by how much of it the pod's claims would use, class by class.
+"""How well a node's storage suits a pod: by how much of it the pod's claims would use, class by class.
 
-VolumeBinding scores by it. Volumes that there are count by their size; where none is used, those that are to be made
-count by the capacity they come from.
+VolumeBinding scores by it. Existing volumes count by their size; if none is used, volumes to be created count by the
+capacity that they come from.
 """
 
 from __future__ import annotations

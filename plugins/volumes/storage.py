@@ -1,4 +1,4 @@
-"""The storage objects that the volume plugins watch, looked up by name; and what is said of one that is not there."""
+"""The storage objects that the volume plugins watch, looked up by name, and the errors about missing ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The unbound volumes of a storage class, for claims that wait for their consumer, the smallest first.
 
-Volumes that are kept for a claim are listed apart. What is asked of a volume besides the node is decided for all of
-them at once. The rules are those of `FindMatchingVolume` in kube-scheduler's component-helpers.
+Volumes that are reserved for a claim are listed separately. Requirements that do not depend on the node are checked for
+all volumes at once. The rules are those of `FindMatchingVolume` in kube-scheduler's component-helpers.
 """
 
 from __future__ import annotations

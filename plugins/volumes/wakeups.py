@@ -1,4 +1,4 @@
-"""Wakeups: those who wait for something to happen to an object, and at the latest for a time to pass."""
+"""Wakeups: callers that wait for an object to change, or at the latest for a time to pass."""
 
 from __future__ import annotations
 

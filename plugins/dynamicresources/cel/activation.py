@@ -1,4 +1,4 @@
-"""What an evaluation has at hand: the variables in scope, and how much work it may still do."""
+"""The state of an evaluation: the variables in scope, and the remaining budget of steps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A tree to a function of a device. This is what an expression costs once; evaluating is a few nested calls.
+"""From a tree to a function of a device. Compiling is the only costly step; evaluating is a few nested calls.
 
-Types are not checked beforehand: the API server has done so when the expression was written. A name or function that is
-not known here is told when the expression is compiled.
+Types are not checked beforehand: the API server has done so when the expression was written. An unknown name or
+function is an error of the compilation.
 """
 
 from __future__ import annotations

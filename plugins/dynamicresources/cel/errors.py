@@ -1,4 +1,4 @@
-"""What may go wrong with an expression. The texts are those of cel-go where people see them."""
+"""The errors of expressions. Texts that users see are those of cel-go."""
 
 from __future__ import annotations
 

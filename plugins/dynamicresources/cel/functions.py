@@ -1,7 +1,7 @@
 """Functions by name: conversions of the language itself, and the tables that the other modules of functions fill.
 
-A function gets its arguments as values (a member its target first) and raises EvaluationError; a TypeError, from a
-wrong number of arguments too, stands for "no such overload".
+A function receives its arguments as values (a member function its target first) and raises EvaluationError; a
+TypeError, also from a wrong number of arguments, means "no such overload".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Text to tokens. The parser calls it."""
+"""From text to tokens. The parser calls it."""
 
 from __future__ import annotations
 

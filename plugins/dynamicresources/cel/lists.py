@@ -1,4 +1,4 @@
-"""Functions of lists: those of cel-go's extension and of Kubernetes', and sets as lists."""
+"""Functions of lists: those of cel-go's extension and of Kubernetes, and sets as lists."""
 
 from __future__ import annotations
 

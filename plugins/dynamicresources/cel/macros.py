@@ -1,4 +1,4 @@
-"""Macros: calls whose arguments are not evaluated beforehand, as quantifiers over lists and maps."""
+"""Macros: calls whose arguments are not evaluated beforehand, such as quantifiers over lists and maps."""
 
 from __future__ import annotations
 

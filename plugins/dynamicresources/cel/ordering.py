@@ -1,4 +1,4 @@
-"""Sorting by the order that values have."""
+"""Sorting by the natural order of values."""
 
 from __future__ import annotations
 

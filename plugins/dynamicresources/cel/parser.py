@@ -1,4 +1,4 @@
-"""Tokens to a tree. The compiler calls it."""
+"""From tokens to a tree. The compiler calls it."""
 
 from __future__ import annotations
 

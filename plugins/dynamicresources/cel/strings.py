@@ -1,4 +1,4 @@
-"""Functions of text: those of the language, of cel-go's extension for strings, and of Kubernetes' for patterns."""
+"""Functions of strings: those of the language, of cel-go's extension for strings, and of Kubernetes for patterns."""
 
 from __future__ import annotations
 

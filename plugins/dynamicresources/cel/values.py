@@ -1,4 +1,4 @@
-"""Values of expressions that Python does not have, and when two values are equal or less.
+"""Values of expressions that Python lacks, and when two values are equal or ordered.
 
 Int is `int`, double `float`, string `str`, bytes `bytes`, list `list`, map `dict`, null `None`, bool `bool`.
 """
