@@ -1,4 +1,4 @@
-"""Pods that wait for lack of capacity, since when they wait, and which of them get reservations: the ones waiting longest.
+"""Pods that wait for lack of capacity, and which of them get reservations: the ones that have waited longest.
 
 A wait begins when the condition `PodScheduled` of a pod became False. The API stores that time, so a new leader
 continues the count, and reserves when the previous leader would have. No wait begins before its pod was created, even
