@@ -92,11 +92,15 @@ class GroupSearch:
         self._broken: dict[str, Status] = {}
 
     def run(self) -> GroupPreemption | Status:
-        """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict."""
+        """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict.
+
+        It has no victims where nominations of the group's own members are all that keeps it out.
+        """
         with self._trial.scenario():
             pods, estimates = self._look()
         if not pods.pods:
-            return NO_VICTIMS
+            found = self._try(()) if self._is_nominated() else NO_VICTIMS
+            return NO_VICTIMS if isinstance(found, Status) else found
         best: GroupPreemption | None = None
         refused: Status = NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
@@ -115,6 +119,9 @@ class GroupSearch:
         return next(iter(self._broken.values()), refused)
 
     # What to try.
+
+    def _is_nominated(self) -> bool:
+        return any(self._nominator.nominated_node(pod.uid) for pod in self._group.members)
 
     def _look(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
         """The pods that may be evicted, and by signature of members how many there are and what helps them."""

@@ -161,7 +161,8 @@ class DefaultPreemption(
 
     def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
         """Whom to evict, where extenders allow it, or why nobody."""
-        if not any(priority < group.priority for priority in self.handle.snapshot.priorities):
+        nominated = any(self.handle.nominator.nominated_node(pod.uid) for pod in group.members)
+        if not nominated and not any(priority < group.priority for priority in self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
         refused = trial.ask_about_nodes()
         if refused is not None:
@@ -170,7 +171,7 @@ class DefaultPreemption(
         plan = GroupSearch(self.handle, group, trial, budgets, self._units()).run()
         if isinstance(plan, Status):
             return plan
-        if not plan.victims and self._are_promised(plan.placement):
+        if not plan.victims and self._is_nominated_as(plan.placement, group):
             return NO_GROUP_VICTIMS
         refused = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
         return plan if refused is None else refused
@@ -187,10 +188,13 @@ class DefaultPreemption(
                         preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
                     )
 
-    def _are_promised(self, placement: Sequence[Placed]) -> bool:
-        """Whether members have these nodes promised already: then it is not room that the group lacks."""
-        nominator = self.handle.nominator
-        return all(nominator.nominated_node(pod.uid) == node_name for pod, node_name in placement)
+    def _is_nominated_as(self, placement: Sequence[Placed], group: PodGroupInfo) -> bool:
+        """Whether members are nominated to these nodes already, and to no others: it is not capacity that it lacks.
+
+        Nominations of more members, as an earlier leader leaves them, can keep the others out of the capacity.
+        """
+        nominator, nodes = self.handle.nominator, {pod.uid: node_name for pod, node_name in placement}
+        return all(nominator.nominated_node(pod.uid) == nodes.get(pod.uid, "") for pod in group.members)
 
     def _is_clearing(self, group: PodGroupInfo) -> bool:
         """Whether room that was made for the group is still being cleared."""

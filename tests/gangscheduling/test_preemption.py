@@ -66,6 +66,21 @@ async def test_a_group_evicts_as_many_as_it_needs_and_says_so_on_its_condition(w
     assert (world.bound_of("high"), world.bound_of("low")) == (3, 1)
 
 
+@pytest.mark.parametrize("others", [0, 1])
+async def test_a_group_that_only_nominations_of_its_own_members_keep_out_starts(world: World, others: int) -> None:
+    """As a new leader finds it: more members are nominated to the node than there is capacity for."""
+    world.add_nodes(make_node("a", cpu=str(2 + others)))
+    world.fill("a", others)
+    await world.settle()
+    world.api.put(KIND, make_group("g", 2, priority=10))
+    world.add(*(pod.nominated("a") for pod in make_members("g", 4, priority=10)))
+    await world.settle()
+    assert world.evicted == []
+
+    await world.run(5)
+    assert world.bound_of("g") >= 2
+
+
 @pytest.mark.parametrize(("group", "evicted"), [({"all": {}}, 3), ({"single": {}}, 1), (None, 1)])
 async def test_members_go_one_by_one_unless_the_mode_says_that_all_do(
     world: World, group: dict[str, object] | None, evicted: int
