@@ -29,7 +29,8 @@ from ..runtime.points import REJECT_TRIAL
 from ..snapshot.view import Rows
 from ..work import checkpoint, commit
 from .attempt import Attempt
-from .domain_search import DomainSearch, Searched
+from .domain_search import DomainSearch
+from .domain_trial import Searched
 from .group_binding import GroupBinding, has_quorum
 from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
@@ -303,7 +304,7 @@ class GroupScheduler:
         if topology is None:
             return [None]
         try:
-            return self._domains.within(topology, plugin.placed_members(group))
+            return self._domains.placed.within(topology, plugin.placed_members(group))
         except Failed as failed:
             return failed.status
 

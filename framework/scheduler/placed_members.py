@@ -1,0 +1,87 @@
+"""Where members of a group are that have nodes already: they leave later members the domains that they are in.
+
+`DomainSearch` asks. A pod's node is the one that the cache counts it on, else the one that its object names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from ..contract.status import Status
+from ..contract.topology import Topology
+from ..model.pod_info import PodInfo
+from ..snapshot.partitions import NONE, Partition, Partitions
+from ..snapshot.snapshot import Snapshot
+from ..snapshot.view import Rows
+
+
+class PlacedMembers:
+    """Finds rows of the snapshot. `node_of` gives the node that a pod, by UID, is counted on."""
+
+    def __init__(self, snapshot: Snapshot, node_of: Callable[[str], str | None], partitions: Partitions) -> None:
+        self._snapshot = snapshot
+        self._node_of = node_of
+        self._partitions = partitions
+
+    def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Sequence[Rows | None] | Status:
+        """Where a member that comes later may go: the domains that all placed members are in, the narrowest first.
+
+        All but the last are preferences. None stands for anywhere; a Status says that none can be named. Without a
+        required level, members in slices still go to parts of the whole cluster.
+        """
+        holding = [*placed]
+        taken = self.rows_of(holding)
+        if not len(taken):
+            return [None]
+        found: list[Rows | None] = []
+        widest = topology.required if topology.slice_size else max(topology.required, 1)
+        for depth in range(len(topology.levels), widest - 1, -1):
+            partition = self._partitions.of(topology.levels[:depth])
+            only = domains_at(partition, taken)
+            if len(only) == 1 and NONE not in only:
+                found.append(self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding))
+            elif depth == topology.required:
+                return self.undetermined(partition, holding)
+        return found if topology.required or topology.slice_size else [*found, None]
+
+    def _beside_open_slices(
+        self, topology: Topology, partition: Partition, rows: Rows, placed: Sequence[PodInfo]
+    ) -> Rows:
+        """Of the rows of a domain those of parts in which a slice is not whole; of all parts where there is none."""
+        if not topology.slice_size:
+            return rows
+        parts = self._partitions.of((*partition.keys, topology.slice_level))
+        on = parts.numbers[self.rows_by_pod(placed)]
+        is_open = np.bincount(on[on >= 0], minlength=len(parts)) % topology.slice_size > 0
+        in_parts = rows[parts.numbers[rows] >= 0]
+        found = in_parts[is_open[parts.numbers[in_parts]]]
+        return found if len(found) else in_parts
+
+    def rows_of(self, placed: Iterable[PodInfo]) -> Rows:
+        """The rows of the nodes that these pods are on, each once."""
+        return np.array(sorted(set(self.rows_by_pod(placed).tolist())), np.intp)
+
+    def rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
+        """The row of the node of each pod, as far as the node is there."""
+        return np.array([row for pod in placed if (row := self._row_of(pod)) is not None], np.intp)
+
+    def _row_of(self, pod: PodInfo) -> int | None:
+        return self._snapshot.live_row_of(self._node_of(pod.uid) or pod.node_name)
+
+    def undetermined(self, partition: Partition, placed: Sequence[PodInfo]) -> Status:
+        """kube-scheduler's text for members that run in several domains, or in none."""
+        numbers = {pod.key: int(partition.numbers[row]) for pod in placed if (row := self._row_of(pod)) is not None}
+        outside = [pod for pod, number in numbers.items() if number == NONE]
+        if outside:
+            what = f"no topology domain found for pod {min(outside)}"
+        else:
+            first, second, *_ = ("/".join(partition.values[number]) for number in sorted({*numbers.values()}))
+            what = f"more than 1 domain found for pod group: {first}, {second}"
+        return Status.failure(f"cannot determine domain for already scheduled pods: {what}")
+
+
+def domains_at(partition: Partition, taken: Rows) -> set[int]:
+    """The numbers of the domains that these rows are in; `NONE` for rows in none."""
+    return set(partition.numbers[taken].tolist())
