@@ -1,7 +1,7 @@
 """The kopf operator that runs the process: login, startup, cleanup, liveness.
 
-`muster run` calls `run`. Pods and nodes stay off kopf's handlers: the process's own informers follow them, because kopf
-has no synced signal, tells no delete after a relist and costs several times as much an event.
+`muster run` calls `run`. Pods and nodes do not use kopf's handlers: the process's own informers follow them, because
+kopf has no synced signal, reports no deletions after a relist and costs several times as much per event.
 """
 
 from __future__ import annotations

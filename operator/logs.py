@@ -1,11 +1,11 @@
-"""One log format for the whole process, with levels and pairs as Kubernetes components have them.
+"""One log format for the whole process, with levels and pairs like Kubernetes components.
 
-The process calls `configure` once at its start. Muster's own modules write a sentence that is the same each time, and
-what differs as pairs: `log.info("Bound pod", extra={"pairs": {"pod": "ns/a"}})`. Libraries write into the same handler
-and are kept quiet.
+The process calls `configure` once at its start. Muster's own modules write a constant sentence, and the variable parts
+as pairs: `log.info("Bound pod", extra={"pairs": {"pod": "ns/a"}})`. Libraries write to the same handler and are kept
+quiet.
 
-Verbosity is kube-scheduler's `-v`: at 0 what an operator must know, at 2 a line for each decision, at 4 what libraries
-have to say, at 10 everything. Bearer tokens, passwords and keys are taken out of every line, wherever it came from.
+Verbosity is kube-scheduler's `-v`: at 0 what an operator must know, at 2 a line for each decision, at 4 the messages of
+libraries, at 10 everything. Bearer tokens, passwords and keys are removed from every line, whatever its origin.
 """
 
 from __future__ import annotations

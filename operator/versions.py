@@ -1,4 +1,4 @@
-"""Which Muster this is, for the first line of the log, /statusz and `kubernetes_build_info`."""
+"""The version of Muster, for the first line of the log, /statusz and `kubernetes_build_info`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The subcommands of `muster`, one module each, loaded when it is called.
+"""The subcommands of `muster`, one module each, imported when the command is called.
 
-What belongs here: options, their checks and what is printed. What does not: anything another program would call.
+What belongs here: options, their checks, and output. What does not: anything that another program would call.
 """

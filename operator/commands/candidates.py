@@ -1,6 +1,6 @@
 """What the shell offers while a command is typed: contexts, namespaces, groups and pods of the cluster.
 
-Called by completion alone, with the options that were typed so far. Whatever goes wrong, there is nothing to offer.
+Only completion calls it, with the options typed so far. After any error it offers nothing.
 """
 
 from __future__ import annotations

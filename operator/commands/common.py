@@ -1,4 +1,4 @@
-"""What subcommands share: the options by which kubectl chooses a cluster, and the way bad input ends."""
+"""What subcommands share: kubectl's options for choosing a cluster, and the exit on bad input."""
 
 from __future__ import annotations
 

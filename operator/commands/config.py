@@ -1,4 +1,4 @@
-"""`muster config`: what a configuration file comes to, before a scheduler runs with it."""
+"""`muster config`: the effective configuration of a file, before a scheduler runs with it."""
 
 from __future__ import annotations
 

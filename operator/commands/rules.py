@@ -1,7 +1,7 @@
-"""By which configuration a command decides that decides by itself: a file's, the leader's, or Muster's default.
+"""Which configuration a command decides with: a file's, the leader's, or Muster's default.
 
-`why`, `explain`, `simulate` and `web` get it from here. Where nobody says what the scheduler goes by, the answer is
-given with a caution: the scheduler's may be another.
+`why`, `explain`, `simulate` and `web` get it from here. If neither a file nor a leader is named, the answer comes with
+a warning, because the scheduler's configuration may be another one.
 """
 
 from __future__ import annotations

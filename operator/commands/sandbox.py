@@ -1,4 +1,4 @@
-"""`muster sandbox`: the embedded Kubernetes API, by itself."""
+"""`muster sandbox`: the embedded Kubernetes API, without a scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo's view of its cluster: the few things that the story does to it and looks for."""
+"""The demo's access to its cluster: the few changes that the story makes, and the states that it waits for."""
 
 from __future__ import annotations
 

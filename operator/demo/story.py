@@ -1,6 +1,6 @@
-"""The story: what Muster does with plain pods, with a gang that fits, and with one that does not until there is room.
+"""The story: what Muster does with plain pods, with a gang that fits, and with one that waits for capacity.
 
-Every sentence that it tells is looked up in the cluster first; what does not happen ends it with StoryError.
+Every statement is checked against the cluster before it is printed; if it is not true, the story ends with StoryError.
 """
 
 from __future__ import annotations

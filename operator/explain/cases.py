@@ -1,7 +1,7 @@
-"""Conformance cases: one JSON object a line in, one decision a line out.
+"""Conformance cases: one JSON object per line in, one decision per line out.
 
-A case is {"id", "objects", "pod", "config"?}; its decision has the same id and what `Explanation` holds. Other tools'
-recorded decisions are compared with these, so the wire names are kube-scheduler's.
+A case is {"id", "objects", "pod", "config"?}; its decision has the same id and the contents of `Explanation`. Recorded
+decisions of other tools are compared with these, so the wire names are kube-scheduler's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a group that waits would come to now: its members tried on a picture, and its place in the queue.
+"""The current result for a waiting group: its members tried on a snapshot, and its place in the queue.
 
-`muster why GROUP` asks. The sentence is that of the engine, which places all members or none; the table beneath it
-comes from members tried one after another, each with those before it on their nodes, as the engine tries them first.
+`muster why GROUP` asks. The sentence is the engine's, which places all members or none. The table beneath it comes from
+members tried one after another, each with the previous ones on their nodes, which is the engine's first order.
 """
 
 from __future__ import annotations

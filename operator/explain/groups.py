@@ -1,4 +1,4 @@
-"""PodGroups and their members as people ask for them: what each group lacks, and why."""
+"""PodGroups and their members as users ask for them: what each group lacks, and why."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Tables as kubectl prints them: plain columns, a row a line, nothing squeezed, wrapped or cut.
+"""Tables as kubectl prints them: plain columns, one line per row, nothing squeezed, wrapped or cut.
 
-Every command that prints a table comes here, so that `grep`, `awk` and `column` find what a terminal shows. What a
-cluster says may hold anything; nothing of it reaches the terminal as a control sequence.
+Every command that prints a table uses it, so that `grep`, `awk` and `column` find what a terminal shows. Text from the
+cluster may contain anything; no control sequence of it reaches the terminal.
 """
 
 from __future__ import annotations

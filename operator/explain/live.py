@@ -1,4 +1,4 @@
-"""One pod of a live cluster, explained: read with the caller's own rights, and nothing is written."""
+"""The explanation of one pod of a live cluster, read with the caller's own rights; nothing is written."""
 
 from __future__ import annotations
 

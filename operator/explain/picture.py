@@ -1,4 +1,4 @@
-"""A still picture of a cluster: an engine that knows what is there and decides, but writes and binds nothing."""
+"""A static snapshot of a cluster: an engine that knows the objects and decides, but writes and binds nothing."""
 
 from __future__ import annotations
 

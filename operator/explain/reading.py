@@ -1,8 +1,7 @@
-"""Groups of all kinds read from the API: one for `muster why`; many, also whenever one changes, for `muster groups`.
+"""Groups of all kinds read from the API: one for `muster why`; many, also at each change, for `muster groups`.
 
-The API keeps no counts of some kinds of groups and nobody's place in the queue, so pods are read as well where
-somebody wants these. What the caller may not read, or the cluster does not serve, is left out where the rest makes
-sense without it.
+The API stores no counts for some kinds of groups, and no place in the queue, so pods are read as well when these are
+needed. What the caller may not read, or the cluster does not serve, is left out if the rest makes sense without it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What the leader is asked: why a pod waits, for those who may see the pod and not the cluster; and by what it decides.
+"""Questions to the leader: why a pod waits, for users who may read the pod but not the cluster; and its configuration.
 
 The leader answers with its last decision on the pod, and asks the API server whether the caller may `get` that pod, or
-`/configz` for the configuration. The caller is known by the bearer token of the kubeconfig; client certificates say
-nothing to the leader.
+`/configz` for the configuration. The kubeconfig's bearer token identifies the caller; the leader does not accept client
+certificates.
 """
 
 from __future__ import annotations

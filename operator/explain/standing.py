@@ -1,7 +1,7 @@
-"""Groups of all kinds as people are shown them: with their members and their places among those that wait.
+"""Groups of all kinds as users see them: with their members and their places among the waiting groups.
 
-A pure function of what the API shows. Tables and watches of `muster groups`, what `muster why` says of the place, and
-the pages of `muster web` begin with it, so that they agree.
+A pure function of what the API shows. The tables and watches of `muster groups`, the place that `muster why` prints,
+and the pages of `muster web` start from it, so that they agree.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An explanation for people: why each group of nodes is rejected, and how the best nodes score."""
+"""An explanation for users: why each set of nodes is rejected, and how the best nodes score."""
 
 from __future__ import annotations
 

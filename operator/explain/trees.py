@@ -1,6 +1,6 @@
-"""A CompositePodGroup as people ask for it: which PodGroups it consists of, and what those that wait lack together.
+"""A CompositePodGroup as users ask for it: its PodGroups, and what the waiting ones lack together.
 
-`muster why compositepodgroup/NAME` asks, with a cluster that was read.
+`muster why compositepodgroup/NAME` calls it with a cluster that was read.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Who we are, as request headers that may change while the process runs.
+"""Authentication as request headers, which may change while the process runs.
 
-`transport` asks `current()` before each request and calls `renew()` when there is nothing current or when the server
+`transport` asks `current()` before each request and calls `renew()` when no credential is current or the server
 answered 401. Nothing here shows a secret in its repr.
 """
 

@@ -1,4 +1,4 @@
-"""Growing, jittered waits between tries. The informer and the write retries draw their delays here."""
+"""Growing, jittered delays between tries, for the informer and for retried writes."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Bind a pod to a node: one small POST, the hottest write there is.
+"""Binds a pod to a node: one small POST, the most frequent write.
 
-The binding cycle awaits `BindingWriter.bind` for each pod. The pod's UID goes along, so a pod that was deleted and
-made again under the same name is never bound by mistake.
+The binding cycle awaits `BindingWriter.bind` for each pod. The request carries the pod's UID, so a pod that was deleted
+and recreated under the same name is never bound by mistake.
 
-Where the answer is lost the pod may be bound or not. As long as that is open its room must not be given to another, nor
-may anybody be told that it waits; so the pod is looked at, and bound once more if it has no node.
+If the answer is lost, the pod may or may not be bound. Until that is known, its capacity must not be given to another
+pod, and the pod must not be reported as waiting; so the pod is read, and bound once more if it has no node.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The API client: verbs over raw JSON bytes, with a bound on the writes that are under way.
+"""The API client: verbs over raw JSON bytes, with a limit on concurrent writes.
 
-Informers, the binder, the event recorder and the lease elector use it. Bodies come ready-made (msgspec), answers go
-back as bytes: who wants a typed object decodes what it needs. Events should have a client of their own on the same
-transport, so that a flood of them never keeps a Binding waiting.
+Informers, the binder, the event recorder and the lease elector use it. Callers pass encoded bodies (msgspec) and
+receive bytes, which they decode as far as they need. Events should have a client of their own on the same transport, so
+that a flood of them never delays a Binding.
 """
 
 from __future__ import annotations

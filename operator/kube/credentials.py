@@ -1,8 +1,7 @@
-"""From kubeconfig or service account to a `Connection`: where the API server is, how to know it, who we are.
+"""From kubeconfig or service account to a `Connection`: the server's address, its trust, and the client's credentials.
 
-The operator and the CLI call `load_connection` once. What kubectl would do with the same files and environment is
-what happens here; the order is an explicit kubeconfig, KUBECONFIG, `~/.kube/config`, then the service account of the
-pod we run in.
+The operator and the CLI call `load_connection` once. The result is that of kubectl with the same files and environment;
+the order is an explicit kubeconfig, KUBECONFIG, `~/.kube/config`, then the service account of the pod.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What can go wrong on the wire, by what the caller may do about it.
+"""The errors of requests, divided by what the caller may do about them.
 
-Everything below `transport` raises these and nothing else; aiohttp's own errors are translated once, there. The text
-of an error is the API server's own message where it sent one, because people read it in events and logs.
+Everything below `transport` raises only these; aiohttp's own errors are translated once, there. The text of an error is
+the API server's own message if it sent one, because users read it in events and logs.
 """
 
 from __future__ import annotations

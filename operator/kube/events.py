@@ -1,8 +1,8 @@
-"""Events for people: what Muster did with a pod and why, as `kubectl describe` shows it.
+"""Events for users: what Muster did with a pod and why, as `kubectl describe` shows it.
 
-The scheduler calls `ProfileEvents.event`, which only queues; workers of the recorder write to events.k8s.io/v1 with
-an API client of their own. Nothing here ever holds up scheduling: when the queue is full, the newest events are
-dropped and counted. Repetitions become series, see `series`.
+The scheduler calls `ProfileEvents.event`, which only queues; workers of the recorder write to events.k8s.io/v1 with an
+API client of their own. Nothing here ever delays scheduling: when the queue is full, the newest events are dropped and
+counted. Repetitions become series, see `series`.
 """
 
 from __future__ import annotations

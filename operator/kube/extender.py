@@ -1,7 +1,7 @@
 """An extender over HTTP: `contract.Extender` for one entry of a configuration's `extenders` (upstream: HTTPExtender).
 
-The process makes one of each and closes them; the engine asks them. Errors have Go's words where people will look for
-them. A verb that only asks is sent once more when a connection that was kept open turns out to be closed.
+The process creates and closes one for each entry; the engine calls them. Errors have Go's words where users will search
+for them. A verb that only asks is sent again if a kept connection turns out to be closed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is said to extenders and how they answer: the JSON of k8s.io/kube-scheduler/extender/v1. Pure.
+"""Requests to extenders and their answers: the JSON of k8s.io/kube-scheduler/extender/v1. Pure.
 
-Go writes these structs under their names and reads them whatever the case of theirs, so extenders answer `nodeNames` as
-well as `NodeNames`; both are read here. Objects go in as JSON that is ready.
+Go writes the fields of these structs under their Go names and reads them in any case, so extenders answer `nodeNames`
+as well as `NodeNames`; both are read here. Objects are passed in as encoded JSON.
 """
 
 from __future__ import annotations

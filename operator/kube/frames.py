@@ -1,8 +1,8 @@
-"""From the bytes of lists and watch streams to typed objects. Pure: the informer feeds it and acts on what comes out.
+"""From the bytes of lists and watch streams to typed objects. Pure: the informer feeds it and acts on the result.
 
-The common frame is decoded once, straight into the wanted type (about 4 µs a pod). Only what does not fit is looked
-at again: an object that the type cannot hold is reported as unreadable, with its identity, and is never mistaken for
-a broken stream, which would make the informer list for ever.
+The common frame is decoded once, straight into the wanted type (about 4 µs a pod). Only what does not fit is looked at
+again: an object that does not match the type is reported as unreadable, with its identity, and is never mistaken for a
+broken stream, which would make the informer list forever.
 """
 
 from __future__ import annotations

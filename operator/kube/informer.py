@@ -1,7 +1,7 @@
-"""Follow all objects of one kind: list, watch, and list again when the watch cannot go on.
+"""Follows all objects of one kind: list, watch, and list again when the watch cannot continue.
 
-The operator starts one `Informer` per kind and awaits its `synced` event before it schedules anything. It never ends
-by itself: every failure is retried with growing, jittered waits, shown in `status` and logged when it changes.
+The operator starts one `Informer` per kind and awaits its `synced` event before it schedules anything. It never ends by
+itself: every failure is retried with growing, jittered delays, shown in `status` and logged when it changes.
 
             list ok
     LIST ─────────────► WATCH ───┐  ended, broken off, fell silent; 401, 403, 429, 5xx: resume at the last version
@@ -9,8 +9,8 @@ by itself: every failure is retried with growing, jittered waits, shown in `stat
       │                   │  └───┘
       └───────────────────┘  410 of either kind, garbage, 400, 404, 504, any ERROR event but 429, silent from the start
 
-What the handler heard is always what the store holds: a list is compared with the store and the differences are told,
-so nothing that happened during a gap is lost, deletes included.
+The handler's state always equals the store's: a list is compared with the store and the differences are reported, so
+nothing that happened during a gap is lost, deletions included.
 """
 
 from __future__ import annotations

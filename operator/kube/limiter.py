@@ -1,6 +1,6 @@
-"""A token bucket, for those who set `qps` and `burst` as they would for kube-scheduler.
+"""A token bucket, for configurations that set `qps` and `burst` as for kube-scheduler.
 
-`ApiClient` asks it before every request. It is fair: each caller's wait is fixed on arrival, so nobody overtakes.
+`ApiClient` asks it before every request. It is fair: each caller's delay is fixed on arrival, so no caller overtakes.
 """
 
 from __future__ import annotations

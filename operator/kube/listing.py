@@ -1,4 +1,4 @@
-"""All objects of a kind, once: for commands that look at a cluster and do not follow it."""
+"""All objects of a kind, listed once: for commands that look at a cluster and do not follow it."""
 
 from __future__ import annotations
 

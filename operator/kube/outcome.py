@@ -1,4 +1,4 @@
-"""What became of a write for a pod, as a value: the scheduler decides by it how the pod goes on."""
+"""The outcome of a write for a pod, as a value: the scheduler decides by it how to continue with the pod."""
 
 from __future__ import annotations
 

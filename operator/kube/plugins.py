@@ -1,7 +1,7 @@
 """Credentials from outside: exec plugins and OIDC, through `kubernetes.config`.
 
-`credentials` makes one issuer per connection and hands it to `PluginAuth`, which calls it in a thread. The import of
-`kubernetes` (0.3 s, 49 MB) happens on the first call only, so that those with a token or certificate never pay it.
+`credentials` creates one issuer per connection and passes it to `PluginAuth`, which calls it in a thread. `kubernetes`
+(0.3 s, 49 MB) is imported on the first call only, so that connections with a token or certificate never pay for it.
 """
 
 from __future__ import annotations

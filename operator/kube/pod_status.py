@@ -1,7 +1,7 @@
-"""Tell a pod's status why it waits: the PodScheduled condition and the nominated node.
+"""Writes into a pod's status why it waits: the PodScheduled condition and the nominated node.
 
-`plan_patch` decides what must be written, if anything; `StatusWriter` writes it. The failure handler of the scheduler
-calls both for a pod that could not be placed.
+`plan_patch` decides what must be written, if anything; `StatusWriter` writes it. The scheduler's failure handler calls
+both for a pod that could not be placed.
 """
 
 from __future__ import annotations

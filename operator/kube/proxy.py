@@ -1,6 +1,6 @@
-"""Which HTTP proxy leads to the API server: kubectl's rules, that is Go's.
+"""Which HTTP proxy to use for the API server, by the rules of kubectl, that is Go's.
 
-`credentials` asks once per connection. aiohttp's own reading of the environment is not used because it knows no CIDR
+`credentials` asks once per connection. aiohttp's own reading of the environment is not used because it supports no CIDR
 in NO_PROXY, and clusters are commonly reached by IP with `NO_PROXY=10.0.0.0/8`.
 """
 

@@ -1,6 +1,6 @@
 """How often a write is tried: kube-scheduler's rule for Bindings and status patches.
 
-4 tries, 10, 50 and 250 ms apart (each up to a tenth longer), for errors that will likely pass. Below that, as in
+4 tries, 10, 50 and 250 ms apart (each up to a tenth longer), for errors that are likely to pass. Below that, as in
 client-go, a Retry-After from the server is obeyed up to 10 times and does not count as a try.
 """
 

@@ -1,11 +1,11 @@
-"""Which events repeat: the rules by which client-go turns repetitions into one Event with a count. Pure.
+"""Which events repeat: client-go's rules for turning repetitions into one Event with a count. Pure.
 
-An event is written when first seen; its second sighting is written as a series of two; further ones are only counted,
+An event is written when first seen; its second occurrence is written as a series of two. Further ones are only counted,
 and the count is written every 30 minutes and when the series has been quiet for 6. After that the same event is new
-again. One difference from client-go: there the note is not part of what makes two events the same, so a pod's new
-reason never shows; here a changed note is a new event.
+again. There is one difference from client-go: its note is not part of an event's identity, so a pod's new reason never
+shows; here a changed note is a new event.
 
-The recorder owns a table, asks `observe` for each event and calls `sweep` every few minutes.
+The recorder owns a table, calls `observe` for each event, and calls `sweep` every few minutes.
 """
 
 from __future__ import annotations

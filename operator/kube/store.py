@@ -1,8 +1,8 @@
-"""What an informer knows of one kind, and the telling of every change to its handler.
+"""An informer's objects of one kind, and the reports of every change to its handler.
 
-Synchronous and without I/O: the informer decides when, the store decides what. It guarantees that a handler hears, of
-each object, one `on_add`, then `on_update`s, then one `on_delete`; a name reused by another object (another UID) is a
-delete and an add; and the same version of an object is told once however often the server sends it.
+Synchronous and without I/O: the informer decides when, the store decides what. For each object, a handler receives one
+`on_add`, then `on_update`s, then one `on_delete`. A name reused by another object (another UID) is a deletion and an
+addition. The same version of an object is reported once, however often the server sends it.
 """
 
 from __future__ import annotations

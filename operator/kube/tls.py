@@ -1,6 +1,6 @@
-"""TLS towards the API server, set up as kubectl would.
+"""TLS towards the API server, set up as kubectl does.
 
-`credentials` makes one `ClientTls` per connection; an exec plugin may present a new client certificate later.
+`credentials` creates one `ClientTls` per connection; an exec plugin may present a new client certificate later.
 """
 
 from __future__ import annotations

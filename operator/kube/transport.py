@@ -1,7 +1,7 @@
-"""The way to one API server: sends requests, opens streams, renews credentials, translates failures into `errors`.
+"""The transport to one API server: sends requests, opens streams, renews credentials, translates failures to `errors`.
 
-`client.ApiClient` is what others use; several clients with limits of their own may share a transport. Nothing is asked
-for that is not needed: no cookies, no compression, no redirects.
+Other modules use `client.ApiClient`; several clients with limits of their own may share a transport. It uses no
+cookies, no compression and no redirects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whole objects of the API, as extenders are sent them: JSON as the server wrote it, less `managedFields`.
+"""Whole objects of the API, as extenders receive them: JSON as the server wrote it, without `managedFields`.
 
-The engine keeps of nodes and pods what is scheduled by. Nodes are followed a second time where an extender is sent
-them, pods are read one by one. What is in an object is never looked at here.
+The engine keeps only the fields of nodes and pods that scheduling reads. If an extender needs whole nodes, they are
+watched a second time; pods are read one by one. This module never looks into an object.
 """
 
 from __future__ import annotations

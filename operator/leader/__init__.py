@@ -1,4 +1,4 @@
-"""Leader election: of several replicas one schedules, and one that lost its lease writes nothing.
+"""Leader election: one of several replicas schedules, and a replica that lost its lease writes nothing.
 
 What belongs here: the lease's rules, and the task that acquires, renews and releases it. What does not: what a leader
 does.

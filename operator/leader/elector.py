@@ -1,11 +1,11 @@
 """The elector: acquires a lease, keeps it, and says at every moment whether this process may still write.
 
 The process starts it with the informers and schedules once `elected` is set. `run` returns when the lease is lost, and
-the process then ends; a restart is the only way back, because everything it knew may be wrong.
+the process then ends; a restart is the only way back, because all of its state may be wrong.
 
-Fencing: `may_write` goes by the time of the last renewal that the API server is known to have taken, on a clock that
-also runs while the process is stopped. So a leader that was frozen for longer than its lease finds itself out before
-its next write, not after its next renewal.
+Fencing: `may_write` depends on the time of the last renewal that the API server is known to have accepted, on a clock
+that also runs while the process is stopped. So a leader that was frozen for longer than its lease notices before its
+next write, not after its next renewal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The lease as a record, and what to do about it. Pure: time comes in, a plan goes out.
+"""The lease as a record, and the next step. Pure: time comes in, a plan goes out.
 
 The rules are client-go's: a lease belongs to its holder until it was not renewed for its duration *as seen from here*,
-on the observer's own monotonic clock, so that clocks of different machines need not agree.
+on the observer's own monotonic clock, so the clocks of different machines need not agree.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The scheduler's metrics, under the names that kube-scheduler gives them.
+"""The scheduler's metrics, under kube-scheduler's names.
 
-What belongs here: what is measured and how it becomes text. What does not: who may read it, which is
-`muster.operator.serving`, and what the engine counts, which is `muster.framework.metrics`.
+What belongs here: metrics of the process and of its state, and how metrics become text. What does not: access control,
+which is in `muster.operator.serving`, and the engine's counters, which are in `muster.framework.metrics`.
 """
 
 from .exposition import CONTENT_TYPE, blocks, registry_of

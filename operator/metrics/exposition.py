@@ -1,4 +1,4 @@
-"""From families to the text a scraper reads, in blocks of a few milliseconds, to be served between scheduling cycles.
+"""From families to the text that a scraper reads, in blocks of a few milliseconds, served between scheduling cycles.
 
 Text is format 0.0.4 whatever the scraper prefers: kube-scheduler offers nothing else, and bucket bounds (`le="1"`) stay
 comparable with its series.

@@ -1,9 +1,9 @@
-"""`kube_pod_resource_request` and `kube_pod_resource_limit`: what each pod of the cluster asks for and may take.
+"""`kube_pod_resource_request` and `kube_pod_resource_limit`: the requests and limits of each pod of the cluster.
 
-Served apart from the other metrics because it has several series a pod. That is also why it writes its text itself, in
-blocks: ten thousand pods would stop scheduling for half a second if they were written in one go.
+Served apart from the other metrics because there are several series per pod. For the same reason this module writes the
+text itself, in blocks: writing ten thousand pods at once would stop scheduling for half a second.
 
-The sums follow kube-scheduler's collector, which looks at the pod's spec alone, also while a resize is under way.
+The sums follow kube-scheduler's collector, which reads only the pod's spec, also while a resize is in progress.
 """
 
 from __future__ import annotations

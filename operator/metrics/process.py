@@ -1,8 +1,8 @@
-"""What the process counts beside its engine: requests to the API server, under client-go's names, and the event loop.
+"""What the process counts besides its engine: requests to the API server, under client-go's names, and the event loop.
 
-The transport reports every request, the writers every write, the watchdog every time that the loop did not turn. Of
-client-go's other families (rate limiter, sizes, certificates) Muster has no numbers, and `workqueue_*` counts queues
-that it does not have.
+The transport reports every request, the writers every write, the watchdog every time that the loop did not turn. Muster
+has no numbers for client-go's other families (rate limiter, sizes, certificates), and `workqueue_*` counts queues that
+it does not have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Metrics that are read from the scheduler's state at the moment of a scrape, so that they cannot drift from it."""
+"""Metrics that are read from the scheduler's state at a scrape, so that they cannot drift from it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Groups on the API, whichever plugin's they are: their statuses and Events, healing, and validation at admission.
+"""Groups in the API, of whichever plugin: their statuses and Events, healing, and validation at admission.
 
-Belongs here: everything that reads or writes group objects for people, as part of the kopf operator. Does not belong
-here: what a status should say, which the plugin's `GroupReporter` knows, and deciding about groups, which needs nothing
-from here.
+What belongs here: everything that reads or writes group objects, as part of the kopf operator. What does not: the
+contents of a status, which the plugin's `GroupReporter` decides, and deciding about groups, which does not depend on
+this package.
 """

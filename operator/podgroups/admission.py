@@ -1,8 +1,8 @@
-"""Validating admission of groups, for those who want mistakes refused instead of explained later.
+"""Validating admission of groups: mistakes are refused instead of reported later.
 
-Off unless `muster run` is told to serve it. What the schema refuses never comes here; what it lets pass, as
-scheduler-plugins' own does, is judged by the rules of the API. An object that was stored with a mistake can still be
-changed in all other respects, and deleted.
+Off unless `muster run` is told to serve it. The API server has applied the schema, which accepts as much as
+scheduler-plugins' own; the rest is checked by the rules of the API. An object that was stored with a mistake can still
+be changed in all other respects, and deleted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reports annotations of groups that Muster does not know or cannot read: an Event on the object, once per change.
 
-Such an annotation counts as absent, so without the Event nobody would learn of a mistyped key. Faults that keep a group
-from being scheduled, such as an unreadable topology, are on its condition instead.
+Such an annotation counts as absent, so without the Event a mistyped key would go unnoticed. Faults that keep a group
+from being scheduled, such as an invalid topology, are in its condition instead.
 """
 
 from __future__ import annotations

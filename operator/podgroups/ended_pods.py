@@ -1,9 +1,9 @@
-"""Members of groups that have ended: what the process's pod informer leaves out and a PodGroup's status counts.
+"""Members of groups that have ended: pods that the pod informer leaves out and a PodGroup's status counts.
 
-That informer excludes pods that have succeeded or failed, as kube-scheduler's does, because they claim nothing of any
-node. How a pod ended cannot be learned from it: a pod that leaves its selection is told in the version from before. So
-there is this one watch more, of ended pods alone. It has no label selector, because a selector cannot say "or" and
-three labels may name a group; Kubernetes keeps some thousands of ended pods, and of each only what counts is kept here.
+The informer excludes pods that have succeeded or failed, as kube-scheduler's does, because they claim nothing on any
+node. It cannot tell how a pod ended: a pod that leaves its selection is reported in its previous version. So there is
+one more watch, of ended pods only. It has no label selector, because a selector has no "or" and three labels may name a
+group. Kubernetes keeps some thousands of ended pods; of each only what counts is kept here.
 """
 
 from __future__ import annotations

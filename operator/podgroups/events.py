@@ -1,4 +1,4 @@
-"""Events on groups, whatever kind they are of. Pure."""
+"""Events on groups of any kind. Pure."""
 
 from __future__ import annotations
 

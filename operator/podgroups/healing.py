@@ -1,14 +1,15 @@
-"""Heals groups that lost members for good, as `muster-scheduler.io/healing-policy` of each says.
+"""Heals groups that lost members for good, as the `muster-scheduler.io/healing-policy` of each says.
 
-The healer follows who is bound and who succeeded from the plugin's own book, also while another process leads, so that
-whoever leads next knows what was lost. It acts when a loss has stood for a moment, which is long enough for the rest of
-a group that is deleted to begin to go, too.
+The healer reads from the plugin's own book which pods are bound and which have succeeded, also while another process
+leads, so that a new leader knows what was lost. It acts when a loss has lasted for a moment, long enough for the
+deletion of the rest of a deleted group to begin as well.
 
-That a pod has succeeded is told by a watch of its own, which may be late, and an eviction cannot be undone. So before
-it acts the healer asks the API for each pod that seems lost: by a list of one, which needs no right but those of the
-watches. Only the watch knows of one that succeeded and was deleted since, so nothing is done while it is broken.
+A separate watch reports that a pod has succeeded. It may be late, and an eviction cannot be undone. So before it acts,
+the healer asks the API for each pod that seems lost: by a list of one, which needs no right beyond those of the
+watches. Only the watch reports a pod that succeeded and was deleted since, so nothing is done while the watch is
+broken.
 
-Pods are evicted through the eviction API: what a PodDisruptionBudget does not let go is asked for again and again.
+Pods are evicted through the eviction API; an eviction that a PodDisruptionBudget refuses is retried.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Membership: which group a pod is in, whichever kind of groups that is, as the plugins' `GroupKind`s say."""
+"""Membership: which group a pod belongs to, of any kind of group, as the plugins' `GroupKind`s say."""
 
 from __future__ import annotations
 

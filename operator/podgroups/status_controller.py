@@ -1,9 +1,9 @@
-"""Keeps the statuses of groups of one kind true, and tells people what became of them.
+"""Keeps the statuses of groups of one kind up to date, and records Events about them.
 
-The plugin's book knows, from the process's informers, which groups there are, who their members are and what was
-decided, and marks each group of which any of that changed; all that is followed here is how members end. One worker
-asks the plugin's `GroupReporter` what is new of a group, and writes it, at most once a second a group and only while
-this process leads. What the server does not take is put off; when it takes nothing at all, every group waits.
+The plugin's book knows, from the process's informers, which groups and members exist and what was decided, and marks
+each group of which any of that changed; the controller itself only follows how members end. One worker asks the
+plugin's `GroupReporter` for a group's changes, and writes them, at most once a second per group and only while this
+process leads. A write that the server refuses is delayed; when the server accepts no write at all, every group waits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The server that the API server asks about PodGroups, in the form in which kopf takes one.
+"""The webhook server for PodGroups, in the form that kopf expects.
 
-kopf's own answers what is no review with a traceback and bears any number of connections; this one is as bounded as the
-pages are. It answers 400 to what is no review, and one review after another, with the rest of the process in between.
+kopf's own server answers an invalid review with a traceback and accepts any number of connections; this one has the
+same bounds as the pages. It answers 400 to an invalid review, and handles one review after another, with the rest of
+the process running in between.
 """
 
 from __future__ import annotations

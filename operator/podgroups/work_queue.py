@@ -1,6 +1,6 @@
-"""The controller's work queue: which groups are to be looked at, and when, each once however often something happens.
+"""The controller's work queue: which groups to look at, and when, each once however often something happens.
 
-Pure: the caller says what time it is.
+Pure: the caller passes the time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A queue of groups to look at, and one worker that does while this process leads.
+"""A queue of groups to look at, and one worker that does so while this process leads.
 
-Controllers and healers of all kinds of groups extend it. A plugin keeps its groups from the process's informers and
-tells of each that changed.
+Controllers and healers of all kinds of groups extend it. A plugin derives its groups from the process's informers, and
+reports each group that changed.
 """
 
 from __future__ import annotations

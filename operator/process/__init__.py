@@ -1,5 +1,5 @@
 """The running scheduler: the engine with its informers, writers, loop and pages, started and stopped as one.
 
-What belongs here: the process's parts and their order of starting and ending. What does not: deciding (the framework),
-the wire (`muster.operator.kube`) and the command line.
+What belongs here: the parts of the process, and the order in which they start and end. What does not: deciding (the
+framework), the wire (`muster.operator.kube`) and the command line.
 """

@@ -1,4 +1,4 @@
-"""Time of the running process."""
+"""The clock of the running process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The PodScheduled condition and the nomination of pods, as the engine says them and the API gets them.
+"""The PodScheduled condition and the nomination of pods, on their way from the engine to the API.
 
-The engine says something of a pod whenever it was tried, of thousands at once when a gang of thousands was. Writes are
-few at a time: whatever is to be told of many, a Binding does not wait behind it, and what waits takes no task each.
+The engine reports a pod after each attempt, and thousands at once after the attempt of a gang of thousands. The number
+of concurrent writes is small: however many reports there are, no Binding waits behind them, and a waiting report needs
+no task of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many files and connections the process may have open; `muster run` raises the limit before it opens any."""
+"""The limit of open files and connections; `muster run` raises it before it opens any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The extenders of a process: made from its configuration, given what they need, and closed with it."""
+"""The extenders of a process: created from its configuration, given what they need, and closed with it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The controllers of groups: they keep what people read of them, statuses and Events, and heal those that lost a pod.
+"""The controllers of groups: they write statuses and Events, and heal groups that lost a pod.
 
-`muster run` runs them beside the process, inside its kopf operator; a simulation runs them as they are.
+`muster run` runs them beside the process, inside its kopf operator; a simulation runs them directly.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""kopf's login: the process's own credentials, as often as that may do good.
+"""kopf's login: the process's own credentials, no more often than useful.
 
-The kopf operators call it when they begin and after each 401. kopf itself makes no pause in between, so an API server
+The kopf operators call it when they begin and after each 401. kopf itself does not pause in between, so an API server
 that refuses the credentials for a while would be asked hundreds of times a second.
 """
 

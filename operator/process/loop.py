@@ -1,9 +1,8 @@
-"""The scheduling loop: decide while there is something to decide, and let everything else have its turn.
+"""The scheduling loop: decides while there is something to decide, and gives everything else its turn.
 
-A slice of decisions lasts a few milliseconds, then watch events, answers and probes are served; a decision that takes
-longer is made in several slices. The loop holds back while many bindings are under way, so that decisions are made
-late, on the freshest picture. Beside it runs, where the administrator wants that, the forgetting of assumed pods that
-the API never reports.
+A slice of decisions lasts a few milliseconds; then watch events, answers and probes are handled. A decision that takes
+longer is made in several slices. The loop pauses while many bindings are in flight, so that decisions are made late, on
+the latest snapshot. Beside it runs, if configured, the expiry of assumed pods that the API never reports.
 """
 
 from __future__ import annotations

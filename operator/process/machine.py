@@ -1,7 +1,7 @@
-"""What a process takes from the machine that it runs on: time, chance, names, and whether it has it for itself.
+"""What a process takes from the machine: time, randomness, names, and whether it has the interpreter to itself.
 
-A process is made with one, so that a whole one can run in virtual time and from one seed: nothing else of it asks for
-the time or throws dice, and it sleeps on its event loop alone. `HERE` is the machine that this code runs on.
+A process receives one, so that a whole process can run in virtual time and from one seed: nothing else in it reads a
+clock or draws random numbers, and it sleeps only on its event loop. `HERE` is the machine that runs this code.
 """
 
 from __future__ import annotations

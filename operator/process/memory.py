@@ -1,11 +1,11 @@
-"""How the process deals with memory: what it gives back to the system, and when the collector looks for garbage.
+"""Memory management of the process: what it returns to the system, and when the garbage collector runs.
 
-`muster run` sets the first before anything is allocated. glibc keeps what was freed: it takes ever larger blocks from
-heaps that shrink at their ends alone, and has a heap for each thread. One object of a MiB, decoded and forgotten, would
+`muster run` sets the first before anything is allocated. glibc keeps freed memory: it takes ever larger blocks from
+heaps that shrink only at their ends, and has a heap for each thread. One object of a MiB, decoded and dropped, would
 cost its memory for good.
 
-The second is the process's, where it has its interpreter for itself. A cluster that is listed is hundreds of thousands
-of objects and no garbage, and most of them stay: the collector would walk them again and again.
+The second applies if the process has its interpreter to itself. A listed cluster is hundreds of thousands of objects,
+most of which stay: the collector would walk them again and again and find no garbage.
 """
 
 from __future__ import annotations

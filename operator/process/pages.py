@@ -1,4 +1,4 @@
-"""What the process shows on its port: health, metrics, configuration."""
+"""The pages on the process's port: health, metrics, configuration."""
 
 from __future__ import annotations
 

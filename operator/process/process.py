@@ -1,8 +1,8 @@
 """The process: everything that runs, started in order and ended in order.
 
-kopf's startup handler starts one and its cleanup handler ends it. Starting returns when the informers have been set
-off; scheduling begins by itself once the picture is complete. Ending takes no new decisions, lets bindings under way
-finish, gives back what Permit holds and writes the events that are left.
+kopf's startup handler starts it and its cleanup handler ends it. Starting returns when the informers have been started;
+scheduling begins by itself when every kind is synced. Ending makes no new decisions, lets bindings in flight finish,
+rejects the pods that Permit holds, and writes the remaining events.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a run was asked to do: the command line's wishes, checked and put together."""
+"""The settings of a run: the command line's options, checked and combined."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks that somebody owns: started here, waited for here, and never lost with their exceptions."""
+"""Tasks with an owner: started and awaited here, so that no exception of theirs is lost."""
 
 from __future__ import annotations
 

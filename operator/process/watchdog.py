@@ -1,9 +1,9 @@
-"""The watchdog: sees from a thread of its own when the event loop stands, and says who holds it.
+"""The watchdog: a thread that notices when the event loop is blocked, and names the cause.
 
-Everything of the process runs on one loop, so whoever holds it holds up all pods, the lease and the probes. A beat on
-the loop shows that it turns; when one does not come, the watchdog names the plugin, its point and the pod, or else the
-line of code, while it goes on. A probe that the loop cannot answer fails by itself: what is not seen from outside is a
-loop that turns and schedules nothing, which `SchedulingLoop` tells of.
+Everything in the process runs on one loop, so a block delays all pods, the lease and the probes. A beat on the loop
+shows that it turns; when a beat is missing, the watchdog names the plugin, its point and the pod, or else the line of
+code, while it still runs. A probe that the loop cannot answer fails by itself. A loop that turns but schedules nothing
+is not visible from outside; `SchedulingLoop` reports that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The informers of a process, started and stopped together, and what is still missing of the picture."""
+"""The informers of a process, started and stopped together, and the kinds that are not synced yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything of a process that writes to the API, made of one connection: the engine's ports for writing among them."""
+"""Everything in a process that writes to the API, built on one connection, including the engine's ports for writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine asks of the outside: the names of the questions, and who writes the answers down."""
+"""The engine's calls to the outside: their names, and the recorder of their answers."""
 
 from __future__ import annotations
 

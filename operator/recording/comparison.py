@@ -1,4 +1,4 @@
-"""What was decided, and what would be decided now: decision by decision, then pod by pod."""
+"""The recorded decisions and the new ones, compared decision by decision, then pod by pod."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What an engine decides, as events: a listener among the plugins that follow decisions.
+"""The engine's decisions as events, from a listener among the plugins that follow decisions.
 
-Both who records and who replays attach one.
+Both recorder and replayer attach one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The events of a recording: all that moves an engine, in order, and what it decided.
+"""The events of a recording: all inputs of an engine, in order, and its decisions.
 
-An engine that is given the same events decides the same, for it has no clock, randomness or I/O of its own. So that
-this holds to the last byte its time stands still within an event, and moves on with the next: `at` is seconds on that
-clock. Each event is a line of JSON in the file; fields may be added to them, and a reader leaves out those that it does
-not know.
+An engine with the same events makes the same decisions, because it has no clock, randomness or I/O of its own. For this
+to hold to the last byte, its time stands still within an event and advances with the next one: `at` is seconds on that
+clock. Each event is a line of JSON in the file; fields may be added, and a reader ignores fields that it does not know.
 """
 
 from __future__ import annotations

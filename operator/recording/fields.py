@@ -1,4 +1,4 @@
-"""What each text of a recording holds, field by field.
+"""What each text of a recording contains, field by field.
 
 `names` walks the objects and events of a recording by their structs, and asks here what to do with each field. A text
 that is not listed, here or by its plugin (`Plugin.recorded`), counts as a name. A test fails for a field of Muster's

@@ -1,8 +1,7 @@
-"""A copy of a recording with made-up names, for others to have. It is decided as the recording is.
+"""An anonymous copy of a recording, with invented names. Its replay makes the same decisions.
 
-Objects and events are walked by their structs: `fields` says what each text holds, `words` has the replacements. What
-an object has besides the fields of its struct is left out. A recording that would be decided otherwise with other names
-is refused.
+Objects and events are walked by their structs: `fields` says what each text contains, `words` has the replacements.
+Fields of an object that its struct lacks are left out. A recording whose decisions depend on the names is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Reading a recording: its events in order, and which line is broken.
+"""Reads a recording: its events in order, and which line is broken.
 
-A process that was killed leaves a last line that is cut off; that ends a recording like any other end.
+A process that was killed leaves an incomplete last line, which ends a recording like any other end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The recorder: stands between an engine and all that moves it, and tells a sink of every event, in order.
+"""The recorder: stands between an engine and its inputs, and passes every event to a sink, in order.
 
-`muster run --record` and tests put one around an engine: `ports` before it is built, `watch` after. Whoever drives the
-engine drives the one that `watch` answers. The engine decides as without a recorder, but that its time stands still
-within an event and that its randomness has a seed.
+`muster run --record` and tests put one around an engine: `ports` before it is built, `watch` after. The caller then
+drives what `watch` returns instead of the engine. The engine decides as without a recorder, except that its time stands
+still within an event and its randomness has a seed.
 """
 
 from __future__ import annotations

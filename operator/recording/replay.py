@@ -1,10 +1,10 @@
-"""The replayer: another engine lives through what a recording tells of, and is compared with what was decided.
+"""The replayer: drives another engine with a recording's events, and compares the decisions.
 
-It is driven event by event, so that nothing but the decision can differ. Where it would choose another node than the
-recorded one that choice is noted, and the pod goes where it went: so each decision is one about the recorded cluster,
-and no difference is just the consequence of another one. Where it places whom the recorded one did not, or the other
-way round, it cannot be driven like that any more: it goes its own way in its own order, while the cluster goes on as it
-was recorded.
+The engine is driven event by event, so that only decisions can differ. If it chooses another node than the recorded
+one, the replayer notes the choice and places the pod as recorded: each decision is thus about the recorded cluster, and
+no difference is merely the consequence of another one. If the engine places a pod that the recorded one did not, or the
+other way round, it can no longer be driven this way: it continues in its own order, while the cluster continues as
+recorded.
 """
 
 from __future__ import annotations

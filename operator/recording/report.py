@@ -1,4 +1,4 @@
-"""What a replay came to, for people and for programs."""
+"""The result of a replay, for users and for programs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""What is left out of a recording: whatever may be nobody's business and decides nothing.
+"""What is left out of a recording: data that may be confidential and does not affect decisions.
 
-Environment, commands and probes of pods are never decoded, so they cannot be written. What remains are annotations,
-of which only those are written that Muster's own plugins go by and those that were asked for, and bodies in which the
-API answers plugins.
+Environment, commands and probes of pods are never decoded, so they cannot be written. Of annotations, only those are
+written that Muster's own plugins read or that were asked for. Bodies in which the API answers plugins are filtered too.
 """
 
 from __future__ import annotations

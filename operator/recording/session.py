@@ -1,6 +1,6 @@
-"""A recording while a process runs: its file, who writes it, and its head.
+"""A recording of a running process: its file, its writer, and its head.
 
-The process makes one before its engine, builds the engine on `ports`, drives what `watch` answers, and closes it.
+The process creates one before its engine, builds the engine on `ports`, drives what `watch` returns, and closes it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The surroundings of an engine that decides again: time, tasks and answers come when they did in the recording.
+"""The surroundings of a replaying engine: time, tasks and answers arrive as in the recording.
 
-As long as the engine does what the recorded one did, each timer, each step of a task and each answer is let happen by
-the event that tells of it. Once it went another way that cannot be: from then on timers end when it is their time,
-tasks go on by themselves, and a binding is accepted of a pod that the recorded scheduler bound, so that the cluster
-goes on as it did, whatever would have been decided instead.
+While the engine does what the recorded one did, each timer, each step of a task and each answer happens with the event
+that recorded it. After a deviation that is impossible: from then on timers fire at their time, tasks run by themselves,
+and a binding is accepted if the recorded scheduler bound the pod, so that the cluster continues as recorded.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Tasks of an engine, step by step: whoever records writes each step down, whoever replays lets it happen when it did.
+"""Tasks of an engine, step by step: a recorder writes each step, a replayer lets it happen at the recorded time.
 
-A step inside a call of the outside, such as a request that is on its way, moves nothing of the engine and is none here;
-the answer of that call is an event by itself.
+A step inside a call to the outside, such as a request in flight, changes nothing in the engine and does not count; the
+answer of that call is an event of its own.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The words of Muster's own messages: whatever is written out in its code, and in that of the plugins in use.
+"""The words of Muster's own messages: every word in the string literals of its code, and of the plugins in use.
 
-A recorded message is made of such words and of names. `words` asks which is which.
+A recorded message consists of such words and of names. `words` asks which is which.
 """
 
 from __future__ import annotations

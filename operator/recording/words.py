@@ -1,11 +1,11 @@
-"""Other words for those of a recording, in the same order, and what is renamed by which rule.
+"""Replacements for the words of a recording, in the same order, and which words are replaced.
 
-A word begins with a letter and goes on with letters and digits. Each word that an organisation chose is replaced by the
-same other word everywhere. What stands between words stays, and so do numbers of their own, as in "node-10". So names
-sort as before, and a name that is made of two others is made of their two replacements. Keys of Kubernetes and of
-Muster stay; the others sort before or behind them as before.
+A word begins with a letter and continues with letters and digits. Each word that an organisation chose is replaced by
+the same other word everywhere. The text between words stays, and so do separate numbers, as in "node-10". So names sort
+as before, and a name that consists of two others becomes their two replacements. Keys of Kubernetes and of Muster stay;
+other keys sort before or after them as before.
 
-First everything is shown once, and noted; after `settle` the same calls answer the other names.
+First every text is shown once, and noted; after `settle` the same calls return the replacements.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The files of a recording, written by a thread of its own.
 
-A recording is one file, and one more with the part before it: when the file has half the size that both may have it
-becomes the earlier one, and a new one begins with all that is known by then. A disk that is full or slow must never
-hold up a decision: events wait in memory, so many of them, and when that is not enough, or nothing can be written, the
-recording ends with an error in the log and the scheduler goes on.
+A recording is one file, and a second one with the part before it: when the file has half of the permitted size, it
+becomes the earlier one, and a new file begins with everything known by then. A full or slow disk must never delay a
+decision: events wait in memory, up to a limit. If the limit is reached, or nothing can be written, the recording ends
+with an error in the log and the scheduler continues.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The pages and their addresses, as an aiohttp application.
 
-Health pages answer everyone; all others ask the authorizer, if there is one. Long pages are written block by block, and
-the event loop, which the scheduling cycles share, gets a turn after each.
+Health pages answer every client; all other pages ask the authorizer, if there is one. Long pages are written in blocks,
+and the event loop, which the scheduling cycles share, gets a turn after each block.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Who may read a page: the API server is asked, as kube-scheduler asks it.
+"""Access control: the API server is asked who may read a page, as by kube-scheduler.
 
-A TokenReview says who the bearer of a token is, a SubjectAccessReview whether that user may `get` the path, or, of a
-page about one pod, whether they may `get` the pod: whoever sees a pod may see why it waits. Without a token the user
-is `system:anonymous`, who may read what a role grants to `system:unauthenticated`. Answers are kept for ten
-seconds. When the API server cannot be asked, nobody gets in.
+A TokenReview identifies the bearer of a token. A SubjectAccessReview says whether that user may `get` the path, or, for
+a page about one pod, `get` the pod: users who may read a pod may read why it waits. Without a token the user is
+`system:anonymous`, who may read what a role grants to `system:unauthenticated`. Answers are kept for ten seconds. If
+the API server cannot be asked, access is denied.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which connections a server has, and which of them must go so that a new one may come.
+"""Which connections a server has, and which of them is closed to admit a new one.
 
-Whoever reaches the port may open connections, so their number is bounded: in total, for one address, and while they
-shake hands, which costs more than all that follows. A bound that is reached refuses nobody who comes: it ends the
-connection that has been idle longest, of the address that has most. So a probe is answered while somebody holds
-hundreds of connections open, and no request under way is cut off.
+Every client that reaches the port may open connections, so their number is bounded: in total, per address, and during
+the handshake, which costs more than all that follows. A new connection is never refused: when a bound is reached, the
+connection that has been idle longest is closed, of the address that has the most. So a probe is answered while another
+client holds hundreds of connections open, and no request in progress is cut off.
 """
 
 from __future__ import annotations

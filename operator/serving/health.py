@@ -1,7 +1,7 @@
-"""Health pages as kube-scheduler words them: named checks, their verdicts, one line each when asked.
+"""Health pages in kube-scheduler's words: named checks, their results, one line each with `?verbose`.
 
-A check is a callable that returns None while all is well and otherwise what is wrong. Whoever reaches the port reads
-its words, so a check says nothing that is worth hiding. (kube-scheduler prints `reason withheld` in their place.)
+A check is a callable that returns None if all is well, and otherwise what is wrong. Every client that reaches the port
+can read its text, so a check must not contain anything confidential. (kube-scheduler prints `reason withheld` instead.)
 """
 
 from __future__ import annotations

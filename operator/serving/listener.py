@@ -1,7 +1,7 @@
-"""Accepts connections and hands each to a protocol of its own, within the bounds of `Connections`.
+"""Accepts connections and passes each to a protocol of its own, within the bounds of `Connections`.
 
-asyncio's servers count nobody: a connection belongs to them from its first packet on, and shows itself to the
-application only after the TLS handshake. Here each is entered in the book before anything is read from it.
+asyncio's servers do not count connections, and show one to the application only after the TLS handshake. Here each
+connection is registered before anything is read from it.
 """
 
 from __future__ import annotations

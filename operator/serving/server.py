@@ -1,7 +1,7 @@
 """Opens the port and closes it; the process starts one in its startup and stops it in its cleanup.
 
-Strangers reach the port, so everything that a connection may take is bounded: the time until it has asked, the size of
-what it asks, the time that the answer takes, and by `Connections` how many there are.
+Unknown clients reach the port, so everything that a connection may consume is bounded: the time until its request is
+complete, the size of the request, the duration of the answer, and the number of connections (`Connections`).
 """
 
 from __future__ import annotations

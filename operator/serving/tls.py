@@ -1,7 +1,7 @@
-"""Server certificates: from files, which are read again when they change, or made up for the life of the process.
+"""Server certificates: from files, which are read again when they change, or generated for the life of the process.
 
-Certificates that are mounted from a Secret are renewed under a running process, so every handshake looks whether the
-files are still the ones that were read.
+Certificates that are mounted from a Secret are renewed while the process runs, so every handshake checks whether the
+files have changed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What admission sets on a new pod, resolved from the objects of the cluster that it looks at.
+"""What admission sets on a new pod, resolved from the cluster's objects.
 
 A manifest names a PriorityClass or a RuntimeClass, and a namespace may have a LimitRange; the scheduler sees numbers.
-`manifests` has each pod that is not stored yet completed here. Where the objects are not known, the answer of a
-simulation rests on a guess, so what was missing is collected for the caller to report.
+`manifests` has each pod that is not stored yet completed here. If the objects are not known, the result of a simulation
+rests on a guess, so missing objects are collected for the caller to report.
 """
 
 from __future__ import annotations

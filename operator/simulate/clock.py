@@ -1,4 +1,4 @@
-"""Time of a rehearsal: it stands still while the scheduler decides and moves on when that has nothing to do."""
+"""The clock of a rehearsal: it stands still while the scheduler decides, and advances when the scheduler is idle."""
 
 from __future__ import annotations
 

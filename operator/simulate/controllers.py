@@ -1,6 +1,6 @@
-"""What a cluster's controllers do about storage, as far as a rehearsal needs it: claims come to have their volumes.
+"""The storage controllers of a cluster, as far as a rehearsal needs them: claims get their volumes.
 
-Every volume that a claim is given is bound at once, and every volume that is to be made is made, for any node.
+Every volume that a claim is assigned is bound at once, and every volume that has to be created is, for any node.
 """
 
 from __future__ import annotations

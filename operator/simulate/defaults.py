@@ -1,7 +1,7 @@
-"""What the API server fills in when a pod is created, as far as it matters to scheduling.
+"""What the API server fills in when a pod is created, as far as scheduling reads it.
 
-A manifest that people write does not have it yet, an object that was read from a cluster does; so filling in twice is
-the same as once. Works on plain dicts, because some of it depends on fields that scheduling does not read.
+A manifest lacks these values, while an object that was read from a cluster has them; so filling in twice equals once.
+Works on plain dicts, because some values depend on fields that scheduling does not read.
 """
 
 from __future__ import annotations

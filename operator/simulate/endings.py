@@ -1,8 +1,8 @@
-"""What would have to end: the fewest groups and pods that run and without which pods that wait would be placed.
+"""Which workloads would have to end: the fewest running groups and pods without which waiting pods would be placed.
 
-`muster why GROUP` asks, for where no node is to be added. Arithmetic on what nodes have left says which are worth a
-look, and the engine decides on each with them gone; so what is named would do. Nobody is evicted, and priorities count
-for nothing: it says whom to wait for, or to ask.
+`muster why GROUP` asks, for clusters to which no node is to be added. Arithmetic on the free capacity of nodes selects
+candidates, and the engine decides with each of them removed; so the result is sufficient. No pod is evicted, and
+priorities do not count: the result says what to wait for, or whom to ask.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whom a rehearsal evicts, for whom, from where, and against which budget: as the scheduler decided it.
+"""The evictions of a rehearsal: which pods, for which pods, from which node, and against which budgets.
 
-A plugin is added to every profile of a rehearsal that follows decisions and writes down their victims. `Rehearsal`
-makes it part of its engine and answers with what it saw; `simulate` and `why` show that.
+A plugin that follows decisions and records their victims is added to every profile of a rehearsal. `Rehearsal` makes it
+part of its engine and returns what it saw; `simulate` and `why` show that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Extenders in trials: asked what a scheduler would ask them, by its client and with its timeouts, and never to bind.
+"""Extenders in trials: asked what a scheduler would ask, with its client and its timeouts, and never asked to bind.
 
-`why`, `explain`, `simulate` and `muster web` keep one `TrialExtenders` and begin a `Hearing` for each answer that they
-give. A hearing puts the same question once, so that retries in a rehearsal cost extenders nothing. Extenders know the
-cluster as it is: about nodes that a trial makes up they are not asked, and so let them through.
+`why`, `explain`, `simulate` and `muster web` keep one `TrialExtenders` and begin a `Hearing` for each answer. A hearing
+asks the same question only once, so retries in a rehearsal cost extenders nothing. Extenders know the current cluster:
+they are not asked about nodes that a trial adds, which count as allowed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The least number that will do, found by asking about as few as possible."""
+"""The least number that suffices, found with as few questions as possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be simulated: pods and PodGroups out of manifests, also pods that controllers would make."""
+"""The input of a simulation: pods and PodGroups from manifests, including pods that controllers would create."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The rehearsal: the real engine on a picture of a cluster, with an API that accepts every binding and keeps none.
+"""The rehearsal: the real engine on a snapshot of a cluster, with an API that accepts every binding and stores none.
 
-So it decides as `muster run` will: the same queue order, the same gang transactions, the same messages. Only of nodes
-that are equally good it may choose another than a process that has seen them come and go in another order. Time is
-virtual, so that retries and timeouts cost nothing.
+It decides as `muster run` will: the same queue order, the same gang transactions, the same messages. Only among equally
+good nodes it may choose another one than a process that saw them arrive in another order. Time is virtual, so retries
+and timeouts cost nothing.
 """
 
 from __future__ import annotations

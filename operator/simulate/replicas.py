@@ -1,6 +1,6 @@
-"""Pods that a controller makes of a template, as far as a manifest says how many run at once.
+"""Pods that a controller creates from a template, as far as a manifest says how many run at once.
 
-`manifests` reads them; in the API controllers would make them in time.
+`manifests` reads them; in the API controllers would create them over time.
 """
 
 from __future__ import annotations

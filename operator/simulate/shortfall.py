@@ -1,7 +1,7 @@
 """What is missing: the smallest number of nodes, of a shape that the cluster has, with which all fits that nodes help.
 
-`simulate` and `why GROUP` ask. Groups and single pods that no number of such nodes helps are named and do not keep the
-others from their answer.
+`simulate` and `why GROUP` ask. Groups and single pods that no number of such nodes helps are named, and do not hide the
+answer about the others.
 """
 
 from __future__ import annotations

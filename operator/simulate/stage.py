@@ -1,4 +1,4 @@
-"""The API of a rehearsal: it accepts every binding, eviction and word of the scheduler's, and keeps none beyond it."""
+"""The API of a rehearsal: it accepts every binding, eviction and status, and stores none of them afterwards."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""When those that lack capacity start at the latest, as plugins that reserve it foretell in a rehearsal.
+"""When pods without capacity start at the latest, as forecast in a rehearsal by plugins that reserve capacity.
 
-`Rehearsal` runs their forecasters beside them; `simulate` and `why` print the sentences.
+`Rehearsal` runs their forecasters; `simulate` and `why` print the sentences.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The objects of a rehearsal that plugins watch, with an API in memory that takes what plugins write of them.
+"""The objects of a rehearsal that plugins watch, with an API in memory that accepts plugins' writes to them.
 
-The rehearsal fills it. What is written is told to the engine, as informers would tell it, and so is what the cluster's
-controllers would do about it.
+The rehearsal fills it. Writes are reported to the engine as informers would report them, and so are the changes that
+the cluster's controllers would make.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What is wrong with the form of a manifest, by the path of the field, as kubectl's strict validation finds it.
+"""What is wrong with the form of a manifest, by the path of the field, as in kubectl's strict validation.
 
-A mistyped field would be ignored and change the answer, and nobody could read a list where an object belongs, so
-`manifests` refuses both. The fields of Kubernetes' own kinds are those of the official client's models; of kinds that
-the client does not know only metadata is judged, and that spec and status are objects.
+A mistyped field would be ignored and change the answer, and a list in place of an object could not be read, so
+`manifests` refuses both. The fields of Kubernetes' own kinds are those of the official client's models. Of kinds that
+the client does not know, only metadata is checked, and that spec and status are objects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whole pods and nodes for extenders that are asked in a trial: as the API has them, or as files have them.
+"""Whole pods and nodes for extenders that are called in a trial: as the API or the files have them.
 
-`simulate` tries pods that no API has yet, on a cluster that may be a file as well; the others ask the API. A pod that
-is tried although it has a node is sent as one that has none, as a scheduler would see it.
+`simulate` tries pods that no API has yet, on a cluster that may come from a file; the other commands read the API. A
+pod that is tried although it has a node is sent without it, as a scheduler would see it.
 """
 
 from __future__ import annotations

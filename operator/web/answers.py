@@ -1,7 +1,7 @@
-"""Answers that take long to find, kept for a moment and never sought twice at once.
+"""A cache for answers that take long, which computes none of them twice at once.
 
 Explaining a pod of a large cluster takes seconds of a core: many viewers of one page, or one who reloads it, must not
-cost more than one. Where extenders are asked an answer is kept for longer: an open page looks again and again.
+cost more than one. If extenders are called, an answer is kept for longer, because an open page asks again and again.
 """
 
 from __future__ import annotations

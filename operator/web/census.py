@@ -1,6 +1,6 @@
-"""The census: pods and groups as the pages count them, taken anew whenever something has changed.
+"""The census: counts of pods and groups for the pages, computed again whenever something has changed.
 
-A pure function of what is known; every page that speaks of pods or groups starts from it.
+A pure function of the known objects; every page about pods or groups starts from it.
 """
 
 from __future__ import annotations

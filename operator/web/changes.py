@@ -1,7 +1,7 @@
-"""What changed in the last minutes: two looks at a cluster compared, and the log of what came of it.
+"""What changed in the last minutes: the comparison of two states of a cluster, and the log of the results.
 
-Pure but for the log, which holds a bounded number of changes. Pods of one group that had the same happen to them
-between two looks are one change, so that a gang of a thousand does not push everything else out.
+Pure except for the log, which holds a bounded number of changes. Pods of one group with the same change between two
+states are one entry, so that a gang of a thousand does not displace everything else.
 """
 
 from __future__ import annotations

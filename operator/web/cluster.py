@@ -1,4 +1,4 @@
-"""What the pages are made from: the cluster as somebody follows it, and who explains what in it.
+"""The source of the pages: the cluster as it is followed, and the explainer of objects in it.
 
 `following` fills it for `muster web`, through a user's kubeconfig; `leading` for the process that schedules.
 """

@@ -1,7 +1,7 @@
-"""A cluster followed through somebody's kubeconfig, for `muster web` on their own machine.
+"""A cluster followed through a user's kubeconfig, for `muster web` on the user's machine.
 
-Nodes, pods and groups are watched, with the rights of that user; what cannot be read is named and the rest is shown.
-Explaining takes a picture of all that is known and decides on it in a thread of its own, so that pages keep coming.
+Nodes, pods and groups are watched with that user's rights; kinds that cannot be read are named, and the rest is shown.
+Explaining takes a snapshot of all known objects and decides on it in a thread of its own, so that pages keep loading.
 """
 
 from __future__ import annotations

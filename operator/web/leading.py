@@ -1,8 +1,8 @@
-"""The cluster as the process that schedules knows it, for pages that it serves itself.
+"""The cluster as the scheduling process knows it, for pages that it serves itself.
 
-What they show is what decisions are made from. Nothing is tried for them: the event loop is the scheduler's, so of a
-pod the last decision is told, and of a group what its condition says. A replica that does not lead follows the cluster
-too and has decided nothing.
+The pages show the state on which decisions are made. Nothing is tried for them, because the event loop is the
+scheduler's: a pod's page shows the last decision, a group's page its condition. A replica that does not lead follows
+the cluster too and has decided nothing.
 """
 
 from __future__ import annotations

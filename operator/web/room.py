@@ -1,4 +1,4 @@
-"""The room of nodes: how much of a resource each has free, in bands, by the value of a label.
+"""Free capacity of nodes: how much of a resource each has free, in bands, by the value of a label.
 
 Pure functions over the snapshot's columns; the map of nodes and the bars of single nodes are drawn from them.
 """

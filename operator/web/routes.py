@@ -1,6 +1,6 @@
-"""The addresses of the pages, as an aiohttp application that stands by itself or below another one.
+"""The addresses of the pages, as an aiohttp application, standalone or mounted below another one.
 
-A handler asks what a view needs, makes the view and has it rendered. All of them answer GET alone: no page changes
+A handler collects the inputs of a view, computes the view and renders it. All handlers answer only GET: no page changes
 anything, here or in the cluster.
 """
 

@@ -1,9 +1,9 @@
-"""What keeps the pages from being read or used by others: headers on every answer, and who gets an answer at all.
+"""Protection of the pages against other users and sites: headers on every answer, and which requests get an answer.
 
-The cluster's words are escaped by the templates; the Content-Security-Policy is there for the day on which they are
-not. On a user's own machine other users and other sites reach the port too. Sites are kept out by the Host that they
-would have to name (DNS rebinding) and by a cookie that browsers do not send for them; users by the key in the address
-that `muster web` prints, which that cookie holds from then on.
+Templates escape all text from the cluster; the Content-Security-Policy is a second line of defence. On a user's own
+machine other users and other sites reach the port too. Sites are kept out by the Host that they would have to name (DNS
+rebinding) and by a cookie that browsers do not send for them; users by the key in the address that `muster web` prints,
+which the cookie holds from then on.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is new, told to open pages: a loop that looks at the cluster, and server-sent events that say that it changed.
+"""News for open pages: a loop that watches the cluster, and server-sent events that report a change.
 
-An event carries a number and nothing of the cluster: the page reads itself anew. A stream ends before the server would
+An event carries a number and no data of the cluster: the page loads itself again. A stream ends before the server would
 end it, and the browser opens the next one by itself.
 """
 

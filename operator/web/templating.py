@@ -1,7 +1,7 @@
-"""The templates: views made into HTML, with everything that a cluster says escaped.
+"""The templates: views rendered to HTML, with all text from the cluster escaped.
 
-Escaping is on for every template and never taken back: no template marks anything as safe, and none writes into a
-script or a style. Rendering is done in a thread, so that whoever shares the event loop gets its turn meanwhile.
+Escaping is on for every template and never disabled: no template marks anything as safe, and none writes into a script
+or a style. Rendering runs in a thread, so that the event loop keeps turning.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """Pods that wait for lack of capacity, and which of them get reservations: the ones that have waited longest.
 
-A wait begins when the condition `PodScheduled` of a pod became False. The API stores that time, so a new leader
-continues the count, and reserves when the previous leader would have. No wait begins before its pod was created, even
-if a clock that was behind has written an earlier time. One object serves the plugins of all profiles. A pod waits with
-one holder at a time, the one with which it was refused last. One timer is armed, for the waiter whose next round begins
-first. A waiter that, by the last plan, no reservation can help gives its turn to others; `looks` has it planned for
-again when something has changed.
+One object serves the plugins of all profiles. `refusals` says when a wait begins. A pod waits with one holder at a
+time, the one with which it was refused last. One timer is armed, for the waiter whose next round begins first. A waiter
+that, by the last plan, no reservation can help gives its turn to others; `looks` has it planned for again when
+something has changed.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What the pages show, as plain values: a module for each page, with one pure function that makes its view.
+"""The contents of the pages as plain values: a module for each page, with one pure function that computes its view.
 
-What belongs here: choosing, counting, sorting and wording. What does not: markup, which is the templates', and asking,
-which is done before a view is made.
+What belongs here: choosing, counting, sorting and wording. What does not: markup, which is in the templates, and
+reading, which is done before a view is computed.
 """

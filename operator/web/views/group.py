@@ -1,4 +1,4 @@
-"""A group: what it lacks, what a trial of it comes to now, and where its members are."""
+"""A group: what it lacks, the result of trying it now, and where its members are."""
 
 from __future__ import annotations
 

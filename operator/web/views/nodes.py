@@ -1,4 +1,4 @@
-"""The map of nodes, and a node by itself."""
+"""The map of nodes, and the page of one node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What views have in common: addresses of other pages, and things that more than one page shows."""
+"""Shared parts of views: addresses of other pages, and elements that more than one page shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first page: who waits, in which order and for what, and what changed last."""
+"""The first page: which pods and groups wait, in which order and for what, and the latest changes."""
 
 from __future__ import annotations
 
