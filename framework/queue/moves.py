@@ -38,7 +38,12 @@ class _Woken(NamedTuple):
 
 
 class Moves:
-    """Moves entities as a whole, or without the pods that are not let in."""
+    """Moves entities as a whole, or without the pods that are not let in.
+
+    Attributes:
+        considered: large groups that `settle` is to ask about, each with the events that may help it.
+        woken: large groups that `settle` is to move.
+    """
 
     def __init__(
         self,
@@ -54,8 +59,8 @@ class Moves:
         self._backoff = settings.backoff
         self._now = now
         self._most_at_once = settings.most_at_once
-        self._considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
-        self._woken: dict[QueuedEntity, _Woken] = {}
+        self.considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
+        self.woken: dict[QueuedEntity, _Woken] = {}
 
     # Entities move.
 
@@ -66,7 +71,7 @@ class Moves:
         if not entity.pending_plugins and self._group_lacks_capacity(entity):  # sooner known than what hints say
             return False
         if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
-            self._considered.setdefault(entity, deque()).append(event)
+            self.considered.setdefault(entity, deque()).append(event)
             self._sub_queues.on_entry()
             return False
         return self._move_if_helped(entity, event)
@@ -140,24 +145,19 @@ class Moves:
         """Whether plugins are not to be asked about so many in one go."""
         return len(pods) > self._most_at_once
 
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether `settle` has anything to do."""
-        return bool(self._woken or self._considered)
-
     def settle(self) -> None:
         """Move the large groups that are to move. Nothing else may reach the queue meanwhile.
 
         It may be given up. At each checkpoint every pod is in exactly one place, and what is given up stays due.
         """
-        while self._considered:
-            entity, events = next(iter(self._considered.items()))
+        while self.considered:
+            entity, events = next(iter(self.considered.items()))
             while events and entity.place is Place.UNSCHEDULABLE and self._may_go_sooner(entity):
                 self._move_if_helped(entity, events[0])
                 events.popleft()
-            self._considered.pop(entity, None)
-        while self._woken:
-            entity, woken = next(iter(self._woken.items()))
+            self.considered.pop(entity, None)
+        while self.woken:
+            entity, woken = next(iter(self.woken.items()))
             if woken.asks:
                 self.run_pre_enqueue(entity, woken.cause, checkpoint)
             if entity.pods:
@@ -166,20 +166,20 @@ class Moves:
     def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
         """Have `settle` move a large group, unless it is to move as soon anyway."""
         self._sub_queues.move(entity, cause, When.LARGE)
-        known = self._woken.get(entity)
+        known = self.woken.get(entity)
         if known is None or known.strategy < strategy:
-            self._woken[entity] = _Woken(strategy, cause, asks or (known is not None and known.asks))
+            self.woken[entity] = _Woken(strategy, cause, asks or (known is not None and known.asks))
         self._sub_queues.on_entry()
 
     def _may_go_sooner(self, entity: QueuedEntity) -> bool:
         """Whether an event can still change when the group moves."""
-        woken = self._woken.get(entity)
+        woken = self.woken.get(entity)
         return woken is None or (bool(entity.pending_plugins) and woken.strategy < QueueingStrategy.IMMEDIATELY)
 
     def _forget(self, entity: QueuedEntity) -> None:
         """The entity has moved, or has no pods left."""
-        self._woken.pop(entity, None)
-        self._considered.pop(entity, None)
+        self.woken.pop(entity, None)
+        self.considered.pop(entity, None)
 
     # Pods join entities, and leave them.
 

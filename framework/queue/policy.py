@@ -114,6 +114,7 @@ class GuardedPolicy:
 
     Attributes:
         asked: the policy, to be asked for what does not fail.
+        unreported: pods that errors keep out, which `report_failures` is to report, by UID.
     """
 
     def __init__(self, policy: QueuePolicy, errors: ErrorLog) -> None:
@@ -121,7 +122,7 @@ class GuardedPolicy:
         self._errors = errors
         self._kinds: tuple[str, ...] | None = None
         self._kinds_of_types: dict[tuple[type, ...], tuple[str, ...]] = {}
-        self._unreported: dict[str, tuple[PodInfo, Status]] = {}
+        self.unreported: dict[str, tuple[PodInfo, Status]] = {}
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> PreEnqueueAnswer:
         """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
@@ -173,11 +174,11 @@ class GuardedPolicy:
 
     def keeps_out(self, pod: PodInfo, status: Status) -> None:
         """An error of a plugin keeps the pod out; `report_failures` says so."""
-        self._unreported[pod.uid] = pod, status
+        self.unreported[pod.uid] = pod, status
 
     def report_failures(self, waits: Callable[[str], bool]) -> None:
         """Report which pods errors keep out, of those that still wait; `waits` goes by the UID."""
-        unreported, self._unreported = self._unreported, {}
+        unreported, self.unreported = self.unreported, {}
         for uid, (pod, status) in unreported.items():
             if waits(uid):
                 self.asked.report_failure(pod, status)

@@ -21,19 +21,18 @@ from .transitions import ACTIVATE, JOINED_GROUP, Cause, Place
 
 
 class QueuedPods:
-    """Pods and groups in the sub-queues. Many that are to move in one go are left to `settle`."""
+    """Pods and groups in the sub-queues. Many that are to move in one go are left to `settle`.
+
+    Attributes:
+        left: UIDs of pods that `settle` is to move, each with the cause.
+    """
 
     def __init__(self, sub_queues: SubQueues, moves: Moves, batching: Batching, policy: GuardedPolicy) -> None:
         self._sub_queues = sub_queues
         self._moves = moves
         self._batching = batching
         self._policy = policy
-        self._left: dict[str, Cause] = {}
-
-    @property
-    def is_unsettled(self) -> bool:
-        """Whether `settle` has anything to do."""
-        return bool(self._left)
+        self.left: dict[str, Cause] = {}
 
     def update(self, entity: QueuedEntity, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
         """A pod of the entity changed in these ways."""
@@ -49,7 +48,7 @@ class QueuedPods:
 
     def remove(self, entity: QueuedEntity, uid: str) -> QueuedPodInfo:
         """A pod of the entity does not wait any more."""
-        self._left.pop(uid, None)
+        self.left.pop(uid, None)
         pod = self._moves.detach(entity, uid)
         self._batching.attempt_ended(pod)
         return pod
@@ -75,9 +74,9 @@ class QueuedPods:
     def move_each(self, uids: Collection[str], cause: Cause) -> None:
         """Move each of these pods: ACTIVATE makes it ready, with TIMEOUT plugins are asked again what gates it."""
         if cause is not ACTIVATE:  # which does more
-            uids = [uid for uid in uids if uid not in self._left]
+            uids = [uid for uid in uids if uid not in self.left]
         if self._moves.are_many(uids):
-            self._left.update(dict.fromkeys(uids, cause))
+            self.left.update(dict.fromkeys(uids, cause))
             self._sub_queues.on_entry()
             return
         for uid in uids:
@@ -85,9 +84,9 @@ class QueuedPods:
 
     def settle(self) -> None:
         """Move those that are left. It may be given up: who has not moved is left."""
-        for uid, cause in [*self._left.items()]:
+        for uid, cause in [*self.left.items()]:
             self._move(uid, cause)
-            self._left.pop(uid, None)
+            self.left.pop(uid, None)
             checkpoint()
 
     def _move(self, uid: str, cause: Cause) -> None:

@@ -151,7 +151,7 @@ class SchedulingQueue:
     @property
     def is_unsettled(self) -> bool:
         """Whether `settle` is to be called before `pop`."""
-        return self._pods.is_unsettled or self._moves.is_unsettled
+        return bool(self._pods.left or self._moves.woken or self._moves.considered)
 
     def settle(self) -> None:
         """Do what is left to be done for large groups that were woken, and for many pods that were activated.
@@ -226,7 +226,7 @@ class SchedulingQueue:
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
                 self._sub_queues.move(entity, REFILE)  # without the pod that left it may belong further back
             elif entity.group is None and self._pods.joins_group(entity):
-                if self._moves.is_unsettled:  # its turn may be next
+                if self._moves.woken or self._moves.considered:  # its turn may be next
                     return None
             elif entity.group is not None or not self._batching.call_off(entity):
                 return entity
@@ -303,7 +303,8 @@ class SchedulingQueue:
         if now >= self._next_sweep:
             self._next_sweep = now + SWEEP_SECONDS
             self._time_out(now)
-        self._policy.report_failures(self._sub_queues.entity_of.__contains__)
+        if self._policy.unreported:
+            self._policy.report_failures(self._sub_queues.entity_of.__contains__)
 
     def flush_is_due(self, now: float) -> bool:
         """Whether `flush` would do anything at `now`."""

@@ -23,7 +23,7 @@ than that allows, a round takes longer than ten seconds.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract.extender import EXTENDER
@@ -133,10 +133,6 @@ class Review:
         if group is not None:
             self._refusals.pop(group, None)
 
-    def next(self) -> Callable[[], None] | None:
-        """What takes some looks that are due; None when none are."""
-        return self._look_at_some if self.is_due else None
-
     def _call_later(self, seconds: float) -> None:
         self._is_timed = True
         self._ports.clock.call_later(seconds, self._fall_due)
@@ -145,7 +141,7 @@ class Review:
         self._is_timed, self.is_due = False, True
         self._ports.wake()
 
-    def _look_at_some(self) -> None:
+    def look_at_some(self) -> None:
         """Begin a round or go on with one. If it is given up, what is left of the round follows."""
         now = self._ports.measured.now
         began = now()

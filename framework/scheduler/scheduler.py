@@ -105,9 +105,8 @@ class Scheduler:
         if attempt is not None:
             alone = Consulted(attempt.profile, None, [attempt])
             return self._given_back_if_given_up([attempt.queued], partial(self._decide_after_all, alone))
-        looks = self._review.next()
-        if looks is not None:
-            return looks
+        if self._review.is_due:
+            return self._review.look_at_some
         entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
             return self._queue.settle if self._queue.is_unsettled else None
