@@ -13,6 +13,7 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[2]
 PRODUCT = ("framework", "operator", "plugins", "sandbox", "testing")
 MOST_LINES = 60
+MOST_PARAMETERS = 7
 OPENINGS = ("Those ", "That ", "The same")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -24,7 +25,7 @@ def faults(root: Path = REPOSITORY) -> Iterator[str]:
     for folder in PRODUCT:
         for path in sorted((root / folder).rglob("*.py")):
             module = ast.parse(path.read_text())
-            for rule in (openings, lengths):
+            for rule in (openings, lengths, parameters):
                 for line, fault in rule(module):
                     yield f"{path.relative_to(root)}:{line}: {fault}"
             for line, name in public_classes(module):
@@ -49,6 +50,16 @@ def lengths(module: ast.Module) -> Iterator[tuple[int, str]]:
             lines = node.end_lineno - node.lineno + 1
             if lines > MOST_LINES:
                 yield node.lineno, f"{node.name} has {lines} lines; at most {MOST_LINES} are read at once"
+
+
+def parameters(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Functions that are given more than a reader keeps in mind, besides `self` or `cls` and what is left (`*args`)."""
+    for node in ast.walk(module):
+        if isinstance(node, Function):
+            given = [each.arg for each in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            count = len(given) - (given[:1] in (["self"], ["cls"]))
+            if count > MOST_PARAMETERS:
+                yield node.lineno, f"{node.name} has {count} parameters; at most {MOST_PARAMETERS}: give it a value"
 
 
 def public_classes(module: ast.Module) -> Iterator[tuple[int, str]]:
