@@ -1,15 +1,15 @@
 """Replays every known attack on a real API server: `python -m bench.attack [--nodes N] [--only WORD] [-o json]`.
 
-While each goes on, pods of somebody else are created and the pages are asked. For each it prints:
+During each attack, another user's pods are created and the pages are read. For each attack it prints:
 
-- how long the event loop was held at the longest (the upper bound of the histogram's bucket);
-- how long `/livez` took at the longest;
-- within how long somebody else's pods were bound, at the longest;
-- the resident memory before, at its highest and after everything is gone again;
+- the longest turn of the event loop (the upper bound of the histogram's bucket);
+- the longest answer time of `/livez`;
+- the longest time until another user's pod was bound;
+- the resident memory before, at its highest, and after everything is deleted;
 - whether the process still leads, with the same lease.
 
-It fails when any of these exceeds its bound (`bench.bearing`): the loop is held, `/livez` or a pod of somebody else is
-late, the memory has grown since before the first attack, or the lease is lost.
+It fails if any of these exceeds its bound (`bench.bearing`): the loop is blocked, `/livez` or another user's pod is
+late, memory has grown since before the first attack, or the lease is lost.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""The attacks that `bench.attack` replays: what somebody may create who has one namespace, or reach who has no token.
+"""The attacks that `bench.attack` replays: what a user of one namespace may create, or a client without token reach.
 
-Each is as large as the API lets it be, or as it was when it stopped everybody's pods.
+Each is as large as the API permits, or as it was when it delayed everyone's pods.
 """
 
 import asyncio

@@ -1,16 +1,16 @@
 """Measures a full cluster with a backlog: `python -m bench.backlog [--nodes N] [--seconds S] [-o json]`.
 
-Every node is full, pods wait that fit on none, and some pods end each second. That is the normal state of clusters that
-need gangs. What is measured, for kube-scheduler and for Muster, each on a control plane of its own:
+Every node is full, pods wait that fit nowhere, and some pods end each second. That is the normal state of clusters that
+need gangs. For kube-scheduler and for Muster, each on a control plane of its own, it measures:
 
-- how long a freed node lies idle, from the deletion of its pod until a watch shows the next one there;
+- how long a freed node is idle, from the deletion of its pod until a watch shows the next one there;
 - the CPU time of the scheduler and of the servers meanwhile;
-- the writes that the API server took for each pod that was bound, Events and statuses included;
-- how many of the pods that wait name a taint in their condition half a minute after a node got it, and how many
-  statuses of pods were written for each of them.
+- the writes to the API server for each bound pod, Events and statuses included;
+- how many of the waiting pods name a taint in their condition half a minute after a node got it, and how many pod
+  statuses were written for each of them.
 
-Two situations: plain pods of twenty signatures; and gangs, which never find enough room, with plain pods beside them.
-kube-scheduler, which knows no such gangs, gets single pods in their place.
+There are two situations: plain pods of twenty signatures; and gangs, which never find enough capacity, with plain pods
+beside them. kube-scheduler, which does not support these gangs, gets single pods in their place.
 """
 
 import asyncio

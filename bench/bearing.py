@@ -1,4 +1,4 @@
-"""What others noticed of an attack, and whether that is more than they may notice.
+"""What other users noticed of an attack, and whether that exceeds a bound.
 
 `bench.attack` measures it, one `Borne` for each attack. The judgement is pure: the same measurements give the same
 faults, and any fault makes the command fail.

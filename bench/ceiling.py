@@ -1,8 +1,8 @@
-"""How fast bindings could be at most from Python: `python -m bench.ceiling KUBECONFIG`.
+"""The highest possible rate of bindings from Python: `python -m bench.ceiling KUBECONFIG`.
 
-It decides nothing and watches nothing. It takes the pods that wait in the benchmarks' namespace, gives them to nodes in
-turn and writes for each the same Binding and the same Event as a scheduler, 64 pods at a time. What a scheduler takes
-beyond that is its own.
+It decides nothing and watches nothing. It takes the pending pods of the benchmarks' namespace, assigns them to nodes in
+turn and writes for each the same Binding and the same Event as a scheduler, 64 pods at a time. What a scheduler needs
+beyond that is its own cost.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Whether a scheduler did what it was measured at: every pod bound once and told of once, and no node overfull."""
+"""Whether a scheduler did its work: every pod bound once and reported once, and no node overcommitted."""
 
 import asyncio
 import time

@@ -1,8 +1,7 @@
 """A cluster in which everything comes and goes: pods at a steady rate, half of them in gangs, and nodes.
 
-What is created within a second makes a round, and goes together a while after all of it was bound by whoever is
-measured: one request ends all its pods, so that the machine is left to those who create and bind. Every now and then a
-node goes, and another comes.
+The pods created within a second form a round, and are deleted together a while after all of them were bound: one
+request ends them all, which leaves the machine to the creation and binding of pods. Now and then a node is replaced.
 """
 
 import asyncio

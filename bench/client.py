@@ -1,7 +1,7 @@
-"""The least of an HTTP client that talks to an API server: raw JSON in, raw JSON out, nothing tried again.
+"""A minimal HTTP client for an API server: raw JSON in, raw JSON out, no retries.
 
-The benchmarks fill clusters and follow pods with it, and the ceiling is measured with it: what it costs is what the
-wire costs in Python. It logs in with the token of a kubeconfig that `tests.controlplane` wrote.
+The benchmarks fill clusters and follow pods with it, and the ceiling is measured with it: its cost is the cost of the
+wire in Python. It logs in with the token of a kubeconfig that `tests.controlplane` wrote.
 """
 
 import asyncio

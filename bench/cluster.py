@@ -1,4 +1,4 @@
-"""Fills the cluster that a side is measured on, and waits until its servers have come to rest."""
+"""Fills the cluster of a measurement, and waits until its servers are idle."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence

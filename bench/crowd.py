@@ -1,11 +1,11 @@
-"""Drains one backlog where ever more pods run already: `python -m bench.crowd [--nodes N] [--running N]...`.
+"""Drains one backlog beside ever more running pods: `python -m bench.crowd [--nodes N] [--running N]...`.
 
-What a scheduler needs for a pod should not depend on how many run; what it holds in memory does. Running pods have 500
-sets of labels between them. The pods that wait keep apart by host, so that each is held against all that run. A run
-that fails is told of after all that was measured.
+A scheduler's cost per pod should not depend on the number of running pods; its memory does. Running pods have 500
+different sets of labels. The pending pods have anti-affinity by host, so each is compared with all running pods. A
+failed run is reported after all measurements.
 
-A scheduler is ready when it has listed all that runs: its first binding shows it. That alone, with 40,000 pods:
-`--running 40000 --pods 2`.
+A scheduler is ready when it has listed all running pods, which its first binding shows. To measure only that, with
+40,000 pods: `--running 40000 --pods 2`.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Drains one backlog of pods with each side in turn: `python -m bench.drain [--nodes N] [--pods N] [-o json]`.
 
 The sides are kube-scheduler, Muster, and the ceiling, which only writes what a scheduler has to write. `trial` says
-what is measured and why that is fair. A side that leaves a pod unbound, binds one twice or loses an Event is no side
-to compare with: the benchmark ends with what it saw and exit code 1.
+what is measured and why the comparison is fair. If a side leaves a pod unbound, binds one twice or loses an Event, the
+benchmark ends with a description of that and exit code 1.
 """
 
 import json

@@ -1,8 +1,8 @@
-"""Measures all that the pages show, one benchmark after another: `python -m bench measure`, or `make bench-all`.
+"""Measures everything that the pages show, one benchmark after another: `python -m bench measure`, or `make bench-all`.
 
-Each benchmark is a process of its own, as whoever measures by hand would start it, and its result is kept as soon as it
-is there. What was measured at this commit already is left out, so an interrupted run goes on where it was. A benchmark
-that fails keeps what it had measured, with the failure, and is measured again next time; the others go on.
+Each benchmark is a process of its own, as when it is started by hand, and its result is stored as soon as it exists.
+What was already measured at this commit is skipped, so an interrupted run continues. A benchmark that fails keeps its
+measurements, with the failure, and is repeated next time; the others continue.
 """
 
 import json

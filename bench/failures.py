@@ -1,4 +1,4 @@
-"""What a benchmark can end with, and how its command then ends: with texts for whoever started it."""
+"""How a benchmark can fail, and how its command then ends."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,7 @@
-"""A full cluster, as the benchmarks of backlogs and of preemption have it: running pods that leave no room.
+"""A full cluster for the benchmarks of backlogs and of preemption: running pods that leave no capacity.
 
-Besides: a ledger that sees only pods that were waiting, how many writes the API server took meanwhile, and when all who
-wait have been told why.
+It also has a ledger that sees only pods that were waiting, the number of writes to the API server meanwhile, and the
+time at which every waiting pod has its reason.
 """
 
 import asyncio

@@ -1,11 +1,11 @@
 """Starts gangs with Muster: `python -m bench.gangs [--nodes N] [--gangs N] [--size N] [-o json]`.
 
-Two things are measured, with groups that need all of their pods:
+It measures two things, with groups that need all of their pods:
 
 - a backlog of gangs, drained as `bench.drain` drains single pods, against kube-scheduler with as many single pods;
 - arrivals: as many gangs again, created one after another while Muster runs.
 
-A gang of which a pod is not bound at the end is a failure, as in `bench.drain`.
+A gang with an unbound pod at the end is a failure, as in `bench.drain`.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
-"""Pods that fit nowhere, on a cluster that has room for small ones, and events that help none of them.
+"""Pods that fit nowhere, on a cluster with capacity for small ones, and events that help none of them.
 
-The storm of retries is made of them (`bench.storm`).
+They cause the storm of retries of `bench.storm`.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Plays the kubelets: whatever pod is to go is gone at once, as if its containers had ended by themselves."""
+"""Plays the kubelets: every terminating pod is gone at once, as if its containers had ended by themselves."""
 
 import asyncio
 import time

@@ -1,7 +1,7 @@
-"""The ledger of a run: which pod was bound to which node and when, as a watch on pods tells it.
+"""The ledger of a run: which pod was bound to which node and when, as a watch on pods reports it.
 
-A time is that of the arrival of the event here, in the order in which the API server wrote the bindings. The watch is
-the same for every side and sees only pods that have a node, so it costs little beside what is measured.
+A time is that of the event's arrival, in the order in which the API server wrote the bindings. The watch is the same
+for every side and sees only pods that have a node, so it costs little compared with the measured side.
 """
 
 import asyncio

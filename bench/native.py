@@ -1,7 +1,7 @@
-"""Starts gangs of Kubernetes' own kind with both sides: `python -m bench.native [--nodes N] [--gangs N] [-o json]`.
+"""Starts Kubernetes' own gangs with both sides: `python -m bench.native [--nodes N] [--gangs N] [-o json]`.
 
 Both get the same PodGroups of scheduling.k8s.io, each of which needs all of its pods, on control planes that serve
-them; kube-scheduler has its gate for them open. A run that fails ends the benchmark as in `bench.drain`.
+them; kube-scheduler's feature gate for them is on. A run that fails ends the benchmark as in `bench.drain`.
 """
 
 import asyncio

@@ -1,8 +1,8 @@
 """How long the pages take to draw: `python -m bench.pages [--nodes N] [--groups N] [--pods N] [-o json]`.
 
 The cluster is a sandbox that `muster web` follows; the browser, the pages and the cluster share the machine. `server`
-is from the request to the last byte, as the browser sees it; `drawn` until the browser has drawn what it got; `CPU`
-what pages and cluster took of a core for it, which tells more on a machine that others use too.
+is the time from the request to the last byte, as the browser sees it; `drawn` until the browser has drawn the page;
+`CPU` the core time of pages and cluster, which is more reliable on a machine with other load.
 """
 
 from __future__ import annotations

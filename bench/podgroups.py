@@ -1,4 +1,4 @@
-"""The gangs of the benchmarks: a PodGroup of one kind or the other, and the pods that it needs, all of them."""
+"""The gangs of the benchmarks: a PodGroup of either kind, which needs all of its pods, and these pods."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

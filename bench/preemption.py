@@ -1,12 +1,12 @@
-"""Measures how fast room is made: `python -m bench.preemption [--nodes N] [--gangs N] [-o json]`.
+"""Measures preemption: `python -m bench.preemption [--nodes N] [--gangs N] [-o json]`.
 
-Two pods take each node whole; pods of higher priority wait, each of which needs the place of one of them. A scheduler
-has to choose whom to evict, evict, and bind. `kubelets` lets evicted pods end at once. kube-scheduler and Muster each
-get a control plane of their own and evict as fast as they can. In the first situation as many pods wait as run; in the
-second gangs do, whose members all have to find a place before anybody is evicted: Muster alone knows such.
+Two pods fill each node; pods of higher priority wait, each of which needs the capacity of one of them. A scheduler has
+to choose victims, evict them, and bind. `kubelets` lets evicted pods end at once. kube-scheduler and Muster each get a
+control plane of their own and evict as fast as they can. In the first situation as many pods wait as run. In the second
+gangs wait, whose members all need a node before any pod is evicted; only Muster supports these.
 
-A side that evicts more single pods than it needs, or leaves a pod without a node, is no side to compare with: that is
-an error. How many pods gangs evicted is shown beside how many they needed.
+If a side evicts more single pods than it needs, or leaves a pod without a node, that is an error. The number of pods
+that gangs evicted is shown beside the number that they needed.
 """
 
 import asyncio

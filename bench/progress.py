@@ -1,4 +1,4 @@
-"""Progress bars for whoever waits for a benchmark; on standard error, so that a report can go into a file."""
+"""Progress bars of benchmarks, on standard error, so that a report can go into a file."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

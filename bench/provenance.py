@@ -1,8 +1,8 @@
-"""Where a result comes from: the commit that was measured, the day, and the class of the machine.
+"""The origin of a result: the commit that was measured, the day, and the class of the machine.
 
-`bench.results` puts it on every result. The commit is the last one that changed anything but results and pages, so that
-committing a result, or the page that shows it, does not make the result look old. The machine is described by its class
-alone: nothing here names a host, a user or a path.
+`bench.results` adds it to every result. The commit is the last one that changed anything but results and pages, so that
+committing a result, or the page that shows it, does not make the result look old. The machine is described only by its
+class: nothing here names a host, a user or a path.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""What a benchmark found, as a table for people and as JSON for programs."""
+"""The result of a benchmark, as a table for users and as JSON for programs."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict

@@ -1,7 +1,7 @@
 """Attacks by plugins: a package whose plugins break, stall or sort badly, and one that cannot be imported.
 
-Both packages are installed beside Muster all the time. The profile enables the first; nobody is harmed by the second
-until a profile enables that, and then by one line and exit code 2.
+Both packages are installed beside Muster all the time. The profile enables the first; the second has no effect until a
+profile enables it, which ends with one line and exit code 2.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""How large a benchmark is, and the objects it is made of: the nodes and pods of kube-scheduler's own benchmarks."""
+"""The size of a benchmark, and its objects: the nodes and pods of kube-scheduler's own benchmarks."""
 
 from collections.abc import Callable, Iterator, Mapping
 

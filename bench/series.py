@@ -1,7 +1,7 @@
-"""Series of trials, of which any may fail: `bench.shapes` and `bench.crowd` go on after one that did.
+"""Series of trials, any of which may fail: `bench.shapes` and `bench.crowd` continue after a failure.
 
-A side that stalls at one size says nothing of the other side, nor of other sizes. So what was measured is told in any
-case, then why the rest was not, and the command fails.
+A side that stalls at one size says nothing about the other side, nor about other sizes. So the measurements are
+reported in any case, then the failures, and the command fails.
 """
 
 import click

@@ -1,8 +1,8 @@
-"""Drains backlogs of pods that look at other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
+"""Drains backlogs of pods that depend on other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
 
-A shape is what all pods of a backlog ask for: to be apart by host, together in a zone, spread over zones, near others
-if possible, spread because a Service picks them, a volume or a device each. Plain pods come first, so that each
-shape can be held against them. A run that fails is told of after all that was measured.
+A shape is the constraint of all pods of a backlog: anti-affinity by host, affinity in a zone, spread over zones,
+preferred affinity, default spread of a Service, a volume or a device each. Plain pods come first, for comparison with
+each shape. A run that fails is reported after all measurements.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""The sides that are measured: how each is started on a control plane, as a process with a log and no other state.
+"""The sides of a benchmark: how each is started on a control plane, as a process with a log and no other state.
 
-All answer to the same schedulerName and log in as the same user, Kubernetes' own for a scheduler: so the API server
-grants them the same rights and the same share of its attention. They write as fast as they can: kube-scheduler with
-5,000 requests a second, as in its own benchmarks, Muster with no limit, its default. Both are compiled when they start,
-as they are where they are installed.
+All answer to the same schedulerName and log in as the same user, Kubernetes' own for a scheduler, so the API server
+grants them the same rights and the same share of its capacity. They write as fast as they can: kube-scheduler with
+5,000 requests a second, as in its own benchmarks, Muster with no limit, its default. Both are compiled before they
+start, as in an installation.
 """
 
 import compileall

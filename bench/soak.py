@@ -1,10 +1,11 @@
-"""Runs Muster for long where everything comes and goes: `python -m bench.soak [--minutes M] [--rate N] [-o json]`.
+"""Runs Muster for long while pods and nodes come and go: `python -m bench.soak [--minutes M] [--rate N] [-o json]`.
 
-Pods are created and ended at a steady rate, half of them in gangs, and nodes come and go. Without --rate it is the
-highest of `RATES` that this machine bears: each is tried for a while, and the run begins when all of that is gone.
-Every few seconds the process is asked for its memory, file descriptors and tasks, and how long pods took to be bound
-since the last time. The command fails if one of them climbs by a tenth over the last 20 minutes (`bench.steadiness`),
-if the machine does not bear the rate, or if anything is left that waits or is counted when all pods are gone.
+Pods are created and ended at a steady rate, half of them in gangs, and nodes are replaced. Without --rate it is the
+highest of `RATES` that this machine bears: each is tried for a while, and the run begins when the pods of these tries
+are gone. Every few seconds it reads the process's memory, file descriptors and tasks, and how long pods took to be
+bound since the last reading. The command fails if one of them climbs by a tenth over the last 20 minutes
+(`bench.steadiness`), if the machine does not bear the rate, or if anything is still queued or counted when all pods are
+gone.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Judges a long run by what was seen of it every few seconds: whether anything climbs, and whether the rate was borne.
+"""Judges a long run by its readings every few seconds: whether anything climbs, and whether the rate was borne.
 
 `bench.soak` calls it when the run is over. Judgement is pure. A climb is measured relative to the mean, over the last
-part of the run alone, when caches are full; the trend is the median slope between any two readings (Theil-Sen), so a
+part of the run only, when caches are full; the trend is the median slope between any two readings (Theil-Sen), so a
 few slow seconds do not make one.
 """
 

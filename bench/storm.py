@@ -1,11 +1,12 @@
 """Measures a storm of retries: `python -m bench.storm [--nodes N] [--pods N] [--events N] [--seconds S] [-o json]`.
 
 Thousands of pods fit nowhere, for hundreds of reasons, and hundreds of events a second help none of them. Meanwhile
-plain pods arrive: each of some clients creates its next one when its last is bound. What is measured is how many are
-bound, and how often Muster tried a pod in vain, by its own metric.
+plain pods arrive: each of several clients creates its next one when its last is bound. The benchmark measures how many
+are bound, and how often Muster tried a pod in vain, by its own metric.
 
-The same is measured under the same events without the pods that fit nowhere, on a control plane of its own: so the
-share of the rate that plain pods keep tells what those cost, and not what the events cost the API server.
+The same is measured with the same events but without the pods that fit nowhere, on a control plane of its own: the
+share of the rate that plain pods keep thus shows the cost of these pods, and not the cost of the events for the API
+server.
 """
 
 import asyncio

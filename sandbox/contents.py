@@ -1,8 +1,8 @@
-"""What a sandbox is filled with: synthetic nodes, or the objects of a real cluster.
+"""The initial contents of a sandbox: synthetic nodes, or the objects of a real cluster.
 
-`load` takes what `kubectl get … -A -o json` prints. The objects keep their uids, creation times and status; they get
-new resource versions, and no rule is applied to them, as a real API server has accepted them already. Namespaces that
-they live in are made where the dump lacks them.
+`load` takes the output of `kubectl get … -A -o json`. The objects keep their uids, creation times and status; they get
+new resource versions, and no rule is applied to them, because a real API server has accepted them already. Namespaces
+that the dump lacks are created.
 """
 
 from collections import Counter

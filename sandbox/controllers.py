@@ -1,8 +1,8 @@
-"""A stand-in for kube-controller-manager: the pods of workloads come true, and go with their workloads.
+"""A stand-in for kube-controller-manager: it creates the pods of workloads, and deletes them with their workloads.
 
-ReplicaSets, ReplicationControllers, StatefulSets, Deployments and Jobs are followed; `workloads` says what each wants.
-Objects that a deleted workload controlled are deleted with it. What a dump of a real cluster brought in is left as it
-is until something of it changes. Pods that nobody controls are never adopted.
+It follows ReplicaSets, ReplicationControllers, StatefulSets, Deployments and Jobs; `workloads` says which pods each
+wants. Objects that a deleted workload controlled are deleted with it. Objects from a dump of a real cluster stay
+unchanged until something about them changes. Pods without a controller are never adopted.
 """
 
 import re

@@ -1,9 +1,9 @@
-"""Custom resources: what their definitions make of them, as kinds, and what the structural schema does to objects.
+"""Custom resources: the kinds that their definitions declare, and the effect of the structural schema on objects.
 
-A CustomResourceDefinition in the store is taken at its word, as a real API server takes it: fields, limits, merging and
-columns all come from there. `kinds_of` is called when a definition is written; `pruned` and `validate` for every write
-of a custom resource. Schemas may use types, formats, limits, patterns, enums, required fields, defaults, lists with
-keys and `x-kubernetes-…` extensions; CEL rules and conversions are not carried out. The sentences are kube-apiserver's.
+A CustomResourceDefinition in the store is applied as by a real API server: fields, limits, merging and columns all come
+from it. `kinds_of` is called when a definition is written; `pruned` and `validate` for every write of a custom
+resource. Schemas may use types, formats, limits, patterns, enums, required fields, defaults, lists with keys and
+`x-kubernetes-…` extensions; CEL rules and conversions are not carried out. The sentences are kube-apiserver's.
 """
 
 import re

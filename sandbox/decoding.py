@@ -1,8 +1,8 @@
-"""What a body says, field by field: the values that kube-apiserver would decode, and what it would not understand.
+"""Decoding of bodies, field by field: the values that kube-apiserver would decode, and the fields that it would refuse.
 
-Decoding comes before any rule looks at an object, so that rules need not fear a number where a list should be. Fields
-that a kind does not have are dropped and named; the store refuses them, warns of them or says nothing, as the request
-asks. Quantities come out in the one form in which the API stores them. The sentences are those of kube-apiserver.
+Decoding precedes all rules, so rules never meet a number in place of a list. Fields that a kind does not have are
+dropped and named; the store refuses them, warns of them or ignores them, as the request asks. Quantities are converted
+to the canonical form in which the API stores them. The sentences are those of kube-apiserver.
 """
 
 import re

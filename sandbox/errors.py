@@ -1,4 +1,4 @@
-"""What the API refuses with: one exception that carries a `metav1.Status`, and a constructor per HTTP meaning.
+"""The API's refusals: one exception that carries a `metav1.Status`, and a constructor per HTTP meaning.
 
 Raised by the store and its rules, turned into bytes only at the HTTP edge. The texts are kube-apiserver's.
 """

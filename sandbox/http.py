@@ -1,7 +1,7 @@
-"""The HTTP edge: which verb of the store a request means, and what comes back.
+"""The HTTP edge: which verb of the store a request means, and the response.
 
-One handler answers every path. It reads the body, has `requests` say what is meant, calls the store, and has
-`responses` or `streaming` write the response. These and `server` are the only modules here that do I/O.
+One handler answers every path. It reads the body, parses the request with `requests`, calls the store, and writes the
+response with `responses` or `streaming`. These and `server` are the only modules here that do I/O.
 """
 
 from dataclasses import replace

@@ -1,7 +1,7 @@
-"""The objects that requests send, made into what their kind understands, or refused.
+"""Objects in requests, converted to what their kind understands, or refused.
 
-The store takes every object, config and patched object from here before any rule looks at it. What is wrong is an
-`ApiError` with kube-apiserver's own words; what a kind does not have is dropped, and told as the request asks.
+The store takes every object, config and patched object from here before any rule sees it. An invalid object is an
+`ApiError` with kube-apiserver's own words; unknown fields are dropped, and reported as the request asks.
 """
 
 from dataclasses import dataclass, field

@@ -1,11 +1,11 @@
 """The memory of the sandbox: every object in its newest version, one revision counter, and a log of changes per kind.
 
-It plays etcd's part and the watch cache's: it knows nothing of what the objects mean. The store writes to it and lists
-from it, watchers follow its logs. It does no I/O and is used from one thread only; a listener is called synchronously
-after each change and must only take note.
+It plays the parts of etcd and the watch cache: it does not interpret objects. The store writes to it and lists from it,
+and watchers follow its logs. It does no I/O and is used from one thread only; a listener is called synchronously after
+each change and must only take note.
 
 Guarantees: revisions grow with every write and are unique over all kinds. Entries never change. The log of a kind is
-gapless from its horizon on; whoever asks for what lies before that is told so, never served a hole.
+gapless from its horizon on; a reader that asks for an earlier revision gets an error, never a log with a gap.
 """
 
 from bisect import bisect_left, insort

@@ -1,8 +1,8 @@
-"""What happens to objects that exist already: what a write may touch, and how they end.
+"""Writes to existing objects: which fields a write may change, and how objects are deleted.
 
-A write keeps what belongs to the server, whatever the client sends. A deletion takes effect at once, after a grace
-period, or when the finalizers are gone: `plan` says what it comes to, and the store carries it out. All of this is
-pure. What an object owned is deleted after it by `controllers`.
+A write keeps the server's fields, whatever the client sends. A deletion takes effect at once, after a grace period, or
+when the finalizers are gone: `plan` computes which, and the store carries it out. All of this is pure. `controllers`
+deletes the dependents of an object.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,7 @@
 """Lists and their pages.
 
-The pages of one list show one moment: the first page notes what there was, later ones read on in that. Only the newest
-few such moments are kept; a token of an older one gets 410 and, as from kube-apiserver, a token to go on without
-consistency.
+The pages of one list show one moment: the first page stores the list, later ones continue in it. Only the newest few
+lists are kept; a token of an older one gets 410 and, as from kube-apiserver, a token to continue without consistency.
 """
 
 import binascii

@@ -1,7 +1,7 @@
-"""Handling of Kubernetes objects as the plain JSON values they are on the wire.
+"""Operations on Kubernetes objects as plain JSON values.
 
-Objects in the store are shared by the log, by watchers and by in-process readers, so nothing here or elsewhere changes
-one in place: a changed object is a new dictionary that shares what did not change.
+Objects in the store are shared by the log, by watchers and by in-process readers, so no code changes one in place: a
+changed object is a new dictionary that shares the unchanged parts.
 """
 
 from collections.abc import Iterable

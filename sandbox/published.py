@@ -1,6 +1,6 @@
-"""Makes `schema.json`: what the sandbox keeps of the OpenAPI document that kube-apiserver publishes.
+"""Makes `schema.json`: the part of kube-apiserver's published OpenAPI document that the sandbox keeps.
 
-A test holds the file to the document of a real API server. To make it anew, for another version of Kubernetes or
+A test compares the file with the document of a real API server. To make it again, for another version of Kubernetes or
 after a kind was added, run in the repository's root, with a document that describes all groups:
 
     python -m muster.sandbox.published < swagger.json > sandbox/schema.json

@@ -1,6 +1,6 @@
-"""What a kind is to the API, and the register of the kinds that one API serves.
+"""The properties of a kind that the API needs, and the registry of the kinds that one API serves.
 
-A `Kind` holds what differs between kinds and can be said in a word: names, verbs, how updates and deletes behave, which
+A `Kind` holds the differences between kinds that need no code: names, verbs, how updates and deletions behave, which
 fields can be selected by. The built-in ones are the table in `kinds`; those of custom resources come from their
 definitions while the API is running.
 """

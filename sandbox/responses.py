@@ -1,6 +1,6 @@
-"""What is sent back in one piece: objects, lists, refusals, and the documents about the server itself.
+"""Responses in one piece: objects, lists, refusals, and the documents about the server itself.
 
-Objects and lists come in the form that the client prefers: whole, or as tables.
+Objects and lists have the form that the client prefers: whole, or as tables.
 """
 
 from collections.abc import Iterable

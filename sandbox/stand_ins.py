@@ -1,9 +1,8 @@
-"""Stand-ins for the parts of a cluster that act on what the API stores: kubelets, namespaces and budgets.
+"""Stand-ins for the parts of a cluster that act on stored objects: kubelets, namespaces and disruption budgets.
 
-The kubelet starts bound pods at once and marks them Running, and ends deleted ones at once; containers never fail or
-end here. The namespace controller empties namespaces that are being deleted and lets them go; another
-one counts for disruption budgets. Each has a `step` that
-does all that is due; the server calls it after every change.
+The kubelet starts bound pods at once and marks them Running, and terminates deleted ones at once; containers never fail
+or end here. The namespace controller deletes the objects in terminating namespaces, then the namespaces; another one
+counts for disruption budgets. Each has a `step` that does all that is due; the server calls it after every change.
 """
 
 from muster.sandbox.kinds import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS

@@ -1,8 +1,8 @@
 """The verbs of the API on stored objects: create, get, list, update, patch, delete, as kube-apiserver does them.
 
-The HTTP edge calls it for every request, and whoever has a `Sandbox` in hand may call it directly, from the thread that
+The HTTP edge calls it for every request, and code that holds a `Sandbox` may call it directly, from the thread that
 runs the sandbox's event loop. Everything is synchronous and complete when a method returns. Refusals are `ApiError`.
-Objects that go in are not changed; objects that come out must not be changed.
+Objects passed in are not changed; objects returned must not be changed.
 """
 
 from collections.abc import Callable, Iterable, Iterator

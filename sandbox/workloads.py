@@ -1,7 +1,7 @@
-"""What workloads want, as pure functions: which pods to make and to end, how a rollout goes on, what a status says.
+"""What workloads want, as pure functions: which pods to create and to delete, the steps of a rollout, and the status.
 
-Called by `controllers`, which carries it out. The numbers are those of kube-controller-manager's controllers, as far as
-containers that start at once and never fail can tell the difference.
+`controllers` calls it and carries the result out. The numbers are those of kube-controller-manager's controllers, as
+far as containers that start at once and never fail can tell the difference.
 """
 
 import hashlib

@@ -1,8 +1,8 @@
-"""For tests, of Muster and of plugins in packages of their own: builders, a cluster, virtual time, an engine to drive.
+"""Tools for tests, of Muster and of plugins in other packages: builders, a cluster, virtual time, and an engine.
 
 `make_pod` and `make_node` build objects. `Cluster` asks one plugin about nodes. `VirtualScheduler` is the whole engine
-at work on an API in memory, in virtual time. Nothing here talks to anybody; a Kubernetes API in memory for programs
-that do is `muster.sandbox`. See docs/writing-plugins.md.
+on an API in memory, in virtual time. Nothing here does I/O; `muster.sandbox` is a Kubernetes API in memory for programs
+that use HTTP. See docs/writing-plugins.md.
 """
 
 from .api import InMemoryApi, InMemoryBinder

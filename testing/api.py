@@ -1,8 +1,8 @@
 """An API server in memory, as far as scheduling needs one: objects, their watch streams, and bindings.
 
-Objects are plain dicts in the API's own JSON shape, kept by the plural of their kind as paths have it (`pods`, `nodes`,
-`podgroups`), those of a second kind of one name by plural, version and group (`podgroups.v1beta1.scheduling.k8s.io`).
-`VirtualScheduler` has one; tests change what is in it and look at what became of it.
+Objects are plain dicts in the API's own JSON shape, stored by the plural of their kind in paths (`pods`, `nodes`,
+`podgroups`); a second kind of the same name by plural, version and group (`podgroups.v1beta1.scheduling.k8s.io`).
+`VirtualScheduler` has one; tests change its contents and read the results.
 """
 
 from __future__ import annotations

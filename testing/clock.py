@@ -1,4 +1,4 @@
-"""Time that passes when a test lets it."""
+"""A clock that only a test advances."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A small cluster in a snapshot, and what one plugin says of it node by node: no queue, no scheduler.
+"""A small cluster in a snapshot, and one plugin's answers about it node by node: no queue, no scheduler.
 
-Plugins follow what the cluster keeps of the kinds that they watch. Time stands still until the clock is moved.
+Plugins follow what the cluster keeps of the kinds that they watch. Time stands still until the test moves the clock.
 """
 
 from __future__ import annotations

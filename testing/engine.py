@@ -1,7 +1,7 @@
-"""Muster's engine at work on an API in memory, in virtual time: what a test does to the cluster, and what came of it.
+"""Muster's engine on an API in memory, in virtual time: what a test does to the cluster, and the results.
 
-Nothing happens by itself: `settle` lets happen what needs no time, `run` and `until` let time pass. So a test is exact,
-and an hour costs it nothing. The scheduler can be killed and started anew on the cluster as it is.
+Nothing happens by itself: `settle` runs what needs no time, `run` and `until` let time pass. So a test is exact, and an
+hour costs nothing. The scheduler can be killed and restarted on the current cluster.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The handle that `Cluster` gives a plugin: all that a `Handle` has, and a record of what the plugin did with it.
 
-There is no queue, no API server and no binding cycle. What a plugin would ask of them is recorded; work that it spawns
-runs when the test calls `Cluster.settle`.
+There is no queue, no API server and no binding cycle. Requests to them are recorded; work that the plugin spawns runs
+when the test calls `Cluster.settle`.
 """
 
 from __future__ import annotations

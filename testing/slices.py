@@ -1,4 +1,4 @@
-"""Work taken apart: a function run from one checkpoint to the next, so that tests see what is there in between."""
+"""Work in slices: a function run from one checkpoint to the next, so that tests can look at the state in between."""
 
 from __future__ import annotations
 

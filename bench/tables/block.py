@@ -1,4 +1,4 @@
-"""A block of a page: Markdown from the data of some results, and a sentence that says where they come from."""
+"""A block of a page: Markdown from the data of some results, and a sentence about their origin."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What full clusters and crowded ones cost: many running pods, backlogs, preemption, a storm of events."""
+"""The costs of full and large clusters: many running pods, backlogs, preemption, a storm of events."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

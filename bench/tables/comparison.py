@@ -1,4 +1,4 @@
-"""What was compared with kube-scheduler, and what was simulated: counts by their names."""
+"""Comparisons with kube-scheduler, and simulations: counts by their names."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is measured beside rates: half an hour of churn, what attacks do to others, how long web pages take to draw."""
+"""Measurements besides rates: half an hour of churn, the effects of attacks on others, the time to draw web pages."""
 
 from collections.abc import Mapping
 from typing import Any

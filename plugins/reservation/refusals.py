@@ -1,8 +1,8 @@
-"""When pods were refused first, by whichever leader: what `LongWaiters` counts their waits from.
+"""When pods were refused first, under whichever leader: the start of the waits that `LongWaiters` counts.
 
-A wait begins when the condition `PodScheduled` of a pod became False. The API keeps that, so a new leader counts on,
-and reserves when the leader before would have. No wait begins before its pod was created, whatever a clock that is
-behind has written, or one that jumps says later.
+A wait begins when the condition `PodScheduled` of a pod became False. The API stores that time, so a new leader
+continues the count, and reserves when the previous leader would have. No wait begins before its pod was created, even
+if a clock that was behind wrote an earlier time, or a clock that jumps shows a later one.
 """
 
 from __future__ import annotations

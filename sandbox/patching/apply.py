@@ -1,6 +1,6 @@
-"""Server-side apply: who set which field, and what happens when two want different things.
+"""Server-side apply: which manager set which field, and what happens if two managers want different values.
 
-Managers are tracked from the first apply on; what an object held before belongs to `before-first-apply`, as it does in
+Managers are tracked from the first apply on; the earlier contents of an object belong to `before-first-apply`, as in
 kube-apiserver for objects that are older than its tracking. Called by the store for apply patches, and for every other
 write to an object that has managers.
 """

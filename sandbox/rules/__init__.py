@@ -1,7 +1,7 @@
-"""What kube-apiserver knows about single kinds: defaults, first states and validation, as one table.
+"""kube-apiserver's rules of single kinds: defaults, initial states and validation, as one table.
 
 The store asks `of(kind)` and calls what it finds; everything here is pure. A kind without an entry is stored as it
-comes, with the common checks of its metadata.
+arrives, with the common checks of its metadata.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,6 +1,6 @@
 """ReplicationControllers, ReplicaSets, StatefulSets, Deployments and Jobs: their defaults, and what is wrong with them.
 
-What they lead to, their pods, is made by `controllers`.
+`controllers` creates their pods.
 """
 
 from collections.abc import Iterator

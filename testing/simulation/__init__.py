@@ -4,12 +4,12 @@ What is real: each replica is the process that `muster run` runs, with its infor
 and the controllers of groups. What is simulated: the API server (the sandbox's objects and rules, without HTTP), the
 network, kubelets, clocks and the event loop. What is left out: kopf, pages, probes and admission, TLS and credentials.
 
-`simulate(seed)` plays a seed and says what did not hold; the same seed gives the same run to the byte. Plugin authors
-give it an `Assembly` of their own configuration. `python -m muster.testing.simulation 1-300` plays many, and cuts one
-that fails down to the acts that it takes. See docs/reliability.md.
+`simulate(seed)` plays a seed and reports violated guarantees; the same seed gives the same run to the byte. Plugin
+authors pass an `Assembly` of their own configuration. `python -m muster.testing.simulation 1-300` plays many seeds, and
+reduces a failing one to the acts that it needs. See docs/reliability.md.
 
-`history` chooses what happens, `world` does it, `judge` says what must hold; below these are `replica` (a process),
-`network`, `streams` and `server` (what it talks to), and `loop` (time).
+`history` chooses what happens, `world` does it, `judge` checks what must hold; below these are `replica` (a process),
+`network`, `streams` and `server` (its surroundings), and `loop` (time).
 """
 
 from .history import Act, Scale, history_of, scale_of

@@ -1,6 +1,6 @@
-"""Play seeds and tell what came of each: `python -m muster.testing.simulation 1-300`.
+"""Plays seeds and reports the result of each: `python -m muster.testing.simulation 1-300`.
 
-All cores play, and seeds are told in their order. A seed that goes wrong is cut down to the acts that it takes, and one
+Seeds run on all cores, and are reported in their order. A failing seed is reduced to the acts that it needs, and a
 command is printed that plays just these again. With `--keep` they are written to a file, which plays like a seed.
 """
 

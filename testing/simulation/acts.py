@@ -1,7 +1,7 @@
-"""Acts: what a history in a simulation consists of.
+"""Acts: the elements of a history in a simulation.
 
-An act is plain data and means the same whatever else happens, so a history can be printed, cut down to the acts that
-matter, and played again. Whom an act concerns is a number in [0, 1) where it depends on who is there by then.
+An act is plain data and means the same whatever else happens, so a history can be printed, reduced to the acts that
+matter, and played again. If an act concerns one of the objects that exist at its time, a number in [0, 1) selects it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Amounts: what pods ask for and what nodes have, of CPU and devices, as the API says it."""
+"""Amounts of CPU and devices that pods request and nodes have, as the API shows them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Claimants: who waits for a node, a pod by itself or a group, and whether there is capacity for it, seen from outside.
+"""Claimants: single pods and groups that wait for a node, and whether there is capacity for each, seen from outside.
 
-The judge computes this from what the API has and knows nothing of how the engine does it: capacity is counted node by
-node, domain by domain. All members of a group or tree ask for as much as each other in a simulation.
+The judge computes this from the API's objects and does not depend on how the engine does it: capacity is counted node
+by node, domain by domain. In a simulation, all members of a group or tree request equal amounts.
 """
 
 from __future__ import annotations

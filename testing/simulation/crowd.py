@@ -1,8 +1,8 @@
-"""Crowds: small pods that come and end for as long as it takes, and a gang that needs whole nodes beside them.
+"""Crowds: a stream of small pods that arrive and end as long as the run lasts, and a gang that needs whole nodes.
 
-Each place that comes free is large enough for the next small pod and never for the gang, so it starts by a reservation
-or not at all. `scale_of` says which seeds have a crowd, and `history_of` adds the acts. A crowd outlasts all troubles,
-by the time within which whoever can be helped has to start: `starvation` judges that.
+Each gap that becomes free is large enough for the next small pod and never for the gang, so the gang starts by a
+reservation or not at all. `scale_of` says which seeds have a crowd, and `history_of` adds the acts. A crowd outlasts
+all faults, by the time within which every holder that can be helped has to start: `starvation` judges that.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Evictions: who is evicted for whom, judged when it is decided and when the request arrives.
+"""Evictions: which pods are evicted for which, judged at the decision and when the request arrives.
 
-What a decision is judged by is what its process believes at that moment, counted anew: amounts of CPU, priorities, who
-belongs to which group. The rules are those of preemption:
+A decision is judged by the state of its process at that moment, counted again: amounts of CPU, priorities, members of
+groups. The rules are those of preemption:
 
-- whoever is evicted is less important than whoever it is for, with all of its group;
-- nobody is evicted who could stay: with any of the victims back, the preemptor does not fit on the node any more;
-- of a group that needs so many members either that many stay or none;
-- nobody is evicted against a PodDisruptionBudget for a pod that fits without, on whichever node;
-- a process deletes pods by such a decision and for no other reason. Groups are healed through the eviction API, which
-  keeps to budgets by itself.
+- a victim, with its whole group, has a lower priority than the preemptor;
+- no pod is evicted that could stay: with any of the victims back, the preemptor no longer fits on the node;
+- of a group with a quorum, either the quorum stays or no member does;
+- no pod is evicted against a PodDisruptionBudget for a preemptor that fits without the eviction, on whichever node;
+- a process deletes pods because of such a decision and for no other reason. Healing uses the eviction API, which
+  respects budgets by itself.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Groups, trees of groups and PodDisruptionBudgets as users make them: the acts of a history that concern these."""
+"""Groups, trees of groups and PodDisruptionBudgets as users create them: the acts of a history that concern them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Healing: what became of groups that lost a member, as the policy of each says; and that nobody else is evicted so.
+"""Healing: whether groups that lost a member were treated as their policies say, and no others.
 
-A loss is judged that came when all troubles were over. One whose pods a PodDisruptionBudget protects may wait for it.
+Losses after all faults are over are judged. A group whose pods a PodDisruptionBudget protects may wait for it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is going to happen in a simulation, from its seed: a list of acts, each at a time of its own.
+"""The history of a simulation, derived from its seed: a list of acts, each at a time of its own.
 
-`scale_of` says how much, and `history_of` what; `gangs` adds groups, and `crowd` what takes long.
+`scale_of` chooses the amounts, and `history_of` the acts; `gangs` adds groups, and `crowd` long streams of pods.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What must hold in a simulation, whatever happens: looked at with every request, every few steps, and at rest.
+"""What must hold in a simulation, whatever happens: checked with every request, every few steps, and at rest.
 
-A judge sees what the API sees and what each process believes. It notes what is wrong and lets the run go on, so that
-everything that a seed shows is told at once.
+A judge sees the API's objects and the state of each process. It records violations and lets the run continue, so that
+everything a seed shows is reported at once.
 """
 
 from __future__ import annotations

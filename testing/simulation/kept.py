@@ -1,10 +1,10 @@
-"""Kept histories: what a seed played when it went wrong, cut down, in a file that plays it again.
+"""Kept histories: the reduced acts of a failing seed, in a file that plays them again.
 
-A seed plays something else as soon as any choice is added or taken away; a history that was written down does not. What
-the seed still chooses are lots: which callback runs next, and how long everything travels. Those fall otherwise as soon
-as Muster sends one request more, so that whoever looks for what a history has found once plays it with `lots`.
+A seed plays something else as soon as any choice is added or removed; a stored history does not. The seed still chooses
+which callback runs next, and how long everything travels. These draws change as soon as Muster sends one request more,
+so a stored history is played with several draws (`lots`) to find its failure again.
 
-`python -m muster.testing.simulation SEED --keep FOLDER` writes them, and plays them given the file instead of a seed.
+`python -m muster.testing.simulation SEED --keep FOLDER` writes such files, and plays one given in place of a seed.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""An event loop in virtual time whose order is chosen by a seed: what everything in a simulation runs on.
+"""An event loop in virtual time whose order a seed chooses: everything in a simulation runs on it.
 
-Time passes when nobody has anything to do at this moment, and then at once up to the next timer. Every callback belongs
-to an owner: a process, the API server, the world outside. Between owners the loop draws lots at each step; inside one
-they run in the order of asyncio, as they would in a process of their own. An owner can be stopped, for a
-while or for ever, and slowed down.
+When nothing is runnable, time advances to the next timer. Every callback belongs to an owner: a process, the API
+server, or the outside world. The loop draws the next owner at each step; callbacks of one owner run in asyncio's order,
+as they would in a process of their own. An owner can be stopped, for a while or forever, and slowed down.
 
-It has what asyncio's own tools need (tasks, futures, timers) and knows no files, sockets, threads or signals.
+It has what asyncio's own tools need (tasks, futures, timers) and supports no files, sockets, threads or signals.
 """
 
 from __future__ import annotations

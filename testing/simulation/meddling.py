@@ -1,4 +1,4 @@
-"""Meddling: which groups somebody outside changed or took members from. The judge excuses these, and counts them."""
+"""Meddling: groups that another client changed or took members from. The judge excuses these, and counts them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pods as a history makes them: by themselves or members of groups, with the labels by which they are known."""
+"""Pods as a history creates them: single pods and members of groups, with the labels that identify them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The way from a process to the API server in a simulation, with everything that happens on the way.
+"""The network between a process and the API server in a simulation, with all its faults.
 
-A `SimulatedTransport` stands in for the one over HTTP. Each request travels there and back for a while of its own, so
-requests overtake one another; each watch brings its events in order, but as late as it likes. `Weather` says how often
-something goes wrong. A request that has left arrives even if its sender is gone by then.
+A `SimulatedTransport` replaces the one over HTTP. Each request travels there and back for a time of its own, so
+requests overtake one another; each watch delivers its events in order, with any delay. `Weather` says how often
+something goes wrong. A request that was sent arrives even if its sender has ended meanwhile.
 """
 
 from __future__ import annotations

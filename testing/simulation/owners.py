@@ -1,7 +1,7 @@
-"""Owners of groups: they make a pod anew that is gone, as Jobs and StatefulSets do, so that a group can heal.
+"""Owners of groups: they recreate pods that are gone, as Jobs and StatefulSets do, so that a group can heal.
 
-Once the troubles are over members of groups that heal are lost, and the judge asks at rest
-what became of the others; see `healing`.
+When the faults are over, members of groups that heal are removed, and the judge checks at rest what happened to the
+other members; see `healing`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pods that pass: small ones that run for a while and end, while others come. They make up the crowd of a history."""
+"""Passing pods: small pods that run for a while and end, while others arrive. They make up the crowd of a history."""
 
 from __future__ import annotations
 

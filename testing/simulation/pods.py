@@ -1,4 +1,4 @@
-"""Pods as users, controllers and other schedulers make, end and bind them: the acts of a history that concern pods."""
+"""Pods as users, controllers and other schedulers create, end and bind them: the acts that concern pods."""
 
 from __future__ import annotations
 

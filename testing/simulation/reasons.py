@@ -1,7 +1,7 @@
-"""What Muster names as the reason why a pod waits, once removed, makes it fit: removes it, and looks.
+"""Whether the reason that Muster reports for a waiting pod is the cause: removes it, and checks that the pod fits.
 
-The judge does this at the end, in a cluster at rest that kept all other promises. One pod is chosen and one node, and
-what is named there is removed, one reason after another, as whoever asks `why` would do it.
+The judge does this at the end, in a cluster at rest that kept all other guarantees. One pod and one node are chosen,
+and what the reason names there is removed, one reason after another, as a user of `muster why` would do it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One of the processes of a simulation: all of Muster but kopf, pages and admission, on a simulated machine.
+"""One of the processes of a simulation: all of Muster except kopf, pages and admission, on a simulated machine.
 
-The process with its informers, election and writers and the controllers of groups run as `muster run` runs them. It can
-be stopped, slowed, killed, told to end, and cut off; whenever it has ended it is started anew a few seconds later, as a
+The process with its informers, election and writers, and the controllers of groups, run as in `muster run`. It can be
+stopped, slowed, killed, terminated, and cut off; whenever it has ended it is restarted a few seconds later, as a
 kubelet does.
 """
 

@@ -1,4 +1,4 @@
-"""What a process has reserved for pods and groups that have waited long, as the judge reads it."""
+"""The reservations of a process for pods and groups that have waited long, as the judge reads them."""
 
 from __future__ import annotations
 

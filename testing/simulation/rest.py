@@ -1,6 +1,6 @@
 """What must hold in a simulation when nothing has happened for long and everything works.
 
-The judge asks `Rest` about the cluster and the process that leads, and `leftovers` when all pods and groups are gone.
+The judge asks `Rest` about the cluster and the leader, and `leftovers` when all pods and groups are deleted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """The API server of a simulation: the sandbox's store and rules, without HTTP.
 
-A request comes in whole and is answered at once; when it comes in, and whether its answer arrives, is the network's
-affair. Each request is told to whoever judges the run, with who sent it and what came of it. Kubelets live here, too,
-and the controllers that free devices of pods that are gone and count for
-PodDisruptionBudgets.
+A request arrives as a whole and is answered at once; when it arrives, and whether its answer does, is up to the
+network. Each request is reported to the judge, with its sender and its result. The server also contains kubelets, and
+the controllers that free the devices of deleted pods and count for PodDisruptionBudgets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The shortest history that still goes wrong: what a failing seed is cut down to before anybody reads it."""
+"""The shortest history that still fails: a failing seed is reduced to it before anyone reads it."""
 
 from __future__ import annotations
 

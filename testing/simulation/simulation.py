@@ -1,7 +1,7 @@
-"""One run: a cluster with its processes, a history, and what came of it.
+"""One run: a cluster with its processes, a history, and the result.
 
-`simulate` plays a seed. The same seed gives the same run to the byte: its digest is over every request, answer and
-watch event, with their times and bodies, and the objects that are left.
+`simulate` plays a seed. The same seed gives the same run to the byte: its digest covers every request, answer and watch
+event, with their times and bodies, and the remaining objects.
 """
 
 from __future__ import annotations

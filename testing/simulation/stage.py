@@ -1,6 +1,6 @@
-"""What a simulation is played on: an API server, processes on it, the world that acts on them and a judge who looks on.
+"""The stage of a simulation: an API server, processes on it, the outside world that acts on them, and a judge.
 
-`simulate` plays a history on one. Tests that want to look at processes in between make one of their own.
+`simulate` plays a history on one. Tests that look at processes in between create one of their own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One watch of a process in a simulation: what the server sees, as late as the network brings it.
+"""One watch of a process in a simulation: the server's events, with the delay of the network.
 
-The server's end looks at its ledger a while after something has changed, and what it finds travels for a while; so
-watches of different kinds are behind by different times, and one watch tells everything in order. A watch ends when its
-time is up, breaks off, or falls silent without a word.
+The server's end reads its log a while after something has changed, and the events travel for a while; so watches of
+different kinds are behind by different times, and one watch delivers everything in order. A watch ends when its time is
+up, breaks off, or falls silent without a sign.
 """
 
 from __future__ import annotations

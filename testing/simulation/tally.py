@@ -1,6 +1,6 @@
-"""The tally: how often each kind of group, act and plugin took part in runs, for people and as JSON.
+"""The tally: how often each kind of group, act and plugin took part in runs, for users and as JSON.
 
-`simulate` makes one for each seed, and `python -m muster.testing.simulation` adds them up. What never took part was not
+`simulate` counts each seed, and `python -m muster.testing.simulation` adds the counts up. What never took part was not
 tested, so a line of zeros is worth reading.
 """
 

@@ -1,7 +1,7 @@
-"""Together: where the members of a group are, by what its topology and its slices ask for.
+"""Whether the members of a group are together, as its topology and its slices require.
 
-The judge looks at domains with each Binding, and at slices at rest. A group of which another scheduler has bound a
-member is left out: nobody can put its members together again.
+The judge checks domains at each Binding, and slices at rest. A group of which another scheduler has bound a member is
+left out, because no placement of the others can bring its members together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Traits of groups: what they ask for besides a number of members, as a history draws it and an object says it.
+"""Traits of groups: their requirements besides a number of members, as a history draws them and an object states them.
 
-A trait is a pair of texts, so that acts stay plain data: the name of an annotation of Muster's, without its prefix, and
-its value. Kubernetes' own groups say the same in fields of their spec where they have one.
+A trait is a pair of strings, so that acts stay plain data: the name of one of Muster's annotations, without its prefix,
+and its value. Kubernetes' own groups have fields of their spec for some of them.
 """
 
 from __future__ import annotations

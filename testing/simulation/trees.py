@@ -1,7 +1,7 @@
 """Trees: CompositePodGroups with the groups in them, as the API has them at one moment, for the judge.
 
-A group of a tree is named by its object; in a simulation no two objects of the two kinds have one name. Groups between
-which and the root an object is missing are in no tree yet, and wait for it.
+A group of a tree has the name of its object; in a simulation no two objects of the two kinds share a name. A group is
+in no tree yet, and waits, while an object between it and the root is missing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Trials leave everything as it was: what a decision is tried on is compared before and after, to the byte.
+"""Whether trials leave no trace: the state on which a decision is tried is compared before and after, to the byte.
 
-The judge has the trials of each process watched, those of preemption and of groups as well as those of one pod, and
-compares the same picture where somebody asks why a pod waits.
+The judge watches the trials of each process, those of preemption and of groups as well as those of single pods, and
+compares the same state when a user asks why a pod waits.
 """
 
 from __future__ import annotations

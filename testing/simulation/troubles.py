@@ -1,4 +1,4 @@
-"""What befalls processes, machines and cables: the acts of a history that need no object of the API."""
+"""Faults of processes, machines and networks: the acts of a history that need no object of the API."""
 
 from __future__ import annotations
 

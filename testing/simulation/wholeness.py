@@ -1,9 +1,9 @@
-"""Wholeness: a group or tree starts whole or not at all. The judge tells this of each Binding, and asks at rest.
+"""Wholeness: a group or tree starts as a whole or not at all. The judge reports each Binding here, and asks at rest.
 
-A group of which fewer members than it needs are bound at rest is whole nevertheless if all that it needs were bound at
-some time since the first of them was: it has lost members since. Else somebody has to have meddled with it: another
-scheduler that bound a member, or whoever took a member away or changed the group while its Bindings were on their way.
-These groups are excused, and counted.
+A group with fewer bound members than its quorum at rest is whole nevertheless if its quorum was bound at some time
+since its first Binding: it has lost members since. Otherwise another client must have interfered: a scheduler that
+bound a member, or a user who removed a member or changed the group while its Bindings were in flight. These groups are
+excused, and counted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The world outside: users, other schedulers, drivers, machines and cables. Carries out the acts of a history.
+"""The outside world: users, other schedulers, drivers, machines and networks. Carries out the acts of a history.
 
-Objects are changed in the API's store directly, as if by somebody with a good connection. Each act has a method of its
-name, of the actor that it is a matter of; one that finds nobody it could concern does nothing.
+Objects are changed directly in the API's store. Each act has a method of its name on the actor that it concerns; an act
+without a possible object does nothing.
 """
 
 from __future__ import annotations
