@@ -37,7 +37,7 @@ class BindingPlugins:
             if plugin.name in others:
                 continue
             status: Status | None = self._calls.call(
-                PRE_BIND_PRE_FLIGHT, plugin, pod, False, plugin.pre_bind_pre_flight, state, pod, node_name
+                PRE_BIND_PRE_FLIGHT, plugin, pod, plugin.pre_bind_pre_flight, state, pod, node_name
             )
             if status is None:
                 todo.append(plugin)
@@ -59,7 +59,7 @@ class BindingPlugins:
         for plugin in self._plugins.pre_bind:
             if plugin.name in state.pre_bind_plugins:
                 status: Status | None = await self._calls.call_async(
-                    PRE_BIND, plugin, pod, state.sampled, plugin.pre_bind, state, pod, node_name
+                    PRE_BIND, plugin, pod, plugin.pre_bind, state, pod, node_name, sampled=state.sampled
                 )
                 if status is not None:
                     return status
@@ -70,7 +70,9 @@ class BindingPlugins:
         since = self._calls.now()
         status: Status | None = Status.failure("no Bind plugin took the pod")
         for plugin in self._plugins.bind:
-            answer = await self._calls.call_async(BIND, plugin, pod, state.sampled, plugin.bind, state, pod, node_name)
+            answer = await self._calls.call_async(
+                BIND, plugin, pod, plugin.bind, state, pod, node_name, sampled=state.sampled
+            )
             if answer is None or answer.code is not Code.SKIP:
                 status = answer
                 break
@@ -81,5 +83,5 @@ class BindingPlugins:
         """Tell the plugins that the pod is bound: nothing that goes wrong here changes that."""
         since = self._calls.now()
         for plugin in self._plugins.post_bind:
-            self._calls.undo(POST_BIND, plugin, pod, False, plugin.post_bind, state, pod, node_name)
+            self._calls.undo(POST_BIND, plugin, pod, plugin.post_bind, state, pod, node_name)
         self._calls.point_ended(POST_BIND, None, since)

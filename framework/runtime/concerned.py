@@ -36,6 +36,6 @@ class ConcernedPlugins:
 
     def _is_concerned(self, plugin: Plugin, pod: PodInfo) -> bool:
         """Of one that fails here, yes: it is asked at its points, where its failure counts."""
-        answer = self._calls.call(CONCERNS, plugin, pod, False, plugin.concerns, pod)
+        answer = self._calls.call(CONCERNS, plugin, pod, plugin.concerns, pod)
         self._calls.log_failure(CONCERNS, plugin, pod, answer)
         return answer is not False

@@ -204,7 +204,7 @@ class Filtering:
     def _counted(
         self, plugin: CapacityPlugin, state: AttemptState, pod: PodInfo, nodes: NodeView
     ) -> npt.NDArray[np.int64]:
-        answer = self._calls.call(CAPACITY, plugin, pod, state.sampled, plugin.capacity, pod, nodes)
+        answer = self._calls.call(CAPACITY, plugin, pod, plugin.capacity, pod, nodes, sampled=state.sampled)
         found = integers(CAPACITY, plugin, answer, len(nodes))
         if len(found) and found.min() < 0:
             raise Failed(failure(CAPACITY, plugin, ValueError("it has a number below 0")))
@@ -293,11 +293,11 @@ class Filtering:
         return tuple(self._epoch_of(plugin) for plugin in self._epochal if plugin.name not in state.skip_filter_plugins)
 
     def _epoch_of(self, plugin: FilterPlugin) -> Hashable:
-        return self._calls.ask(FILTER_EPOCH, plugin, ALL_NODES, hashable, plugin.filter_epoch, self._snapshot)
+        return self._calls.ask(FILTER_EPOCH, plugin, ALL_NODES, plugin.filter_epoch, self._snapshot, sound=hashable)
 
     def _verdicts(self, plugin: FilterPlugin, state: AttemptState, pod: PodInfo, view: NodeView) -> Verdicts:
         left_before = state.long_work.left
-        answer = self._calls.call(FILTER, plugin, pod, state.sampled, plugin.filter, state, pod, view)
+        answer = self._calls.call(FILTER, plugin, pod, plugin.filter, state, pod, view, sampled=state.sampled)
         left = state.long_work.left
         if left is not None and left is not left_before and not is_long_work(left, plugin):
             state.long_work.left = None
@@ -339,7 +339,7 @@ class Filtering:
             if plugin.name not in state.skip_filter_plugins:
                 told = plugin.add_pod if point is ADD_POD else plugin.remove_pod
                 failed: Status | None = self._calls.call(
-                    point, plugin, pod, state.sampled, told, state, pod, moved, node_name
+                    point, plugin, pod, told, state, pod, moved, node_name, sampled=state.sampled
                 )
                 if failed is not None:
                     return failed

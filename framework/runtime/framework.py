@@ -108,7 +108,7 @@ class Framework:
         """
         plugins = self.plugins.pre_enqueue
         for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:
-            status: Status | None = self.calls.call(PRE_ENQUEUE, plugin, pod, False, plugin.pre_enqueue, pod)
+            status: Status | None = self.calls.call(PRE_ENQUEUE, plugin, pod, plugin.pre_enqueue, pod)
             if status is not None:
                 return status
         return None

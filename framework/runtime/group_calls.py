@@ -40,7 +40,7 @@ class GroupCalls:
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The id of the pod's group; None where the plugin does not claim it."""
-        return self._calls.ask(points.GROUP_OF, self._plugin, pod, _text_or_none, self._plugin.group_of, pod)
+        return self._calls.ask(points.GROUP_OF, self._plugin, pod, self._plugin.group_of, pod, sound=_text_or_none)
 
     def priority(self, group: str) -> int | None:
         """The priority that the group queues with; None for that of its pods."""
@@ -89,7 +89,7 @@ class GroupCalls:
         method = self._plugin.reject_member
         try:
             return self._calls.ask(
-                points.REJECT_MEMBER, self._plugin, pod, rejection, lambda: method(status, own, placed=placed)
+                points.REJECT_MEMBER, self._plugin, pod, lambda: method(status, own, placed=placed), sound=rejection
             )
         except Failed as failed:
             return failed.status
@@ -100,7 +100,7 @@ class GroupCalls:
 
     def part_of(self, pod: PodInfo) -> str:
         """The key of the leaf that the pod is a member of."""
-        return self._calls.ask(points.PART_OF, self._plugin, pod, _text, self._plugin.part_of, pod)
+        return self._calls.ask(points.PART_OF, self._plugin, pod, self._plugin.part_of, pod, sound=_text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
         """What a part is told that did not fit."""
@@ -124,7 +124,7 @@ class GroupCalls:
         self._calls.log_failure(point, self._plugin, Named(group), status)
 
     def _of(self, group: str, point: Point, sound: Callable[[Any], T], method: Callable[..., Any], *args: Any) -> T:
-        return self._calls.ask(point, self._plugin, Named(group), sound, method, *args)
+        return self._calls.ask(point, self._plugin, Named(group), method, *args, sound=sound)
 
 
 class ProfileGroups:

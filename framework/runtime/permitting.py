@@ -53,7 +53,7 @@ class Permitting:
         for plugin in self._plugins:
             if plugin.name in others:
                 continue
-            answer = self._calls.call(PERMIT, plugin, pod, state.sampled, plugin.permit, state, pod, node_name)
+            answer = self._calls.call(PERMIT, plugin, pod, plugin.permit, state, pod, node_name, sampled=state.sampled)
             if isinstance(answer, Wait):
                 holds[plugin.name] = PermitWait(answer.seconds, ", ".join(answer.reasons))
             elif answer is not None:

@@ -63,9 +63,9 @@ class PluginCalls:
         point: Point,
         plugin: Plugin,
         about: Subject,
-        sampled: bool,
         method: Callable[..., Any],
         *args: Any,
+        sampled: bool = False,
         sound: Callable[[Any], object] | None = None,
     ) -> Any:
         """What `method` of the plugin answers; an ERROR status when it breaks. Success is None.
@@ -103,15 +103,15 @@ class PluginCalls:
         point: Point,
         plugin: Plugin,
         about: Subject,
-        sound: Callable[[Any], T],
         method: Callable[..., Any],
         *args: Any,
+        sound: Callable[[Any], T],
     ) -> T:
         """What `method` answers where None is no success. `sound` makes it what counts, or raises what is wrong.
 
         Raises Failed when the plugin breaks.
         """
-        answer = self.call(point, plugin, about, False, method, *args, sound=sound)
+        answer = self.call(point, plugin, about, method, *args, sound=sound)
         if isinstance(answer, Status):
             raise Failed(answer) from answer.error
         found: T = answer[0]
@@ -121,7 +121,7 @@ class PluginCalls:
         """The hint, guarded: it raises Failed when it breaks, and the queue reports that. One object for each hint."""
 
         def asked(pod: PodInfo, old: Any, new: Any) -> Hint:
-            return self.ask(QUEUEING_HINT, plugin, pod, _as_hint, hint, pod, old, new)
+            return self.ask(QUEUEING_HINT, plugin, pod, hint, pod, old, new, sound=_as_hint)
 
         return self._hints.setdefault(hint, asked)
 
@@ -130,9 +130,9 @@ class PluginCalls:
         point: Point,
         plugin: Plugin,
         pod: PodInfo,
-        sampled: bool,
         method: Callable[..., Awaitable[Any]],
         *args: Any,
+        sampled: bool,
     ) -> Status | None:
         """What an `async` method of the plugin answers. Only a cancellation of the task that runs it is let through."""
         began = self.now()
@@ -158,7 +158,7 @@ class PluginCalls:
         def help_() -> tuple[str | None, Status | None]:
             return post_filtered(plugin, plugin.post_filter(state, pod, diagnosis))
 
-        answer = self.call(POST_FILTER, plugin, pod, state.sampled, help_)
+        answer = self.call(POST_FILTER, plugin, pod, help_, sampled=state.sampled)
         found: tuple[str | None, Status | None] = (None, answer) if isinstance(answer, Status) else answer
         return found
 
@@ -171,14 +171,14 @@ class PluginCalls:
         def help_() -> tuple[Mapping[str, str] | None, Status | None]:
             return pod_group_post_filtered(plugin, plugin.pod_group_post_filter(state, group, trial))
 
-        answer = self.call(POD_GROUP_POST_FILTER, plugin, MembersSubject(group.members), False, help_)
+        answer = self.call(POD_GROUP_POST_FILTER, plugin, MembersSubject(group.members), help_)
         found = (None, answer) if isinstance(answer, Status) else answer
         self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
         return found
 
     def work_out(self, plugin: Plugin, state: AttemptState, pod: PodInfo, left: Callable[[], bool]) -> None:
         """Do what a Filter has left to do."""
-        answer = self.call(FILTER_WORK, plugin, pod, False, left)
+        answer = self.call(FILTER_WORK, plugin, pod, left)
         state.long_work.gave_up = answer is not True
         self.log_failure(FILTER_WORK, plugin, pod, answer)
 
@@ -205,7 +205,7 @@ class PluginCalls:
 
     def tell(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
-        answer = self.call(FOLLOW, plugin, about, False, method, *args)
+        answer = self.call(FOLLOW, plugin, about, method, *args)
         if isinstance(answer, (Generator, Coroutine)):
             answer.close()
             answer = failure(FOLLOW, plugin, TypeError(f"it answered a {type(answer).__name__}, which nobody runs"))
@@ -213,10 +213,16 @@ class PluginCalls:
             self.log_failure(FOLLOW, plugin, about, answer)
 
     def undo(
-        self, point: Point, plugin: Plugin, about: Subject, sampled: bool, method: Callable[..., Any], *args: Any
+        self,
+        point: Point,
+        plugin: Plugin,
+        about: Subject,
+        method: Callable[..., Any],
+        *args: Any,
+        sampled: bool = False,
     ) -> None:
         """Call a method that must not fail; if it does, that is logged."""
-        answer = self.call(point, plugin, about, sampled, method, *args)
+        answer = self.call(point, plugin, about, method, *args, sampled=sampled)
         if answer is not None:
             self.log_failure(point, plugin, about, answer)
 

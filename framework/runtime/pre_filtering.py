@@ -64,7 +64,7 @@ class PreFiltering:
                 continue
             if name in unprepared:
                 continue
-            answer = calls.call(PRE_FILTER, plugin, pod, state.sampled, plugin.pre_filter, state, pod, nodes)
+            answer = calls.call(PRE_FILTER, plugin, pod, plugin.pre_filter, state, pod, nodes, sampled=state.sampled)
             if answer is None:
                 continue
             if isinstance(answer, PreFilterResult):

@@ -57,7 +57,7 @@ def _reported(
     for framework, plugin in asked.values():
         about = _Profile(framework.name)
         try:
-            found.append((plugin, framework.calls.ask(point, plugin, about, sound, method(plugin))))
+            found.append((plugin, framework.calls.ask(point, plugin, about, method(plugin), sound=sound)))
         except Failed as failed:
             framework.calls.log_failure(point, plugin, about, failed.status)
     return found

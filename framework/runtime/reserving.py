@@ -36,7 +36,9 @@ class Reserving:
         for plugin in self._plugins:
             if plugin.name in others:
                 continue
-            status = self._calls.call(RESERVE, plugin, pod, state.sampled, plugin.reserve, state, pod, node_name)
+            status = self._calls.call(
+                RESERVE, plugin, pod, plugin.reserve, state, pod, node_name, sampled=state.sampled
+            )
             if status is not None:
                 break
         self._calls.point_ended(RESERVE, status, since)
@@ -48,7 +50,7 @@ class Reserving:
         others = self._concerned.others(pod)
         for plugin in reversed(self._plugins):
             if plugin.name not in others:
-                self._calls.undo(UNRESERVE, plugin, pod, state.sampled, plugin.unreserve, state, pod, node_name)
+                self._calls.undo(UNRESERVE, plugin, pod, plugin.unreserve, state, pod, node_name, sampled=state.sampled)
         self._calls.point_ended(UNRESERVE, None, since)
 
     def planned(self, plugin: PreBindPlugin, state: AttemptState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
@@ -60,12 +62,12 @@ class Reserving:
         status: Status | None = None
         planned: Mapping[str, Any] = {}
         if isinstance(plugin, ReservePlugin):
-            status = calls.call(RESERVE, plugin, pod, False, plugin.reserve, state, pod, node_name)
+            status = calls.call(RESERVE, plugin, pod, plugin.reserve, state, pod, node_name)
         if status is None:
             try:
-                planned = calls.ask(PLANNED, plugin, pod, by_topic, plugin.planned, state, pod, node_name)
+                planned = calls.ask(PLANNED, plugin, pod, plugin.planned, state, pod, node_name, sound=by_topic)
             except Failed as failed:
                 status = failed.status
         if isinstance(plugin, ReservePlugin):
-            calls.undo(UNRESERVE, plugin, pod, False, plugin.unreserve, state, pod, node_name)
+            calls.undo(UNRESERVE, plugin, pod, plugin.unreserve, state, pod, node_name)
         return {plugin.name: status.message} if status is not None and status.code is Code.ERROR else planned

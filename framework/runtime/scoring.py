@@ -56,7 +56,7 @@ class Scoring:
             if plugin.name in self._plugins.unprepared_scores:
                 continue
             answer: Status | None = self._calls.call(
-                PRE_SCORE, plugin, pod, state.sampled, plugin.pre_score, state, pod, nodes
+                PRE_SCORE, plugin, pod, plugin.pre_score, state, pod, nodes, sampled=state.sampled
             )
             if answer is None:
                 continue
@@ -88,7 +88,7 @@ class Scoring:
         totals = np.zeros(len(domains), np.int64)
         for plugin in self._plugins.placement_score:
             answer = self._calls.call(
-                PLACEMENT_SCORE, plugin, pods[0], False, plugin.score_placements, pods, domains, self._snapshot
+                PLACEMENT_SCORE, plugin, pods[0], plugin.score_placements, pods, domains, self._snapshot
             )
             scores = integers(PLACEMENT_SCORE, plugin, answer, len(domains))
             if (wrong := _invalid_score(scores)) is not None:
@@ -123,10 +123,10 @@ class Scoring:
         return Scored(ByPlugin(by_plugin), totals)
 
     def _epoch_of(self, plugin: ScorePlugin) -> Hashable:
-        return self._calls.ask(SCORE_EPOCH, plugin, ALL_NODES, hashable, plugin.score_epoch, self._snapshot)
+        return self._calls.ask(SCORE_EPOCH, plugin, ALL_NODES, plugin.score_epoch, self._snapshot, sound=hashable)
 
     def _scores(self, plugin: ScorePlugin, state: AttemptState, pod: PodInfo, view: NodeView) -> Scores:
-        answer = self._calls.call(SCORE, plugin, pod, state.sampled, plugin.score, state, pod, view)
+        answer = self._calls.call(SCORE, plugin, pod, plugin.score, state, pod, view, sampled=state.sampled)
         return integers(SCORE, plugin, answer, len(view))
 
     def _weighted(self, plugin: ScorePlugin, state: AttemptState, pod: PodInfo, raw: Scores) -> Scores:
@@ -134,7 +134,7 @@ class Scoring:
         if type(plugin).normalize_score is not ScorePlugin.normalize_score:
             given = raw.view()  # what is remembered must not change
             given.flags.writeable = False
-            answer = self._calls.call(NORMALIZE, plugin, pod, False, plugin.normalize_score, state, pod, given)
+            answer = self._calls.call(NORMALIZE, plugin, pod, plugin.normalize_score, state, pod, given)
             scores = integers(NORMALIZE, plugin, answer, len(raw))
         if (wrong := _invalid_score(scores)) is not None:
             raise Failed(_out_of_range(plugin, wrong))

@@ -46,7 +46,7 @@ class DisruptionUnits:
         """
         for plugin, calls in self._plugins.values():
             try:
-                found = calls.ask(DISRUPTION, plugin, pod, _disruption, plugin.disruption, pod)
+                found = calls.ask(DISRUPTION, plugin, pod, plugin.disruption, pod, sound=_disruption)
             except Failed as failed:
                 calls.log_failure(DISRUPTION, plugin, pod, failed.status)
                 return DisruptionUnit(f"{plugin.name}/{pod.uid}", self._placed((pod,)), _HIGHEST, 0)

@@ -90,7 +90,7 @@ class Profiles:
             pod.group_priority = self._of(info).groups.priority(info)
         except Failed as failed:
             return failed.status
-        key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, False, plugin.sort_key, pod)
+        key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, plugin.sort_key, pod)
         return key
 
     def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
