@@ -34,6 +34,7 @@ class Batching:
         sub_queues: SubQueues,
         policy: QueuePolicy,
         hints: QueueingHints,
+        *,
         now: Callable[[], float],
     ) -> None:
         self._moves = moves

@@ -51,6 +51,7 @@ class Moves:
         policy: GuardedPolicy,
         hints: QueueingHints,
         settings: QueueSettings,
+        *,
         now: Callable[[], float],
     ) -> None:
         self._sub_queues = sub_queues
@@ -187,12 +188,12 @@ class Moves:
         """Let a pod that comes from this place join, or gate it."""
         group, status = self._policy.run_pre_enqueue(pod.info)
         if status is None:
-            self.join(pod, group, place, QueueingStrategy.IMMEDIATELY, cause)
+            self.join(pod, group, place, QueueingStrategy.IMMEDIATELY, cause=cause)
         else:
-            self._gate(pod, group, place, status, cause)
+            self._gate(pod, group, place, status, cause=cause)
 
     def join(
-        self, pod: QueuedPodInfo, group: str | None, place: Place, strategy: QueueingStrategy, cause: Cause
+        self, pod: QueuedPodInfo, group: str | None, place: Place, strategy: QueueingStrategy, *, cause: Cause
     ) -> None:
         """Let a pod that PreEnqueue lets in join its group's entity, or become an entity and go by the strategy."""
         entity = self._sub_queues.of_group(group)
@@ -236,7 +237,7 @@ class Moves:
         for uid, pod in [*entity.pods.items()]:
             group, status = self._policy.run_pre_enqueue(pod.info)
             if status is not None:
-                self._gate(self.detach(entity, uid), group, place, status, cause)
+                self._gate(self.detach(entity, uid), group, place, status, cause=cause)
             pause()
 
     def ungate_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
@@ -254,14 +255,14 @@ class Moves:
             self.detach(entity, uid)
             if pod.attempts == 0:
                 pod.first_seen = self._now()
-            self.join(pod, group, place, strategy, cause)
+            self.join(pod, group, place, strategy, cause=cause)
             return True
         if place is not Place.GATED or status.code is Code.ERROR or status.plugin != gating_plugin:
             self._sub_queues.take_out(entity)
             self._move_gated(entity, status, cause, entering=0)
         return False
 
-    def _gate(self, pod: QueuedPodInfo, group: str | None, place: Place, status: Status, cause: Cause) -> None:
+    def _gate(self, pod: QueuedPodInfo, group: str | None, place: Place, status: Status, *, cause: Cause) -> None:
         """Gate a pod that comes from this place."""
         entity = QueuedEntity.of(pod, None, pod.timestamp, place)
         entity.group, entity.admitted = group, False

@@ -131,7 +131,7 @@ class GuardedPolicy:
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
-            return PreEnqueueAnswer(None, self._failure(pod, "group_of", "", text_of(error), error))
+            return PreEnqueueAnswer(None, self._failure(pod, "group_of", "", text_of(error), error=error))
         if isinstance(group, Status):
             self._log("group_of", pod, group)
             return PreEnqueueAnswer(None, group)
@@ -140,7 +140,7 @@ class GuardedPolicy:
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
-            return PreEnqueueAnswer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error))
+            return PreEnqueueAnswer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error=error))
         if status is None or (isinstance(status, Status) and status.code is Code.SUCCESS):
             return PreEnqueueAnswer(group, None)
         if not isinstance(status, Status):
@@ -193,7 +193,7 @@ class GuardedPolicy:
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:
-            return self._failure(pod.info, "QueueSort", self.asked.sort_plugin, text_of(error), error)
+            return self._failure(pod.info, "QueueSort", self.asked.sort_plugin, text_of(error), error=error)
         return key if problem is None else self._failure(pod.info, "QueueSort", self.asked.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:
@@ -213,7 +213,9 @@ class GuardedPolicy:
                 return f"the sort key {key} has no order"
         return None
 
-    def _failure(self, pod: PodInfo, point: str, plugin: str, text: str, error: BaseException | None = None) -> Status:
+    def _failure(
+        self, pod: PodInfo, point: str, plugin: str, text: str, *, error: BaseException | None = None
+    ) -> Status:
         named = f'running {point} plugin "{plugin}"' if plugin else f"running {point} plugins"
         status = Status(Code.ERROR, (f"{named}: {cut(text)}",), plugin)
         self._log(point, pod, status, error)

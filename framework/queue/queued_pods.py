@@ -64,7 +64,7 @@ class QueuedPods:
             return False
         place = entity.place
         self._moves.detach(entity, uid)
-        self._moves.join(pod, group, place, QueueingStrategy.IMMEDIATELY, JOINED_GROUP)
+        self._moves.join(pod, group, place, QueueingStrategy.IMMEDIATELY, cause=JOINED_GROUP)
         self._batching.attempt_ended(pod)
         by_now = self._sub_queues.entity_of[uid]
         if by_now.place is Place.UNSCHEDULABLE:

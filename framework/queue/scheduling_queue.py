@@ -86,8 +86,8 @@ class SchedulingQueue:
         self._sub_queues = sub_queues = SubQueues(
             guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready
         )
-        self._moves = moves = Moves(sub_queues, guarded, hints, settings, now)
-        self._batching = batching = Batching(moves, sub_queues, policy, hints, now)
+        self._moves = moves = Moves(sub_queues, guarded, hints, settings, now=now)
+        self._batching = batching = Batching(moves, sub_queues, policy, hints, now=now)
         self._pods = QueuedPods(sub_queues, moves, batching, guarded)
         self._in_flight = InFlightPods(hints.of_interest)
         self.contents = QueueContents(sub_queues, self._in_flight)

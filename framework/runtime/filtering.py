@@ -43,6 +43,7 @@ class Filtering:
         calls: PluginCalls,
         cache: ResultsCache,
         snapshot: Snapshot,
+        *,
         nominator: PodNominator,
     ) -> None:
         self._plugins = plugins
@@ -326,14 +327,14 @@ class Filtering:
 
     def add_pod(self, state: AttemptState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
-        return self._tell_of_trial(ADD_POD, state, pod, added, node_name)
+        return self._tell_of_trial(ADD_POD, state, pod, added, node_name=node_name)
 
     def remove_pod(self, state: AttemptState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
         """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
-        return self._tell_of_trial(REMOVE_POD, state, pod, removed, node_name)
+        return self._tell_of_trial(REMOVE_POD, state, pod, removed, node_name=node_name)
 
     def _tell_of_trial(
-        self, point: Point, state: AttemptState, pod: PodInfo, moved: PodInfo, node_name: str
+        self, point: Point, state: AttemptState, pod: PodInfo, moved: PodInfo, *, node_name: str
     ) -> Status | None:
         for plugin in self._plugins.pre_filter_extensions:
             if plugin.name not in state.skip_filter_plugins:

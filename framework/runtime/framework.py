@@ -94,11 +94,13 @@ class Framework:
         concerned = ConcernedPlugins(plugins.plugins.values(), calls)
         results = ResultsCache(plugins.filter, plugins.score, plugins.weights)
         self.pre_filtering = PreFiltering(plugins, calls, concerned)
-        self.filtering = Filtering(plugins, calls, results, shared.snapshot, shared.nominator)
+        self.filtering = Filtering(plugins, calls, results, shared.snapshot, nominator=shared.nominator)
         self.post_filtering = PostFiltering(plugins, calls)
-        self.scoring = Scoring(plugins, calls, results, shared.snapshot, concerned)
+        self.scoring = Scoring(plugins, calls, results, shared.snapshot, concerned=concerned)
         self.reserving = Reserving(plugins, calls, concerned)
-        self.permitting = Permitting(plugins, calls, concerned, shared.waiting, shared.clock, shared.metrics)
+        self.permitting = Permitting(
+            plugins, calls, concerned, shared.waiting, clock=shared.clock, metrics=shared.metrics
+        )
         self.binding = BindingPlugins(plugins, calls, concerned, shared.waiting)
 
     def run_pre_enqueue_plugins(self, pod: PodInfo, first: str = "") -> Status | None:

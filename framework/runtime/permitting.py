@@ -34,6 +34,7 @@ class Permitting:
         calls: PluginCalls,
         concerned: ConcernedPlugins,
         waiting: HeldPods,
+        *,
         clock: Clock,
         metrics: SchedulerMetrics,
     ) -> None:

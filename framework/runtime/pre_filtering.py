@@ -36,7 +36,7 @@ class PreFiltering:
             plugins = [plugin for plugin in plugins if not isinstance(plugin, GroupPlugin)]
         asked: list[str] = []
         skipped: set[str] = set()
-        found = self._ask(plugins, state, pod, nodes, asked, skipped)
+        found = self._ask(plugins, state, pod, nodes, asked=asked, skipped=skipped)
         state.skip_filter_plugins = frozenset(skipped)
         self._calls.evaluated(tuple(asked), PRE_FILTER)
         self._calls.point_ended(PRE_FILTER, found.status, since)
@@ -48,6 +48,7 @@ class PreFiltering:
         state: AttemptState,
         pod: PodInfo,
         nodes: NodeView,
+        *,
         asked: list[str],
         skipped: set[str],
     ) -> PreFiltered:

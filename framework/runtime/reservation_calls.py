@@ -29,7 +29,7 @@ class _Profile(NamedTuple):
 def reserved_shares(frameworks: Collection[Framework]) -> Mapping[str, float]:
     """The share of what all nodes offer that is reserved, 0 to 1, by resource."""
     reserved: dict[str, float] = {}
-    found = _reported(frameworks, CapacityReserver, RESERVED_SHARES, _shares, lambda each: each.reserved_shares)
+    found = _reported(frameworks, CapacityReserver, RESERVED_SHARES, _shares, method=lambda each: each.reserved_shares)
     for _, shares in found:
         for name, share in shares.items():
             reserved[name] = reserved.get(name, 0.0) + share
@@ -40,7 +40,9 @@ def starts(frameworks: Collection[Framework]) -> Sequence[Start]:
     """When those that lack capacity start, as the forecasters of the plugins that reserve any say."""
     reservers = (plugin for each in frameworks for plugin in each.plugins.of(CapacityReserver))
     wanted = {plugin.forecaster for plugin in reservers if plugin.reserves}
-    found = _reported(frameworks, StartForecaster, STARTS, lambda each: all_of(each, Start), lambda each: each.starts)
+    found = _reported(
+        frameworks, StartForecaster, STARTS, lambda each: all_of(each, Start), method=lambda each: each.starts
+    )
     return tuple(start for plugin, of_it in found if type(plugin) in wanted for start in of_it)
 
 
@@ -49,6 +51,7 @@ def _reported(
     base: type[P],
     point: Point,
     sound: Callable[[Any], T],
+    *,
     method: Callable[[P], Callable[[], object]],
 ) -> Sequence[tuple[P, T]]:
     """What each plugin answers, but for those that break."""

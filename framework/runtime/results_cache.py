@@ -233,6 +233,7 @@ class ScoreResults:
         feasible: Rows,
         ask: AskScore,
         weigh: Weigh,
+        *,
         epoch_of: Callable[[ScorePlugin], Hashable],
     ) -> None:
         """Bring everything up to date for the rows `feasible`. What the functions raise ends it.

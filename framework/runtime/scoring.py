@@ -33,6 +33,7 @@ class Scoring:
         calls: PluginCalls,
         cache: ResultsCache,
         snapshot: Snapshot,
+        *,
         concerned: ConcernedPlugins,
     ) -> None:
         self._plugins = plugins
@@ -105,7 +106,7 @@ class Scoring:
 
         others = self._concerned.others(pod)
         results = self._cache.score_results(pod.signature, state.skip_score_plugins | others)
-        results.refresh(self._snapshot, feasible, ask, weigh, self._epoch_of)
+        results.refresh(self._snapshot, feasible, ask, weigh, epoch_of=self._epoch_of)
         by_plugin: dict[str, Scores | Callable[[], Scores]] = {}
         totals = results.totals
         for plugin in self._plugins.score:

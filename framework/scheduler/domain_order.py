@@ -57,7 +57,7 @@ def room_of(numbers: Numbers, domains: int, demands: Sequence[SignatureDemand]) 
 
 
 def in_slices(
-    numbers: Numbers, domains: int, within: Numbers, parts: int, demands: Sequence[SignatureDemand], size: int
+    numbers: Numbers, domains: int, within: Numbers, parts: int, *, demands: Sequence[SignatureDemand], size: int
 ) -> DomainRoom:
     """Room by domain where only whole slices of `size` members, and one smaller one, fit into each part of a domain.
 

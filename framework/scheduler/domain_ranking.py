@@ -85,6 +85,7 @@ class ByPlacementScore:
         members: Sequence[PodInfo],
         placed: int,
         score: Callable[[Sequence[PodInfo]], Counts],
+        *,
         choose: Choose,
     ) -> None:
         self._room = room

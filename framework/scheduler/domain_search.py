@@ -48,6 +48,7 @@ class DomainSearch:
         room: GroupRoom,
         node_of: Callable[[str], str | None],
         choose: Choose,
+        *,
         clock: Clock,
         metrics: SchedulerMetrics,
     ) -> None:
@@ -68,10 +69,10 @@ class DomainSearch:
         return found
 
     def search(
-        self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
+        self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, *, try_: Try[T]
     ) -> Searched[T] | Status:
         """Try `attempts`, of which `missing` must fit, in one domain after another; a Status when none can be named."""
-        asked = DomainQuestion(topology, [*placed], attempts, missing, try_)
+        asked = DomainQuestion(topology, [*placed], attempts, missing, try_=try_)
         taken = self.placed.rows_of(asked.placed)
         asked.rank()
         for depth in range(len(topology.levels), topology.required - 1, -1):
@@ -125,7 +126,7 @@ class DomainSearch:
         if fitting:
             best = ranking.best(fitting)
             return Searched(best.resume(asked.attempts))
-        return self._closest(asked, partition, only, room, tried)
+        return self._closest(asked, partition, only, room, tried=tried)
 
     def _evaluate(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
         began = self._clock.now()
@@ -184,6 +185,7 @@ class DomainSearch:
         partition: Partition,
         only: int | None,
         room: DomainRoom | None,
+        *,
         tried: Sequence[TrialInDomain[T]],
     ) -> Searched[T]:
         """No domain can take the group: what comes of trying the one that comes closest."""
@@ -230,7 +232,7 @@ class DomainSearch:
             return framework.scoring.placements(pods, partition)
 
         pods = tuple(attempt.pod for attempt in attempts)
-        return ByPlacementScore(room, pods, len(asked.placed), score, self._choose)
+        return ByPlacementScore(room, pods, len(asked.placed), score, choose=self._choose)
 
     def _room_in(self, asked: DomainQuestion[T], partition: Partition) -> DomainRoom | None:
         """Room by domain; None when nobody counts it."""
@@ -240,7 +242,9 @@ class DomainSearch:
         if not topology.slice_size:
             return room_of(partition.numbers, len(partition), demands)
         parts = self._partitions.of((*partition.keys, topology.slice_level))
-        return in_slices(partition.numbers, len(partition), parts.numbers, len(parts), demands, topology.slice_size)
+        return in_slices(
+            partition.numbers, len(partition), parts.numbers, len(parts), demands=demands, size=topology.slice_size
+        )
 
     def _count(self, numbers: Numbers, domains: int, attempts: Sequence[Attempt]) -> DomainRoom | None:
         demands = self._demands(attempts)

@@ -77,7 +77,7 @@ class DomainQuestion(Generic[T]):
     __slots__ = ("attempts", "missing", "placed", "ranked", "rejectors", "topology", "try_")
 
     def __init__(
-        self, topology: Topology, placed: Sequence[PodInfo], attempts: Sequence[Attempt], missing: int, try_: Try[T]
+        self, topology: Topology, placed: Sequence[PodInfo], attempts: Sequence[Attempt], missing: int, *, try_: Try[T]
     ) -> None:
         self.topology = topology
         self.placed = placed

@@ -125,7 +125,7 @@ def build_engine(
     frameworks: dict[str, Framework] = {}
     nominator = PodNominator(partial(preemption_priority, frameworks))
     cache, room = Cache(snapshot, clock.now, assumed_ttl), GroupRoom(snapshot)
-    policy = Profiles(frameworks, snapshot, room, nominator, reports, extended=bool(ports.extenders))
+    policy = Profiles(frameworks, snapshot, room, nominator, reports=reports, extended=bool(ports.extenders))
     settings = QueueSettings(_backoff(configuration, ports.random))
     queue = SchedulingQueue(policy, settings, clock=clock, metrics=metrics, on_ready=ports.wake)
     shared, units = dict[str, object](), DisruptionUnits(frameworks, cache.node_of)
@@ -144,8 +144,8 @@ def build_engine(
         name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
     }
     renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, clock)
-    review = Review(algorithms, queue, nominator, reports, renewals, ports)
-    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, measured, metrics)
+    review = Review(algorithms, queue, nominator, reports, renewals=renewals, ports=ports)
+    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, clock=measured, metrics=metrics)
     parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     return Engine(
         cache=cache,
@@ -174,8 +174,8 @@ def _scheduler(parts: Parts, review: Review, room: GroupRoom, domains: DomainSea
     pods = PodScheduler(parts, consultations, review)
     trials = GroupTrials(pods.scheduling_cycle, parts.algorithms, snapshot, room)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupScheduler(parts, pods, trials, domains, trees)
-    return Scheduler(parts, pods, groups, consultations, review)
+    groups = GroupScheduler(parts, pods, trials, domains, trees=trees)
+    return Scheduler(parts, pods, groups, consultations, review=review)
 
 
 def _with_calls(frameworks: Mapping[str, Framework], base: type[P]) -> list[tuple[P, PluginCalls]]:

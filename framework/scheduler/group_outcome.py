@@ -40,7 +40,7 @@ class GroupOutcome:
 
     @classmethod
     def at_fault(
-        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
         """It is an error of the group: all members get this status."""
         for attempt in attempts:
@@ -51,12 +51,12 @@ class GroupOutcome:
 
     @classmethod
     def unheard(
-        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], status: Status
+        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
         """Extenders have to be asked before the group can be decided, or one of them failed."""
         if status.rejected:
             return cls(asks=True)
-        return cls.at_fault(plugin, group, missing, attempts, status.by(plugin.name))
+        return cls.at_fault(plugin, group, missing, attempts, status=status.by(plugin.name))
 
     def failure(self) -> GroupResult:
         """What an attempt that did not start the group came to, as a label of metrics."""

@@ -66,6 +66,7 @@ class GroupTrial:
         nominator: PodNominator,
         attempts: Sequence[Attempt],
         place: Place,
+        *,
         consultation: GroupConsultation,
     ) -> None:
         self._algorithm = algorithm

@@ -44,8 +44,8 @@ class Profiles:
         snapshot: Snapshot,
         room: GroupRoom,
         nominator: PodNominator,
-        reports: Reports,
         *,
+        reports: Reports,
         extended: bool,
     ) -> None:
         self._frameworks = frameworks

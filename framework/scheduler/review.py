@@ -91,6 +91,7 @@ class Review:
         queue: SchedulingQueue,
         nominator: PodNominator,
         reports: Reports,
+        *,
         renewals: Renewals,
         ports: Ports,
     ) -> None:

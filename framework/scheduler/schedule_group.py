@@ -62,6 +62,7 @@ class GroupScheduler:
         pods: PodScheduler,
         trials: GroupTrials,
         domains: DomainSearch,
+        *,
         trees: TreeCycle,
     ) -> None:
         self._parts = parts
@@ -108,7 +109,7 @@ class GroupScheduler:
         try:
             return self.decide(plugin, group, attempts)
         except Failed as failed:
-            return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, failed.status)
+            return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, status=failed.status)
 
     def decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Place the members, or say why not. Raises Failed."""
@@ -118,15 +119,15 @@ class GroupScheduler:
         outcome, tree = GroupOutcome(), plugin.tree(group)
         fault = plugin.fault(group)
         if fault is not None:
-            return GroupOutcome.at_fault(plugin, group, missing, attempts, Status.failure(fault).by(plugin.name))
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, status=Status.failure(fault).by(plugin.name))
         if tree is not None:
-            return self._decide_tree(plugin, group, tree, attempts, outcome)
+            return self._decide_tree(plugin, group, tree, attempts, outcome=outcome)
         if missing <= 0:
-            return self._each_by_itself(plugin, group, topology, attempts, outcome)
+            return self._each_by_itself(plugin, group, topology, attempts, outcome=outcome)
         checkpoint()
-        searched = self._search(plugin, group, topology, attempts, missing)
+        searched = self._search(plugin, group, topology, attempts, missing=missing)
         if isinstance(searched, Status):
-            return GroupOutcome.at_fault(plugin, group, missing, attempts, searched)
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
         for attempt in (*searched.trial.placed, *searched.trial.refused):
             members.append(attempt.decision())
@@ -150,7 +151,7 @@ class GroupScheduler:
             return outcome
         for attempt in trial.refused:
             attempt.begin_anew()
-        return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome)
+        return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome=outcome)
 
     def _refuse(self, asked: _Asked, searched: Searched[MembersTrial], members: Sequence[PodDecision]) -> GroupOutcome:
         """Too few members fit: ask PodGroupPostFilter for help, and say why the group waits."""
@@ -161,9 +162,9 @@ class GroupScheduler:
         notes, helped = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and asked.attempts[0].framework.plugins.pod_group_post_filter:
             place = partial(self._place_copies, asked)
-            helped = self._post_filter(plugin, group, asked.attempts, asked.missing, notes, place)
+            helped = self._post_filter(plugin, group, asked.attempts, asked.missing, notes=notes, place=place)
             if helped.unheard is not None:
-                return GroupOutcome.unheard(plugin, group, asked.missing, asked.attempts, helped.unheard)
+                return GroupOutcome.unheard(plugin, group, asked.missing, asked.attempts, status=helped.unheard)
             status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
             untried = status if plugin.terse else untried
         holding = [*plugin.placed_members(group)] if asked.topology is not None else ()
@@ -184,13 +185,13 @@ class GroupScheduler:
             waiting_in={group: asked.waiting},
             untried=self._trials.alone(beside, members),
         )
-        outcome = self._reject(plugin, status, untried, trial, decision, helped)
+        outcome = self._reject(plugin, status, untried, trial, decision=decision, helped=helped)
         outcome.awaits_victims = helped.made_room
         return outcome
 
     def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
         """Place copies of the members in a trial of preemption, or say why too few fit."""
-        searched = self._search(asked.plugin, asked.group, asked.topology, copies, asked.missing)
+        searched = self._search(asked.plugin, asked.group, asked.topology, copies, missing=asked.missing)
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
@@ -206,7 +207,7 @@ class GroupScheduler:
             return failed.status
 
     def _decide_tree(
-        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], outcome: GroupOutcome
+        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place what fits of a tree as one."""
         unheard: list[Status] = []
@@ -214,16 +215,16 @@ class GroupScheduler:
         def helped(notes: AttemptState, place: Place) -> PostFiltered:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
-            found = self._post_filter(plugin, group, attempts, len(attempts), notes, place)
+            found = self._post_filter(plugin, group, attempts, len(attempts), notes=notes, place=place)
             outcome.awaits_victims = found.made_room
             if found.unheard is not None:
                 unheard.append(found.unheard)
             return found
 
         checkpoint()
-        found = self._trees.decide(plugin, group, tree, attempts, helped)
+        found = self._trees.decide(plugin, group, tree, attempts, help_=helped)
         if unheard:
-            return GroupOutcome.unheard(plugin, group, len(attempts), attempts, unheard[0])
+            return GroupOutcome.unheard(plugin, group, len(attempts), attempts, status=unheard[0])
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
         self._binding.place(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
@@ -235,6 +236,7 @@ class GroupScheduler:
         group: str,
         attempts: Sequence[Attempt],
         missing: int,
+        *,
         notes: AttemptState,
         place: Place,
     ) -> PostFiltered:
@@ -253,7 +255,7 @@ class GroupScheduler:
         framework = attempts[0].framework
         algorithm = self._parts.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
-        trial = GroupTrial(algorithm, self._parts.nominator, attempts, place, consultation)
+        trial = GroupTrial(algorithm, self._parts.nominator, attempts, place, consultation=consultation)
         found = post_filter(framework, notes, info, trial)
         return replace(found, unheard=consultation.unheard)
 
@@ -263,6 +265,7 @@ class GroupScheduler:
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
+        *,
         outcome: GroupOutcome,
     ) -> GroupOutcome:
         """Try members one after another, and tell of each at once: the next must not evict what goes for it already."""
@@ -314,6 +317,7 @@ class GroupScheduler:
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
+        *,
         missing: int,
     ) -> Searched[MembersTrial] | Status:
         """Try the members: where they have to be together in one domain after another, else anywhere."""
@@ -323,7 +327,7 @@ class GroupScheduler:
 
         if topology is None:
             return Searched(try_())
-        return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_)
+        return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_=try_)
 
     def _reject(
         self,
@@ -331,6 +335,7 @@ class GroupScheduler:
         status: Status,
         untried: Status,
         trial: MembersTrial,
+        *,
         decision: GroupDecision,
         helped: PostFiltered,
     ) -> GroupOutcome:

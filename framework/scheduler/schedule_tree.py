@@ -52,7 +52,7 @@ class TreeCycle:
         self._alone = alone
 
     def decide(
-        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], help_: Help
+        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, help_: Help
     ) -> TreeOutcome:
         """Try the tree, and others' eviction where it does not fit for want of room."""
         trial = self._trials.run(plugin, tree, attempts)
@@ -74,7 +74,7 @@ class TreeCycle:
 
             helped = help_(notes, place)
         told: dict[str, Status | None] = {}
-        _tell(plugin, tree, trial, refused, told)
+        _tell(plugin, tree, trial, refused, told=told)
         parts = {key: _with_help(status, helped) for key, status in told.items()}
         waiting = tuple(attempt.pod for attempt in attempts)
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
@@ -100,7 +100,7 @@ class TreeCycle:
         )
         placed = trial.placed if refused is None else ()
         to_untried = parts if plugin.terse else told
-        failed = self._fail(plugin, trial, parts, to_untried, attempts, placed, helped)
+        failed = self._fail(plugin, trial, parts, to_untried, attempts=attempts, placed=placed, helped=helped)
         return TreeOutcome(placed, failed, decision)
 
     def _fail(
@@ -109,6 +109,7 @@ class TreeCycle:
         trial: PartTrial,
         told: Mapping[str, Status | None],
         to_untried: Mapping[str, Status | None],
+        *,
         attempts: Sequence[Attempt],
         placed: Sequence[Attempt],
         helped: PostFiltered,
@@ -145,7 +146,7 @@ def _refused(plugin: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | 
 
 
 def _tell(
-    plugin: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, told: dict[str, Status | None]
+    plugin: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, *, told: dict[str, Status | None]
 ) -> None:
     """What a part is told, and those in it: what it lacks itself, else what the group that it belongs to lacks."""
     status = above
@@ -155,7 +156,7 @@ def _tell(
         told[part.key] = status
     trials = {each.part.key: each for each in trial.parts} if trial is not None else {}
     for each in part.parts or ():
-        _tell(plugin, each, trials.get(each.key), status, told)
+        _tell(plugin, each, trials.get(each.key), status, told=told)
 
 
 def _with_help(status: Status | None, helped: PostFiltered) -> Status | None:

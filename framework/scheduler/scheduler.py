@@ -30,7 +30,7 @@ class Scheduler:
     """
 
     def __init__(
-        self, parts: Parts, pods: PodScheduler, groups: GroupScheduler, consultations: Consultations, review: Review
+        self, parts: Parts, pods: PodScheduler, groups: GroupScheduler, consultations: Consultations, *, review: Review
     ) -> None:
         self.reports = parts.reports
         self.decided = 0

@@ -98,6 +98,7 @@ def gap(
     rows: Mask,
     need: Mapping[str, int],
     given_back: Mapping[str, int],
+    *,
     held: Mapping[str, int],
 ) -> dict[str, int]:
     """What is missing: `need` less what is free on `rows`, counting what is `given_back` as free and `held` as taken.

@@ -59,7 +59,7 @@ def with_promise(message: str, promise: str | None) -> str:
     return message if promise is None else f"{message.removesuffix('.')}. {promise}"
 
 
-def group_unschedulable(group: str, placed: int, missing: int, cause: str, no_domain: NoDomain | None = None) -> str:
+def group_unschedulable(group: str, placed: int, missing: int, cause: str, *, no_domain: NoDomain | None = None) -> str:
     """The members that the group lacks do not fit together, or in no topology domain: the numbers are of the best.
 
     `cause` is why the next member finds no node, with `placed` of them where they fit.

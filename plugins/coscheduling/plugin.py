@@ -248,7 +248,7 @@ class Coscheduling(
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
-        text = self._unschedulable(group, placed, missing, cause, no_domain)
+        text = self._unschedulable(group, placed, missing, cause, no_domain=no_domain)
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
     # What follows from decisions.
@@ -295,7 +295,9 @@ class Coscheduling(
                 self._activation.failed(group)
             text = messages.group_failed(group, cause.message)
             if decision.members:
-                text = self._unschedulable(group, decision.placed, decision.missing, cause, decision.no_domain)
+                text = self._unschedulable(
+                    group, decision.placed, decision.missing, cause, no_domain=decision.no_domain
+                )
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
@@ -391,8 +393,10 @@ class Coscheduling(
     def _keeps_room(self, group: str) -> bool:
         return self._pre_filter.promise(group) is not None or any(self._nominations.of(group))
 
-    def _unschedulable(self, group: str, placed: int, missing: int, cause: Status, no_domain: NoDomain | None) -> str:
-        text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain)
+    def _unschedulable(
+        self, group: str, placed: int, missing: int, cause: Status, *, no_domain: NoDomain | None
+    ) -> str:
+        text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
         return messages.with_promise(text, self._pre_filter.promise(group))
 
     def _too_few_tried(self, group: str, tried: int, missing: int) -> str:

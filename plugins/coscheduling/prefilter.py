@@ -117,7 +117,7 @@ class GroupPreFilter:
         reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
         rows = self._rows(group, need)
         back = requested(self._groups.record(group).placed_pods())
-        missing = self._gap(group, need, rows, back, reserved)
+        missing = self._gap(group, need, rows, back, reserved=reserved)
         lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
         in_all = TotalCapacity(lacking, rows, free=not missing)
         if not missing:
@@ -146,12 +146,13 @@ class GroupPreFilter:
         need: Mapping[str, int],
         rows: Mask,
         back: Mapping[str, int],
+        *,
         reserved: Iterable[MinResourcesReservation],
     ) -> dict[str, int]:
         snapshot = self._handle.snapshot
         need = {**need, PODS: self._groups.quorum(group)}
-        missing = gap(snapshot, rows, need, back, _in_all(reserved))
-        return gap(snapshot, rows, need, back, self._within(reserved, rows)) if missing and reserved else missing
+        missing = gap(snapshot, rows, need, back, held=_in_all(reserved))
+        return gap(snapshot, rows, need, back, held=self._within(reserved, rows)) if missing and reserved else missing
 
     def _within(self, reserved: Iterable[MinResourcesReservation], rows: Mask) -> dict[str, int]:
         """What of `rows` is reserved: no more of each group's part than is free where its members may go."""

@@ -80,7 +80,7 @@ class PodGroupReporter(GroupReporter):
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
         told = notices(found, before, after, announcement, anew=announcement is not known.announcement)
-        accepted = partial(_accepted, known, known.told, announcement, [*told])
+        accepted = partial(_accepted, known, known.told, announcement, told=[*told])
         return Report(status_patch(found, before, after), accepted=accepted)
 
 
@@ -88,8 +88,9 @@ def _accepted(
     known: _Known,
     based_on: PodGroup,
     announcement: Announcement | None,
-    told: Iterable[Notice],
     answer: bytes | None,
+    *,
+    told: Iterable[Notice],
 ) -> Iterable[Notice]:
     if answer is not None and known.told is based_on:
         known.latest = _decode(answer)

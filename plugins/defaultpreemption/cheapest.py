@@ -42,7 +42,7 @@ class Evictable:
 
 
 def evictable(
-    snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, protected: Callable[[PodInfo], bool]
+    snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, *, protected: Callable[[PodInfo], bool]
 ) -> Evictable:
     """Of the pods on these rows, ascending, those that a preemptor of priority `below` may evict."""
     found: list[tuple[int, Level, int, Placed]] = []
@@ -90,6 +90,7 @@ class Estimate:
         snapshot: SnapshotReader,
         pods: Evictable,
         member: PodInfo,
+        *,
         now: Rows,
         perhaps: Rows,
         promised: Mapping[int, Sequence[PodInfo]],

@@ -67,6 +67,7 @@ class VictimSearch:
         state: CycleState,
         pod: PodInfo,
         budgets: DisruptionBudgets,
+        *,
         units: Units,
         memory: DryRunMemory,
     ) -> None:

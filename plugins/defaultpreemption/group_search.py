@@ -81,6 +81,7 @@ class GroupSearch:
         group: PodGroupInfo,
         trial: PodGroupTrial,
         budgets: DisruptionBudgets,
+        *,
         units: Units,
     ) -> None:
         self._snapshot = handle.snapshot
@@ -138,15 +139,21 @@ class GroupSearch:
                 useful[some] = True
             checkpoint()
         found = evictable(
-            snapshot, np.flatnonzero(useful).tolist(), self._group.priority, self._units, self._budgets.protect
+            snapshot,
+            np.flatnonzero(useful).tolist(),
+            self._group.priority,
+            self._units,
+            protected=self._budgets.protect,
         )
         if not found.pods:
             return found, []
         promised = self._promised(np.unique(found.rows).tolist())
-        return found, [
-            (len(pods), Estimate(snapshot, found, pods[0], *rows[signature], promised))
-            for signature, pods in alike.items()
-        ]
+        estimates = []
+        for signature, pods in alike.items():
+            now, perhaps = rows[signature]
+            estimate = Estimate(snapshot, found, pods[0], now=now, perhaps=perhaps, promised=promised)
+            estimates.append((len(pods), estimate))
+        return found, estimates
 
     def _promised(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:
         """The nominated pods of others, by row, for which the group has to leave capacity."""

@@ -168,7 +168,7 @@ class DefaultPreemption(
         if refused is not None:
             return refused
         budgets = self._budgets()
-        plan = GroupSearch(self.handle, group, trial, budgets, self._units()).run()
+        plan = GroupSearch(self.handle, group, trial, budgets, units=self._units()).run()
         if isinstance(plan, Status):
             return plan
         if not plan.victims and self._is_nominated_as(plan.placement, group):
@@ -236,7 +236,7 @@ class DefaultPreemption(
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
         found, units = DryRun(), self._units()
-        search = VictimSearch(self.handle, state, pod, self._budgets(), units, self._memory)
+        search = VictimSearch(self.handle, state, pod, self._budgets(), units=units, memory=self._memory)
         for start in range(0, len(names), wanted):
             part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
             found.candidates += part.candidates

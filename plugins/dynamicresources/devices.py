@@ -137,7 +137,7 @@ class SliceDevices:
 
 
 def node_matches(
-    name: str, labels: Mapping[str, str], node_name: str | None, all_nodes: bool, selector: NodeSelector | None
+    name: str, labels: Mapping[str, str], node_name: str | None, all_nodes: bool, *, selector: NodeSelector | None
 ) -> bool:
     """Whether a device or slice with these three fields is for the node."""
     if node_name:

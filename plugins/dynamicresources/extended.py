@@ -101,9 +101,9 @@ def requests_and_mappings(
         of_class = classes.of_resource(resource)
         if of_class is None:
             continue
-        parts = {at: _part(at, containers[at], resource, of_class.metadata.name, ()) for at in staying}
+        parts = {at: _part(at, containers[at], resource, of_class.metadata.name, reusable=()) for at in staying}
         own = [parts[at].request if at in parts else None for at in range(len(containers))]
-        before = [_part(at, containers[at], resource, of_class.metadata.name, own[at:]) for at in passing]
+        before = [_part(at, containers[at], resource, of_class.metadata.name, reusable=own[at:]) for at in passing]
         largest = _largest(before)
         requests += [request for request in (largest, *own) if request is not None]
         mappings += [mapping for part in parts.values() for mapping in part.mappings]
@@ -113,7 +113,7 @@ def requests_and_mappings(
 
 
 def _part(
-    at: int, container: Container, resource: str, class_name: str, reusable: Sequence[DeviceRequest | None]
+    at: int, container: Container, resource: str, class_name: str, *, reusable: Sequence[DeviceRequest | None]
 ) -> _Part:
     asked = container.resources.requests
     amount, rest = divmod(nanos(asked[resource]), NANO_PER_UNIT) if resource in asked else (0, 0)

@@ -93,7 +93,7 @@ class NodeJudge:
             found = answers.numbers[rows[failing]]
             names = [claim.key for _, claim in self.variant(pod, claiming, combination).claims]
             for number in np.unique(found).tolist():
-                _mark(codes, failing[found == number], answers.outcomes[number], names, nodes, table)
+                _mark(codes, failing[found == number], answers.outcomes[number], names, nodes=nodes, table=table)
         codes[self._away(claiming, nodes, concerned & (codes == 0))] = table.number(NOT_HERE)
         return Verdicts(codes, table)
 
@@ -240,6 +240,7 @@ def _mark(
     at: npt.NDArray[np.intp],
     outcome: AllocationOutcome,
     claims: Sequence[str],
+    *,
     nodes: NodeView,
     table: StatusTable,
 ) -> None:

@@ -147,11 +147,13 @@ def _obsolete(slices: Sequence[SliceDevices], members: Sequence[SliceDevices]) -
 def _relevant(each: SliceDevices, name: str, labels: Mapping[str, str]) -> bool:
     spec = each.slice.spec
     if each.selects_nodes_itself:
-        return node_matches(name, labels, spec.node_name, spec.all_nodes, spec.node_selector)
+        return node_matches(name, labels, spec.node_name, spec.all_nodes, selector=spec.node_selector)
     if not spec.per_device_node_selection:
         return False
     return any(
-        node_matches(name, labels, device.device.node_name, device.device.all_nodes, device.device.node_selector)
+        node_matches(
+            name, labels, device.device.node_name, device.device.all_nodes, selector=device.device.node_selector
+        )
         for device in each.devices
     )
 

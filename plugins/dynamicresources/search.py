@@ -154,7 +154,7 @@ class Search:
                         yield
                     place = index, slice_index, device_index
                     selectable = yield from self._selectable(wanted, claim, device, place)
-                    if selectable and self._has_room(wanted, claim, device, {}, {}):
+                    if selectable and self._has_room(wanted, claim, device, {}, more={}):
                         found.append(place)
         return found
 
@@ -182,11 +182,11 @@ class Search:
                 return False
         alternatives = requests[request]
         if not alternatives[0].alternative:
-            return (yield from self._device(claim, request, alternatives[0], 0, (0, 0, 0)))
+            return (yield from self._device(claim, request, alternatives[0], 0, start=(0, 0, 0)))
         always_too_many = True
         for wanted in alternatives:
             try:
-                found = yield from self._device(claim, request, wanted, 0, (0, 0, 0))
+                found = yield from self._device(claim, request, wanted, 0, start=(0, 0, 0))
             except TooMany:
                 continue
             if found:
@@ -196,7 +196,7 @@ class Search:
             raise TooMany
         return False
 
-    def _device(self, claim: int, request: int, wanted: ResolvedRequest, number: int, start: Place) -> Parts[bool]:
+    def _device(self, claim: int, request: int, wanted: ResolvedRequest, number: int, *, start: Place) -> Parts[bool]:
         """Choose the device with this number for the request, from `start` on, and everything after it."""
         everything = self._everything.get(wanted)
         if everything is not None and not everything:
@@ -207,7 +207,7 @@ class Search:
         if count - number > MAX_RESULTS - len(self._chosen[claim]):
             raise TooMany
         if everything is not None:
-            return (yield from self._try(claim, request, wanted, number, everything[number], must=True))
+            return (yield from self._try(claim, request, wanted, number, place=everything[number], must=True))
         for place in self._places(start):
             if self._part_is_over():
                 yield
@@ -218,7 +218,7 @@ class Search:
                 continue
             if not self._fits(wanted, claim, device):
                 continue
-            if (yield from self._try(claim, request, wanted, number, place, must=False)):
+            if (yield from self._try(claim, request, wanted, number, place=place, must=False)):
                 return True
         return False
 
@@ -231,7 +231,7 @@ class Search:
                     yield at, slice_at, device_at
 
     def _try(
-        self, claim: int, request: int, wanted: ResolvedRequest, number: int, place: Place, *, must: bool
+        self, claim: int, request: int, wanted: ResolvedRequest, number: int, *, place: Place, must: bool
     ) -> Parts[bool]:
         if self._part_is_over():
             yield
@@ -242,7 +242,7 @@ class Search:
         found = False
         try:
             after = place[0], place[1], place[2] + 1
-            found = yield from self._device(claim, request, wanted, number + 1, after)
+            found = yield from self._device(claim, request, wanted, number + 1, start=after)
         finally:
             if not found:
                 undo()
@@ -325,7 +325,7 @@ class Search:
         allocating: Counter[str] = Counter()
         for share in self._shares.get(device.id, ()):
             allocating.update(share)
-        return self._has_room(wanted, claim, device, self._use.consumed(device.id), allocating)
+        return self._has_room(wanted, claim, device, self._use.consumed(device.id), more=allocating)
 
     def _has_room(
         self,
@@ -333,6 +333,7 @@ class Search:
         claim: int,
         device: PoolDevice,
         consumed: Mapping[str, int],
+        *,
         more: Mapping[str, int],
     ) -> bool:
         try:
@@ -356,7 +357,7 @@ class Search:
         if not spec.per_device_node_selection:
             return True
         api, site = device.device, self._site
-        return node_matches(site.name, site.labels, api.node_name, api.all_nodes, api.node_selector)
+        return node_matches(site.name, site.labels, api.node_name, api.all_nodes, selector=api.node_selector)
 
 
 def _keeps_off(taint: DeviceTaint, wanted: ResolvedRequest) -> bool:

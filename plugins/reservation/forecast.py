@@ -93,7 +93,7 @@ class _Noted:
         by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
         for who, wanted in by_priority:
             endings = [*self.ends.later_than(self._began)]
-            found = plan_for(wanted, endings, holds, handle, self._began).holds
+            found = plan_for(wanted, endings, holds, handle, now=self._began).holds
             start = found[0].start if found else inf
             if start == inf:
                 continue

@@ -89,7 +89,7 @@ def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None
         if group.parts:
             found = _plan_parts(room, group, now, domain)
         else:
-            found = _plan_pods(room, group, now, domain, inf if best is None else best.start)
+            found = _plan_pods(room, group, now, domain, before=inf if best is None else best.start)
         if found is not None and found.better_than(best):
             best = found
         if best is not None and best.start <= now:
@@ -105,7 +105,7 @@ def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Iterator[N
     return (np.intersect1d(domain, within, assume_unique=True) for domain in domains)
 
 
-def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, before: float) -> GroupPlan | None:
+def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, *, before: float) -> GroupPlan | None:
     if domain is None:
         found = plan(room, group.needs, now)
         return None if found is None else GroupPlan(found.start, [PlacedGroup(group, found.nodes)], found.cost)

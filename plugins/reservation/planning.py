@@ -77,9 +77,9 @@ def plan_for(
     endings: Iterable[ExpectedEnd],
     holds: Iterable[Hold],
     handle: PreemptionHandle,
+    *,
     now: float,
     assumptions: Assumptions = Assumptions(),
-    *,
     giving_way: Iterable[Hold] = (),
 ) -> PlanningResult:
     """What is to be held so that it starts as early as possible.
@@ -107,7 +107,7 @@ def plan_for(
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
         return PlanningResult((), hindered)
-    room = _room(rows, endings, holds, handle, assumptions)
+    room = _room(rows, endings, holds, handle, assumptions=assumptions)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
@@ -120,7 +120,7 @@ def plan_for(
             return PlanningResult((), hindered)
     placed = {each.group.key: each for each in found.placed}
     holds = [
-        _hold(wanted, group, found, placed[group.key], handle, rows)
+        _hold(wanted, group, found, placed[group.key], handle=handle, rows=rows)
         for group in wanted.groups()
         if group.members and group.key in placed
     ]
@@ -233,7 +233,7 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: PreemptionHandle, ro
     parts = [(np.arange(len(rows)), frozenset({NAME}))]
     while parts:
         places, without = parts.pop()
-        diagnosis = _ask(pod, state, handle, rows[places], without)
+        diagnosis = _ask(pod, state, handle, rows[places], without=without)
         usable[places[diagnosis.passes]] = True
         others = diagnosis.with_code(Code.UNSCHEDULABLE)
         for number in np.unique(diagnosis.rejector[others]).tolist():
@@ -247,7 +247,9 @@ def _looks_beyond_nodes(state: CycleState | None, handle: PreemptionHandle) -> b
     return state is not None and handle.filters_depend_on_cluster(state, without=[NAME])
 
 
-def _ask(pod: PodInfo, state: CycleState, handle: PreemptionHandle, rows: Rows, without: Collection[str]) -> Diagnosis:
+def _ask(
+    pod: PodInfo, state: CycleState, handle: PreemptionHandle, rows: Rows, *, without: Collection[str]
+) -> Diagnosis:
     view = NodeView(handle.snapshot, rows)
     try:
         return handle.run_filter_plugins_with_nominated_pods(state, pod, view, without=without)
@@ -267,6 +269,7 @@ def _room(
     endings: Iterable[ExpectedEnd],
     holds: Iterable[Hold],
     handle: PreemptionHandle,
+    *,
     assumptions: Assumptions,
 ) -> Room:
     snapshot = handle.snapshot
@@ -354,6 +357,7 @@ def _hold(
     part: PlacementRequest,
     found: GroupPlan,
     placed: PlacedGroup,
+    *,
     handle: PreemptionHandle,
     rows: Rows,
 ) -> Hold:

@@ -70,8 +70,8 @@ class _Shared:
             args.most_reservations,
             handle.clock,
             handle.activate,
-            self.holds.pod_left,
-            self.holds.start_of,
+            left=self.holds.pod_left,
+            start_of=self.holds.start_of,
         )
         snapshot = handle.snapshot
         self.looks = Looks(
@@ -311,11 +311,13 @@ class Reservation(
         firm = [hold for hold in others if not self._gives_way(hold, waiter)]
         least = min(pod.priority for pod in wanted.pods)
         soft = [hold for hold in others if hold not in firm and hold.priority >= least]
-        found = plan_for(wanted, shared.ends.later_than(now), firm, self.handle, now, assumptions, giving_way=soft)
+        found = plan_for(
+            wanted, shared.ends.later_than(now), firm, self.handle, now=now, assumptions=assumptions, giving_way=soft
+        )
         waiter.hindered = found.hindered
         shared.waiters.judge(waiter, found.holds[0].cost if found.holds else None)
         if waiter.chance is Chance.SLIM and len(firm) < len(others):
-            found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now, assumptions)
+            found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now=now, assumptions=assumptions)
             if not found.holds:
                 shared.waiters.judge(waiter, None)
         return () if waiter.chance is Chance.NONE else found.holds

@@ -96,6 +96,7 @@ class LongWaiters:
         most: int,
         clock: Clock,
         activate: Callable[[Mapping[str, PodInfo]], None],
+        *,
         left: Callable[[str], None],
         start_of: Callable[[str], float | None],
     ) -> None:

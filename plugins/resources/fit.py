@@ -40,7 +40,7 @@ from muster.framework.model.quantity import MAX_VALUE
 
 from .demand import Ignored, ResourceDemand
 from .device_backing import DeviceBacking, class_serves
-from .fit_hints import freed, grew, shrank
+from .fit_hints import PodDeletionHint, grew, shrank
 from .scored import ScoredUse, scored_resources
 from .selection import pick
 from .strategies import ON_ONE, most_allocated, strategy_of
@@ -163,7 +163,7 @@ class NodeResourcesFit(
         return [
             EventRegistration(
                 ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE),
-                partial(freed, self.handle.snapshot, self._devices, self._ignored),
+                PodDeletionHint(self.handle.snapshot, self._devices, self._ignored),
                 by_signature=True,
             ),
             EventRegistration(

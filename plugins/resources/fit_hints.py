@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from muster.framework.contract import Hint, SnapshotReader
 from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
@@ -39,27 +41,33 @@ def _wants(pod: PodInfo, resource: str) -> bool:
     return pod.signature.requests.get(resource, 0) > 0 and is_scheduled(resource)
 
 
-def freed(
-    snapshot: SnapshotReader, devices: DeviceBacking, ignored: Ignored, pod: PodInfo, old: object, new: object
-) -> Hint:
-    """A pod left its node: what is free there by now must be enough, unless pods of lower priority could be evicted.
+@dataclass(frozen=True, slots=True, eq=False)
+class PodDeletionHint:
+    """The hint for a pod that left its node, over the nodes of `snapshot`."""
 
-    One that leaves no node by name gave back what was reserved or promised somewhere.
-    """
-    if not isinstance(old, PodInfo) or not old.node_name:
-        return Hint.QUEUE
-    if any(priority < pod.priority for priority in snapshot.priorities):
-        return Hint.QUEUE
-    row = snapshot.live_row_of(old.node_name)
-    if row is None:
-        return Hint.SKIP
-    columns = snapshot.resources
-    if columns.pod_count[row] >= columns.allowed_pods[row]:
-        return Hint.SKIP
-    for name, wanted in pod.signature.requests.items():
-        offered = columns.amount(columns.allocatable, name, row)
-        if wanted <= offered - columns.amount(columns.requested, name, row) or not wanted:
-            continue
-        if is_scheduled(name) and name not in ignored and (offered or name not in devices):
+    snapshot: SnapshotReader
+    devices: DeviceBacking
+    ignored: Ignored
+
+    def __call__(self, pod: PodInfo, old: object, new: object) -> Hint:
+        """What is free there by now must be enough, unless pods of lower priority could be evicted.
+
+        One that leaves no node by name gave back what was reserved for it somewhere.
+        """
+        if not isinstance(old, PodInfo) or not old.node_name:
+            return Hint.QUEUE
+        if any(priority < pod.priority for priority in self.snapshot.priorities):
+            return Hint.QUEUE
+        row = self.snapshot.live_row_of(old.node_name)
+        if row is None:
             return Hint.SKIP
-    return Hint.QUEUE
+        columns = self.snapshot.resources
+        if columns.pod_count[row] >= columns.allowed_pods[row]:
+            return Hint.SKIP
+        for name, wanted in pod.signature.requests.items():
+            offered = columns.amount(columns.allocatable, name, row)
+            if wanted <= offered - columns.amount(columns.requested, name, row) or not wanted:
+                continue
+            if is_scheduled(name) and name not in self.ignored and (offered or name not in self.devices):
+                return Hint.SKIP
+        return Hint.QUEUE

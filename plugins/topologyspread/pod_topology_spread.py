@@ -69,11 +69,11 @@ class PodTopologySpread(
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> None:
         """Notes a pod that tallies leave out."""
-        self._note(state, pod, added, node_name, 1)
+        self._note(state, pod, added, node_name, sign=1)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> None:
         """Notes a pod that tallies leave out."""
-        self._note(state, pod, removed, node_name, -1)
+        self._note(state, pod, removed, node_name, sign=-1)
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """The first constraint that a node fails speaks."""
@@ -114,7 +114,7 @@ class PodTopologySpread(
     def _hard(self, pod: PodInfo, nodes: NodeView) -> Sequence[Constraint]:
         return self._readings.of(pod, nodes.snapshot).hard
 
-    def _note(self, state: CycleState, pod: PodInfo, other: PodInfo, node_name: str, sign: int) -> None:
+    def _note(self, state: CycleState, pod: PodInfo, other: PodInfo, node_name: str, *, sign: int) -> None:
         snapshot = self.handle.snapshot
         row = snapshot.live_row_of(node_name)
         hard = self._readings.of(pod, snapshot).hard

@@ -119,7 +119,7 @@ class Readings:
             Constraint(
                 rule=rule,
                 question=counted(pod.namespace, rule.selector),
-                eligible=self._eligible_for(rule, keys, required, pod, snapshot),
+                eligible=self._eligible_for(rule, keys, required, pod, snapshot=snapshot),
                 self_match=int(rule.selector.picks(pod.labels)),
             )
             for rule in rules
@@ -131,6 +131,7 @@ class Readings:
         keys: tuple[str, ...],
         required: NodeRequirement | None,
         pod: PodInfo,
+        *,
         snapshot: SnapshotReader,
     ) -> EligibleNodes | None:
         """The nodes that count, the same object for all rules and pods that have them in common."""

@@ -123,7 +123,7 @@ class Finder:
             provisioned.append((claim, storage_class, undecided & ~choice.found))
         for claim, storage_class, here in provisioned:
             if here.any():
-                undecided &= self._provision(claim, storage_class, here & undecided, nodes, found)
+                undecided &= self._provision(claim, storage_class, here & undecided, nodes, found=found)
         return found
 
     def _check_bound(self, claims: Sequence[PersistentVolumeClaim], nodes: NodeView, found: FoundVolumes) -> None:
@@ -162,6 +162,7 @@ class Finder:
         storage_class: StorageClass,
         here: Mask,
         nodes: NodeView,
+        *,
         found: FoundVolumes,
     ) -> Mask:
         """Whether nothing keeps a volume from being made for the nodes `here`; true for all others."""

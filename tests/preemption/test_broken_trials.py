@@ -215,6 +215,6 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     framework.pre_filtering.run(state, pod, NodeView(snapshot, snapshot.live_rows()))
     ends = [ExpectedEnd(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
     [preemption] = stage.engine.plugins(DefaultPreemption)
-    [hold] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, 0.0).holds
+    [hold] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, now=0.0).holds
 
     assert [snapshot.names[row] for row in hold.rows] == ["two"]

@@ -49,11 +49,11 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
 
     read, before, counts = Read(endings), 0, []
     wanted = PlacementRequest(large.key, [large], [None])
-    for _ in slices_of(partial(plan_for, wanted, read, (), handle, NOW)):
+    for _ in slices_of(partial(plan_for, wanted, read, (), handle, now=NOW)):
         counts.append(read.count - before)
         before = read.count
     assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
-    [hold] = plan_for(PlacementRequest(large.key, [large], [None]), endings, (), handle, NOW).holds
+    [hold] = plan_for(PlacementRequest(large.key, [large], [None]), endings, (), handle, now=NOW).holds
     assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
 
 

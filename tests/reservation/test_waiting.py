@@ -35,7 +35,9 @@ class Waiting:
         self.activated: list[list[str]] = []
         self.left: list[str] = []
         self.starts: dict[str, float] = {}
-        self.waiters = LongWaiters(AFTER, most, self.clock, self._activate, self.left.append, self.starts.get)
+        self.waiters = LongWaiters(
+            AFTER, most, self.clock, self._activate, left=self.left.append, start_of=self.starts.get
+        )
 
     def _activate(self, pods: Mapping[str, PodInfo]) -> None:
         self.activated.append(sorted(pods))

@@ -85,7 +85,7 @@ def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
     numbers, [demand, *_], _ = situation
     parts = [data.draw(st.integers(NONE, 2)) if at >= 0 else NONE for at in numbers]
     part_numbers = [NONE if part < 0 else at * 3 + part for at, part in zip(numbers, parts, strict=True)]
-    room = in_slices(np.array(numbers), DOMAINS, np.array(part_numbers), DOMAINS * 3, [demand], size)
+    room = in_slices(np.array(numbers), DOMAINS, np.array(part_numbers), DOMAINS * 3, demands=[demand], size=size)
 
     for domain in range(DOMAINS):
         by_part = [

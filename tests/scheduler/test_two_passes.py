@@ -130,7 +130,7 @@ def test_a_group_looks_for_room_on_the_nodes_whose_first_rejection_can_be_helped
             raise AssertionError("nobody is placed")
 
         fits, could = GroupTrial(
-            algorithm, engine.nominator, (), place, GroupConsultation(algorithm.snapshot, (), ())
+            algorithm, engine.nominator, (), place, consultation=GroupConsultation(algorithm.snapshot, (), ())
         ).rows(info(NEW))
         assert [names[row] for row in fits] == ["large"]
         assert [names[row] for row in could] == helped

@@ -77,7 +77,7 @@ BUGS = {
     ),
     "a hint that skips room that came free": Bug(
         "muster.plugins.resources.fit_hints",
-        "row = snapshot.live_row_of(old.node_name)",
+        "row = self.snapshot.live_row_of(old.node_name)",
         "return Hint.SKIP",
         "colossus",
     ),
