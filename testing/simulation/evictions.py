@@ -14,7 +14,7 @@ groups. The rules are those of preemption:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import cast
 
 from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
@@ -56,22 +56,31 @@ class EvictionJudge:
     def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
         on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
 
-        def judge(whom: str, placement: Sequence[Placed], priority: int, victims: Sequence[Placed]) -> None:
-            self._decided[sender].update(placed.pod.uid for placed in victims)
-            for fault in EvictionDecision(engine, plugin, placement, priority, victims).faults():
+        def judge(whom: str, decision: EvictionDecision) -> None:
+            self._decided[sender].update(placed.pod.uid for placed in decision.victims)
+            for fault in decision.faults():
                 blame(f"evicts for {whom}: {fault}")
 
         def on_pod_decision(decision: PodDecision) -> None:
+            pod, names = decision.pod, engine.cache.snapshot.names
+            may_have = names if decision.within is None else [names[row] for row in decision.within.tolist()]
             for candidate in cast("Sequence[Candidate]", decision.state.get(plugin.name) or ()):
-                placement = [Placed(decision.pod, candidate.node_name)]
-                judge(f"pod {decision.pod.key}", placement, decision.pod.priority, candidate.victims)
+                placement = [Placed(pod, candidate.node_name)]
+                of_pod = EvictionDecision(
+                    engine, plugin, placement, pod.priority, candidate.victims, waiting=[pod], alternatives=may_have
+                )
+                judge(f"pod {pod.key}", of_pod)
                 self._events["evictions for pods"] += 1
             on_pod(decision)
 
         def on_group_decision(decision: GroupDecision) -> None:
             match decision.state.get(plugin.name):
                 case (_, GroupPreemption() as plan, PodGroupInfo() as group):
-                    judge(group.key, plan.placement, max(pod.priority for pod in group.members), plan.victims)
+                    priority = max(pod.priority for pod in group.members)
+                    of_group = EvictionDecision(
+                        engine, plugin, plan.placement, priority, plan.victims, waiting=group.members
+                    )
+                    judge(group.key, of_group)
                     self._events["evictions for groups"] += 1
             on_group(decision)
 
@@ -80,7 +89,11 @@ class EvictionJudge:
 
 
 class EvictionDecision:
-    """One decision to evict `victims`, so that the pods of `placement`, of this priority, get these nodes."""
+    """One decision to evict `victims`, so that the pods of `placement`, of this priority, get these nodes.
+
+    `waiting` are those that it is for: it ends the nominations of all of them but those of the placement. A pod by
+    itself could have one of the `alternatives` instead.
+    """
 
     def __init__(
         self,
@@ -89,12 +102,17 @@ class EvictionDecision:
         placement: Sequence[Placed],
         priority: int,
         victims: Sequence[Placed],
+        *,
+        waiting: Sequence[PodInfo],
+        alternatives: Collection[str] = (),
     ) -> None:
+        self.victims = victims
+        self._waiting = {pod.uid for pod in waiting}
+        self._alternatives = alternatives
         self._engine = engine
         self._plugin = plugin
         self._placement = placement
         self._priority = priority
-        self._victims = victims
 
     def faults(self) -> Iterator[str]:
         """All that is wrong with it."""
@@ -104,16 +122,16 @@ class EvictionDecision:
         yield from self._of_budgets()
 
     def _of_priorities(self) -> Iterator[str]:
-        going = {_group_of(placed.pod) for placed in self._victims} - {None}
+        going = {_group_of(placed.pod) for placed in self.victims} - {None}
         running = (pod for pod, _ in self._engine.cache.placements() if _group_of(pod) in going)
-        for pod in (*(placed.pod for placed in self._victims), *running):
+        for pod in (*(placed.pod for placed in self.victims), *running):
             if pod.priority >= self._priority:
                 yield f"{pod.key} of priority {pod.priority} is to go for priority {self._priority}"
 
     def _of_need(self) -> Iterator[str]:
         """Whoever could stay while the others go."""
         freed = Counter[str]()
-        for pod, node in self._victims:
+        for pod, node in self.victims:
             freed[node] += cpu(pod)
         asked = Counter[str]()
         for pod, node in self._placement:
@@ -122,14 +140,17 @@ class EvictionDecision:
         for node, amount in left.items():
             if amount < 0:
                 yield f"{node} lacks {-amount}m even so"
-        more = self._free_in_all() + freed.total() - self._needed_in_all()
+        counted = {*self._nodes()}
+        freed_in_all = sum(amount for node, amount in freed.items() if node in counted)
+        more = self._free_in_all() + freed_in_all - self._needed_in_all()
         if more < 0:  # it had all of that once, so it is not asked for again
-            more = freed.total()
+            more = freed_in_all
         together: dict[str, Counter[str]] = defaultdict(Counter)
-        for pod, node in self._victims:
+        for pod, node in self.victims:
             together[_group_of(pod) or pod.key][node] += cpu(pod)
         for name, back in together.items():
-            if all(left.get(node, amount) >= amount for node, amount in back.items()) and more >= back.total():
+            taken = sum(amount for node, amount in back.items() if node in counted)
+            if all(left.get(node, amount) >= amount for node, amount in back.items()) and more >= taken:
                 yield f"{name} is to go and could stay"
 
     def _needed_in_all(self) -> int:
@@ -155,10 +176,10 @@ class EvictionDecision:
 
     def _of_groups(self) -> Iterator[str]:
         known = self._engine.shared.get(COSCHEDULING)
-        going = {placed.pod.uid for placed in self._victims} | self._plugin.handle.shared(
+        going = {placed.pod.uid for placed in self.victims} | self._plugin.handle.shared(
             f"{DefaultPreemption.name}.leaving", set[str]
         )
-        for name in {name for placed in self._victims if (name := _group_of(placed.pod)) is not None}:
+        for name in {name for placed in self.victims if (name := _group_of(placed.pod)) is not None}:
             running = [pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name]
             staying = sum(pod.uid not in going and not pod.terminating for pod in running)
             if isinstance(known, PodGroups) and 0 < staying < (needed := known.quorum(name)):
@@ -166,7 +187,7 @@ class EvictionDecision:
 
     def _of_budgets(self) -> Iterator[str]:
         """Of a pod by itself alone: for groups the cheapest of some ways is taken, and not of all."""
-        if len(self._placement) > 1:
+        if not self._alternatives:
             return
         [(preemptor, _)] = self._placement
         if preemptor.pod.spec.node_selector or preemptor.pod.spec.resource_claims:
@@ -174,13 +195,13 @@ class EvictionDecision:
         budgets = [*self._plugin.handle.lister(POD_DISRUPTION_BUDGETS).list()]
         forbidden = [
             f"budget {budget.metadata.name} forbids to evict {pod.key}"
-            for pod, _ in self._victims
+            for pod, _ in self.victims
             for budget in budgets
             if _covers(budget, pod)
             and not budget.status.disruptions_allowed
             and pod.name not in budget.status.disrupted_pods
         ]
-        for node in self._nodes() if forbidden else ():
+        for node in (name for name in self._nodes() if name in self._alternatives) if forbidden else ():
             free = self._free(node) + sum(
                 cpu(pod)
                 for pod, where in self._engine.cache.placements()
@@ -193,18 +214,17 @@ class EvictionDecision:
                 yield f"{', '.join(forbidden)}, and on {node} others are enough"
 
     def _free(self, node: str) -> int:
-        """What the pods may have there beside all that run and those that it is promised to, or kept for."""
+        """What the pods may have there beside all that run and those that it is promised to, or kept for.
+
+        A nomination that an earlier process made counts for nothing while its pod is kept out of the queue.
+        """
         snapshot, nominator = self._engine.cache.snapshot, self._engine.nominator
         row, column = snapshot.row_of(node), snapshot.resources.index(CPU)
         if row is None or column is None:
             return 0
-        mine = {placed.pod.uid for placed in self._placement}
-        promised = sum(
-            cpu(pod)
-            for pod in nominator.nominated_pods(node)
-            if pod.uid not in mine and nominator.priority_of(pod) >= self._priority
-        )
         first = self._placement[0].pod
+        nominees = [pod for _, pods in nominator.in_the_way_of(first, [node]) for pod in pods]
+        promised = sum(cpu(pod) for pod in nominees if pod.uid not in self._waiting)
         kept = Reserved(self._engine).against_one(first.uid, self._priority, node)
         columns = snapshot.resources
         return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept

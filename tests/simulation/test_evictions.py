@@ -1,6 +1,6 @@
 """The judge sees evictions that need not be, and pods that wait for one, and accepts those that keep to the rules."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import pytest
 
@@ -38,17 +38,32 @@ def stage() -> Iterator[Stage]:
     stage.end()
 
 
-def faults(stage: Stage, victims: Sequence[str], priority: int = 1000, node: str = "node-0") -> list[str]:
-    """What is wrong with evicting these for a pod of one core."""
+def faults(
+    stage: Stage,
+    victims: Sequence[str],
+    priority: int = 1000,
+    *,
+    alternatives: Collection[str] = NODES,
+    besides: Sequence[str] = (),
+) -> list[str]:
+    """What is wrong with evicting these for a pod of one core, while the pods `besides` of its group wait too."""
     process = stage.replicas[0].process
     assert process is not None
     engine = process.engine
     plugin = engine.algorithms["muster"].framework.plugins.plugins["DefaultPreemption"]
     assert isinstance(plugin, DefaultPreemption)
     running = {info.name: Placed(info, where) for info, where in engine.cache.placements()}
-    preemptor = Placed(running["free-0"].pod, node)
-    going = [running[name] for name in victims]
-    return [*EvictionDecision(engine, plugin, [preemptor], priority, going).faults()]
+    preemptor = running["free-0"].pod
+    decision = EvictionDecision(
+        engine,
+        plugin,
+        [Placed(preemptor, "node-0")],
+        priority,
+        [running[name] for name in victims],
+        waiting=[preemptor, *(running[name].pod for name in besides)],
+        alternatives=alternatives,
+    )
+    return [*decision.faults()]
 
 
 def test_whom_it_takes(stage: Stage) -> None:
@@ -77,6 +92,24 @@ def test_a_part_of_a_gang(stage: Stage) -> None:
 def test_one_with_a_budget_while_others_are_enough(stage: Stage) -> None:
     told = [f"budget kept forbids to evict default/kept-0, and on {node} others are enough" for node in NODES]
     assert faults(stage, ["kept-0"]) == told
+
+
+def test_one_with_a_budget_where_the_pod_may_have_no_node_that_others_are_enough_on(stage: Stage) -> None:
+    [told] = faults(stage, ["kept-0"], alternatives=["node-0"])
+    assert told == "budget kept forbids to evict default/kept-0, and on node-0 others are enough"
+    assert faults(stage, ["kept-0"], alternatives=()) == []
+
+
+def test_a_nomination_that_is_in_the_way_unless_its_pod_is_kept_out_of_the_queue(stage: Stage) -> None:
+    process = stage.replicas[0].process
+    assert process is not None
+    nominator = process.engine.nominator
+    nominee = next(info for info, _ in process.engine.cache.placements() if info.name == "other-0")
+    nominator.learn(nominee, "node-0", gated=True)
+    assert faults(stage, ["free-0"]) == []
+    nominator.let_in(nominee.uid)
+    assert faults(stage, ["free-0"]) == ["node-0 lacks 2000m even so"]
+    assert faults(stage, ["free-0"], besides=["other-0"]) == []
 
 
 def test_a_pod_that_waits_for_an_eviction_is_seen_at_rest(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
