@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..contract.decision import GroupDecision, PodDecision
+from ..contract.decision import DecisionFollower, GroupDecision, PodDecision
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from .plugin_calls import PluginCalls
@@ -17,6 +17,10 @@ class DecisionFollowers:
         self._followers = plugins.decision_followers
         self._of_pre_enqueue = plugins.pre_enqueue_followers
         self._calls = calls
+
+    def add(self, follower: DecisionFollower) -> None:
+        """Tell this one of decisions from now on, too; it is no plugin of the profile, and not told of PreEnqueue."""
+        self._followers = (*self._followers, follower)
 
     def __bool__(self) -> bool:
         """Whether any plugin follows decisions."""

@@ -42,8 +42,7 @@ class DecisionListener(DecisionFollower[None]):
         self._rankings: LRUCache[str, dict[str, Ranking]] = LRUCache(_MOST_PODS)
         for algorithm in engine.algorithms.values():
             algorithm.pick = self.pick
-            plugins = algorithm.framework.plugins
-            plugins.decision_followers = (*plugins.decision_followers, self)
+            algorithm.framework.followers.add(self)
 
     def pick(self, pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
         """Choose, and keep how good the node is until it is decided. As `Algorithm.pick`."""
