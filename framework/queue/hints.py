@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
+from functools import lru_cache
 from typing import Protocol
 
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
@@ -89,11 +90,12 @@ class QueueingHints:
         if not entity.rejectors:
             return QueueingStrategy.AFTER_BACKOFF
         mine = [each for each in missed if each.target is None or each.target in entity.pods]
-        if any(self._helps(plugin, entity, each) for plugin in entity.pending_plugins for each in mine):
+        if any(self._helps(plugin, entity, each) for plugin in _in_order(entity.pending_plugins) for each in mine):
             return QueueingStrategy.IMMEDIATELY
         if any(each.kind.wildcard for each in mine):
             return QueueingStrategy.AFTER_BACKOFF
-        if any(self._helps(plugin, entity, each) for plugin in entity.unschedulable_plugins for each in mine):
+        unschedulable_plugins = _in_order(entity.unschedulable_plugins)
+        if any(self._helps(plugin, entity, each) for plugin in unschedulable_plugins for each in mine):
             return QueueingStrategy.AFTER_BACKOFF
         return QueueingStrategy.SKIP
 
@@ -177,3 +179,9 @@ class QueueingHints:
             pairs = {"event": label, "plugin": plugin, "pod": pod.key}
             self._errors.error("QueueingHintFn returns error", cause=(plugin, label), error=error, pairs=pairs)
             return True
+
+
+@lru_cache(maxsize=1024)
+def _in_order(plugins: frozenset[str]) -> tuple[str, ...]:
+    """Plugins in the order that their hints are asked in: the first that says QUEUE is the last, in every process."""
+    return tuple(sorted(plugins))

@@ -98,7 +98,7 @@ class Healer(GroupWorker):
         while key in self._runs and (unasked := self._lost(key) - asked):
             if self._groups.record(key).unaccounted or self._ended.status != _FOLLOWING:
                 return False
-            uid, run = unasked.pop(), self._runs[key]
+            uid, run = min(unasked), self._runs[key]
             asked.add(uid)
             if await self._has_succeeded(run.members[uid]):
                 run.finish({uid})

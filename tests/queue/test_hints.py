@@ -79,6 +79,27 @@ def test_a_pending_plugin_that_is_not_helped_does_not_speed_up_another_that_is()
     assert harness.place(info) is Place.BACKOFF
 
 
+@pytest.mark.parametrize("waits", [rejected_by, pending_on])
+def test_hints_are_asked_in_the_same_order_in_every_process(waits: Callable[..., Rejection]) -> None:
+    """Python's hashes of strings, and so the order in a set, are others in each process."""
+    asked: list[str] = []
+
+    def hint_of(plugin: str) -> Callable[[PodInfo, object, object], Hint]:
+        def hint(pod: PodInfo, old: object, new: object) -> Hint:
+            asked.append(plugin)
+            return Hint.SKIP
+
+        return hint
+
+    plugins = "FGHABCDE"
+    harness = Harness({plugin: [EventRegistration(NODE_ADD, hint_of(plugin))] for plugin in plugins})
+    harness.wait(waits(*plugins), "a")
+
+    harness.queue.move_all(NODE_ADD, None, object())
+
+    assert asked == sorted(plugins)
+
+
 @pytest.mark.parametrize(
     ("registered", "happened", "helps"),
     [

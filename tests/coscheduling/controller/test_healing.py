@@ -36,6 +36,7 @@ class Evictions:
 
     Attributes:
         ended: the phases of those that are still there, by name.
+        asked: the names of those that a list was asked for, one by one.
         refuses: whether nobody is told of them by a list.
     """
 
@@ -43,6 +44,7 @@ class Evictions:
         self.evicted: list[str] = []
         self.protected: set[str] = set()
         self.ended: dict[str, str] = {}
+        self.asked: list[str] = []
         self.refuses = False
         self._broken = False
         self._events: asyncio.Queue[bytes | None] = asyncio.Queue()
@@ -63,6 +65,7 @@ class Evictions:
         if self.refuses:
             raise Unreachable("connection refused")
         _, _, name = params["fieldSelector"].partition("metadata.name=")
+        self.asked += [name] if name else []
         items = [_ended(name, self.ended[name])] if name in self.ended else []
         return Reply(200, msgspec.json.encode({"metadata": {"resourceVersion": "1"}, "items": items}))
 
@@ -174,6 +177,14 @@ async def test_nobody_is_evicted_while_the_word_that_a_member_succeeded_is_late(
     restarting.lose("train-2")
     await restarting.clock.advance(5)
     assert restarting.client.evicted == ["train-0"]
+
+
+async def test_members_that_seem_lost_are_asked_about_in_the_same_order_in_every_process(restarting: Stage) -> None:
+    names = [*restarting.pods]
+    restarting.client.ended = dict.fromkeys(names, "Succeeded")
+    restarting.lose(*reversed(names))
+    await restarting.clock.advance(5)
+    assert restarting.client.asked == names
 
 
 @pytest.mark.parametrize(("name", "phase"), [("train-1", "Failed"), ("another", "Succeeded")])
