@@ -127,6 +127,8 @@ class Cache:
     def forget(self, info: PodInfo) -> bool:
         """Undo `assume`. False, with nothing changed, when the pod is bound after all or gone."""
         before = self._state_of(info.uid)
+        # The caller believes that binding failed. If the answer was lost, the watch knows better: assumption 5 of
+        # `pod_states`.
         if next_state(info, before, PodEvent.FORGET) is before:
             if before is PodState.BOUND:
                 log.warning("pod %s is bound to %s after all and stays counted", info.key, self.node_of(info.uid))
@@ -136,6 +138,7 @@ class Cache:
 
     def finish_binding(self, info: PodInfo) -> None:
         """The API accepted the pod's binding: from now on an assumed pod may expire."""
+        # The answer and the watch race: the pod may be BOUND or gone by now, and then nothing changes.
         after = next_state(info, self._state_of(info.uid), PodEvent.FINISH_BINDING)
         if after is PodState.ASSUMED and self._ttl is not None:
             self._assumed[info.uid].deadline = self._clock() + self._ttl
@@ -235,6 +238,8 @@ class Cache:
             return
         if known.node_name != info.node_name:
             log.warning("pod %s was counted on node %s but is bound to %s", info.key, known.node_name, info.node_name)
+        # A pod confirmed where it was assumed is no change by another client: with a new generation, every binding
+        # would make the others in flight check their node again.
         if known.node_name == info.node_name and known.info.signature is info.signature:
             self.snapshot.refresh_pod(info, info.node_name)
         else:

@@ -195,6 +195,7 @@ class SchedulingQueue:
                 pod.failed(now, rejection)
             checkpoint()
         profiles = {pod.info.pod.spec.scheduler_name for pod in returning.values()}
+        # Read before the pods leave the flight: events that no other pod in flight may have missed are dropped then.
         missed = flying.missed(filter(flying.get, returning), self._hints.concerning(profiles, rejection))
         for entity in self._regroup(returning.values(), now):
             if not rejection.by_error:

@@ -116,6 +116,7 @@ class Standstill:
 
     def apply(self, change: Callable[[], None]) -> None:
         """Call `change`: now, or as soon as the decision under way has ended."""
+        # Changes that waited may call this while they are carried out: a later change must not overtake them.
         if self.under_way or self._changes:
             self._changes.append(change)
         else:

@@ -47,6 +47,8 @@ class GroupBinding:
                 self._give_up(attempt, fitting[index + 1 :], outcome)
                 return
             checkpoint()
+        # All members are reserved before the first is permitted, so Permit holds no member for a sibling whose Reserve
+        # fails.
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
             if self._cycle.permit(attempt):
@@ -76,9 +78,13 @@ class GroupBinding:
         with self._binding_cycle.counted():
             attempts = outcome.placed
             await self._each(self._binding_cycle.wait_on_permit, attempts)
+            # The last look before the first Binding, which cannot be taken back: members may have been deleted, or lost
+            # their nodes, while others were held at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
                 give_back = partial(self._give_back, plugin, group, outcome, gone)
+                # No decision begins between the slices: it would see the capacity of some members and not of the
+                # others.
                 await self._standstill.in_slices(give_back, Worker(self._watch))
             await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 

@@ -102,6 +102,8 @@ class PodScheduler:
             cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopened(attempt):
             return
+        # What follows has effects outside the decision. If the lease is lost now, the decision is carried through,
+        # because a reserved pod must be either bound or given back.
         commit()
         attempt.tell_followers()
         if attempt.status is not None:
@@ -180,6 +182,7 @@ class SchedulingCycle:
     def assume_and_reserve(self, attempt: Attempt) -> bool:
         """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""
         pod, nominator = attempt.pod, self._parts.nominator
+        # The pod is assumed before its nomination ends, so its capacity is counted at every moment.
         self._parts.cache.assume(pod, attempt.node_name)
         attempt.leaves_room = nominator.nominated_node(pod.uid) not in ("", attempt.node_name)
         nominator.clear(pod.uid)
@@ -205,7 +208,10 @@ class SchedulingCycle:
         self._being_bound.end(attempt.pod.uid)
         if attempt.assumed:
             attempt.assumed = False
+            # The reverse order of assume and Reserve: plugins give up their part while the pod is still counted on the
+            # node.
             attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
+            # The watch may have confirmed a Binding whose answer was lost: such a pod is bound and stays counted.
             if self._parts.cache.is_assumed(attempt.pod.uid):
                 self._parts.cache.forget(attempt.pod)
             attempt.framework.followers.tell_pod_released(attempt.decision())
@@ -266,6 +272,7 @@ class BindingCycle:
             attempt.fail_to_bind(unclear)
         elif refused is not None:
             attempt.fail_on_node(refused)
+        # Checked after the wait for Permit, during which another scheduler may have bound pods to the node.
         elif (lost := self._lost_node(attempt)) is not None:
             attempt.fail_on_lost_node(lost)
         if attempt.status is not None:
@@ -300,6 +307,8 @@ class BindingCycle:
     async def bind(self, attempt: Attempt) -> None:
         """PreBind, Bind and PostBind of a permitted pod."""
         pod, state, node_name, framework = attempt.pod, attempt.state, attempt.node_name, attempt.framework
+        # The pod has its node, so no event can help it any more, and the queue need not record events for it while
+        # requests are in flight (upstream: Done before PreBind).
         self._parts.queue.done(pod.uid)
         self._being_bound.begin((pod.uid,))
         try:
@@ -309,12 +318,15 @@ class BindingCycle:
                 if status is not None and status.code is Code.SKIP:
                     status = await framework.binding.bind(state, pod, node_name)
         finally:
+            # Also when the task is cancelled: a pod that stayed counted would take a place in the loop's limit of
+            # bindings forever.
             self._being_bound.end(pod.uid)
         if status is not None:
             attempt.fail_to_bind(status)
             self._scheduling_cycle.unreserve_and_forget(attempt)
             self._failures.handle_release([attempt])
             return
+        # The watch may have reported the Binding, or the pod's deletion, before this answer; the cache ignores it then.
         self._parts.cache.finish_binding(pod)
         self._parts.reports.bound(pod, node_name)
         self._observe_bound(attempt)

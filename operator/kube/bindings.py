@@ -66,6 +66,8 @@ class BindingWriter:
             try:
                 await self._client.post(path, body)
             except ApiError as error:
+                # Kept across tries: the refusal of a later Binding may be due to an earlier one that arrived without an
+                # answer.
                 unsure |= _may_be_done(error)
                 raise
 

@@ -195,6 +195,7 @@ class Informer(Generic[T]):
         next, and at the end what a list that was given up had told and is gone. Thousands of objects are ready sooner
         for it. Raises ApiError or GarbageError, having told nothing but such pages.
         """
+        # A list that began before `refresh` was called may be older than the call, and does not answer it.
         refreshes, known = self._outdated, bool(self._store.list())
         anew = not known or not self.synced.is_set()
         items: list[T] = []
@@ -218,6 +219,7 @@ class Informer(Generic[T]):
         if known:
             await self._breathing(self._store.replace(items, keep=keep))
         self._told_unreadable = {key: self._told_unreadable[key] for key in keep}
+        # Set last: a list that was given up halfway has not reported everything up to its version.
         self._resume_at = page.resource_version
         if refreshes:
             self._refreshed.set()
@@ -289,6 +291,7 @@ class Informer(Generic[T]):
             yield
 
     def _act(self, frame: WatchChange[T] | Bookmark | StreamError | Unreadable) -> None:
+        # The handler comes before the version: after an error in between, the event arrives again and is not lost.
         match frame:
             case WatchChange(type="DELETED", object=obj):
                 self._store.remove(obj.metadata.key, obj)

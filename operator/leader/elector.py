@@ -154,6 +154,8 @@ class Elector:
         """Give the lease up, if it is held, so that a standby need not wait for it to run out."""
         if not self.may_write():
             return
+        # Writing ends before the request: as soon as the server has it, another process may lead, whether or not its
+        # answer arrives.
         self._renewed = None
         try:
             async with asyncio.timeout(self._terms.retry_period):
@@ -172,6 +174,7 @@ class Elector:
 
     async def _try(self) -> bool:
         """One attempt to acquire or renew. The time that counts is the one before the request went out."""
+        # Others count from when they see the renewal, which is later than this; so this process stops writing first.
         began = self._time.now()
         try:
             async with asyncio.timeout(self._patience(began)):

@@ -86,6 +86,7 @@ class SchedulingLoop:
         self._progressed = self._clock.now()
         try:
             while True:
+                # Before the slice, not after it: a wake-up during the slice must not be lost.
                 self._wake.clear()
                 busy = self._slice()
                 self._follow_progress()
@@ -102,9 +103,11 @@ class SchedulingLoop:
         began = now()
         self._turned = began
         if not self._may_schedule():
+            # The lease is lost: a decision that has not committed ends without effect.
             scheduler.give_up()
         if scheduler.under_way:
             return scheduler.step()
+        # Tasks that the last decision held up come first; the next decision would hold them up again.
         if self._engine.standstill.crowded:
             return True
         self._engine.queue.flush(began)

@@ -96,6 +96,7 @@ class Recorder:
     def _ended_members(self, plugin: str, follow: FollowEnded) -> FollowEnded:
         def followed(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
             was, now = (None if member is None else MemberEnding(*member) for member in (old, new))
+            # Written before the engine acts on it, so a decision follows its cause in the file.
             self.tell(MemberEnded(self.now(), plugin, uid, was, now))
             follow(uid, old, new)
 

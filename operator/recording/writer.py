@@ -127,6 +127,7 @@ class RecordingWriter:
         if len(self._waiting) >= _MOST_WAITING:
             self._give_up("the disk is too slow")
             return
+        # The deque is all that both threads share. Appending and popping are atomic, so the event loop takes no lock.
         self._waiting.append(event)
 
     def close(self) -> None:
@@ -138,6 +139,7 @@ class RecordingWriter:
         over = False
         try:
             while not over and not self._failed:
+                # Asked before the deque is emptied, so everything added before `close` is written.
                 over = self._over.wait(_PAUSE_SECONDS)
                 while (event := self._next()) is not None:
                     self._files.write(event)
