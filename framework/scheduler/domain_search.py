@@ -19,6 +19,7 @@ from ..contract.topology import Favour, NoDomain, Topology
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
+from ..runtime.nominator import PodNominator
 from ..snapshot.partitions import NONE, Partition, Partitions
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
@@ -30,7 +31,7 @@ from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, hold
 from .group_room import GroupRoom
 from .node_choice import Choose
 from .placed_members import PlacedMembers, domains_at
-from .slices import assign
+from .slices import assign, distribute
 
 
 class DomainSearch:
@@ -49,12 +50,14 @@ class DomainSearch:
         node_of: Callable[[str], str | None],
         choose: Choose,
         *,
+        nominator: PodNominator,
         clock: Clock,
         metrics: SchedulerMetrics,
     ) -> None:
         self._snapshot = snapshot
         self._room = room
         self._choose = choose
+        self._nominator = nominator
         self._clock = clock
         self._metrics = metrics
         self._partitions = Partitions(snapshot)
@@ -154,14 +157,17 @@ class DomainSearch:
         room = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
         held_on = within[self.placed.rows_by_pod(asked.placed)]
         held = np.bincount(held_on[held_on >= 0], minlength=count)
+        own = [self._nominated_part(within, attempt.pod) for attempt in ranked]
         checkpoint()
         while True:
             assigned = assign(len(ranked), size, room, held)
             checkpoint()
             wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
-            for attempt, part in zip(ranked, assigned, strict=False):
-                attempt.state.within = parts.rows[part]
-            unheld = ranked[len(assigned) :]
+            given = [*zip(ranked, distribute(assigned, own), strict=True)]
+            for attempt, part in given:
+                if part is not None:
+                    attempt.state.within = parts.rows[part]
+            unheld = [attempt for attempt, part in given if part is None]
             short = len(assigned) < asked.missing and inside.any()
             hold(unheld, parts.rows[int(np.where(inside, room - wanted, -1).argmax())] if short else rows[:0])
             checkpoint()
@@ -171,13 +177,18 @@ class DomainSearch:
             placed = {attempt.pod.uid for attempt in trial.placed}
             checkpoint()
             took = np.zeros(count, np.int64)
-            for attempt, part in zip(ranked, assigned, strict=False):
-                took[part] += attempt.pod.uid in placed
+            for attempt, part in given:
+                if part is not None:
+                    took[part] += attempt.pod.uid in placed
             full = took < wanted
             if not full.any():
                 return trial
             room[full] = np.minimum(room[full] - 1, took[full])
             checkpoint()
+
+    def _nominated_part(self, parts: Numbers, pod: PodInfo) -> int:
+        row = self._snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
+        return NONE if row is None else int(parts[row])
 
     def _closest(
         self,

@@ -145,7 +145,9 @@ def build_engine(
     }
     renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals=renewals, ports=ports)
-    domains = DomainSearch(snapshot, room, cache.node_of, ports.choose, clock=measured, metrics=metrics)
+    domains = DomainSearch(
+        snapshot, room, cache.node_of, ports.choose, nominator=nominator, clock=measured, metrics=metrics
+    )
     parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     return Engine(
         cache=cache,

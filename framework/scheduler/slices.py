@@ -5,6 +5,9 @@ Pure. The search for a domain asks in which part each member is tried.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,15 +19,21 @@ def assign(members: int, size: int, room: npt.NDArray[np.int64], held: npt.NDArr
         members: how many are to be placed.
         size: of a slice; what is left over in the end makes a smaller one.
         room: int64, shape (parts,): how many members each part could take.
-        held: int64, shape (parts,): how many members of the group run there. A slice that is not whole is filled first.
+        held: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
+            parts lack capacity for that, one of these takes what it can, and no new slice is begun.
     """
     left, found = room.copy(), list[int]()
+    without_capacity = []
     for part in np.flatnonzero(held % size).tolist():
         count = min(size - int(held[part]) % size, members - len(found))
         if left[part] < count:
-            return found
+            without_capacity.append(part)
+            continue
         found += [part] * count
         left[part] -= count
+    if without_capacity:
+        part = max(without_capacity, key=lambda each: int(left[each]))
+        return found + [part] * min(int(left[part]), members - len(found))
     while (wanted := members - len(found)) > 0:
         slots = left // size
         slices, rest = divmod(wanted, size)
@@ -38,4 +47,27 @@ def assign(members: int, size: int, room: npt.NDArray[np.int64], held: npt.NDArr
         count = min(int(slots[part]), slices) * size
         found += [part] * count
         left[part] -= count
+    return found
+
+
+def distribute(assigned: Sequence[int], own: Sequence[int]) -> list[int | None]:
+    """The part of each member, by its place in rank order, None for members beyond those that were `assigned` one.
+
+    `own` is the part of the node that each member is nominated to, negative for none. A nominated member gets its own
+    part if it is assigned to anyone, since the others have to leave the capacity to it. The others share the rest in
+    rank order.
+    """
+    left, found = Counter(assigned), list[int | None]()
+    for part in own:
+        gets_own = left[part] > 0
+        left[part] -= gets_own
+        found.append(part if gets_own else None)
+    rest = []
+    for part in assigned:
+        if left[part] > 0:
+            left[part] -= 1
+            rest.append(part)
+    without = [place for place, part in enumerate(found) if part is None]
+    for place, part in zip(without, rest, strict=False):
+        found[place] = part
     return found

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract.topology import rank
-from muster.framework.scheduler.slices import assign
+from muster.framework.scheduler.slices import assign, distribute
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
 
@@ -46,6 +46,24 @@ def test_all_members_are_assigned_wherever_whole_slices_and_the_rest_fit(
         assert len(found) == members
     if sum(slots) < slices:
         assert len(found) == sum(slots) * size
+
+
+def test_a_slice_that_a_part_has_no_capacity_to_complete_does_not_keep_members_from_another_that_is_open() -> None:
+    assert assign(4, 3, np.array([1, 1]), np.array([1, 2])) == [1, 0]
+    assert assign(4, 3, np.array([1, 9]), np.array([1, 0])) == [0]
+
+
+@given(st.lists(st.integers(-1, PARTS - 1), min_size=1, max_size=12), st.lists(st.integers(0, PARTS - 1), max_size=12))
+def test_nominated_members_get_their_own_parts_and_others_what_is_left_in_rank_order(
+    own: list[int], assigned: list[int]
+) -> None:
+    assigned = assigned[: len(own)]
+    found = distribute(assigned, own)
+
+    assert Counter(part for part in found if part is not None) == Counter(assigned)
+    kept = Counter(part for part, mine in zip(found, own, strict=True) if part == mine)
+    assert all(kept[part] >= min(count, assigned.count(part)) for part, count in Counter(own).items())
+    assert distribute(assigned, [-1] * len(own))[: len(assigned)] == assigned
 
 
 def test_ranks_go_by_the_index_of_the_controller_and_else_by_the_numbers_in_the_name() -> None:

@@ -297,6 +297,18 @@ async def test_a_member_beyond_the_quorum_joins_the_open_slice_or_waits(
     assert racks(world, "g") == {"ar0": 3}
 
 
+async def test_members_in_slices_get_the_parts_that_they_are_nominated_to(world: World) -> None:
+    """As a new leader finds them. By rank, the first two would get the rack whose capacity is kept for the others."""
+    add_racks(world, [2, 2])
+    annotations = {name: SLICED[name] for name in SLICED if name != REQUIRED}
+    world.add_group("g", 4, annotations={**annotations, "muster-scheduler.io/slice-size": "2"})
+    nodes = ("r1n0", "r1n1", "r0n0", "r0n1")
+    world.add(*(pod.nominated(node) for pod, node in zip(make_members("g", 4), nodes, strict=True)))
+    await world.settle()
+
+    assert racks(world, "g") == {"r0": 2, "r1": 2}
+
+
 async def test_a_member_that_begins_a_slice_goes_to_no_node_without_the_label(world: World) -> None:
     add_racks(world, [2], zone="a")
     world.add_nodes(make_node("bare", cpu="8").labels({ZONE: "a"}))
