@@ -24,35 +24,35 @@ class GroupPlugin(Plugin[Args]):
     """Knows which pods belong together and how many of them must be placed at once."""
 
     kind: ClassVar[GroupKind[Any] | None] = None
-    """The kind of its groups' objects, so that people are shown them; None for groups that have no object."""
+    """The kind of its groups' objects, for showing them to users; None for groups without objects."""
 
     terse: ClassVar[bool] = False
-    """Whether all members get the same message about preemption, and none where there is no pod to evict.
+    """Whether all members get the same message about preemption, and none if there is no pod to evict.
 
-    If not, messages are kube-scheduler's: always one, but none for members that were not tried any more.
+    Otherwise messages are kube-scheduler's: always one, but none for members that were no longer tried.
     """
 
     @abstractmethod
     def group_of(self, pod: PodInfo) -> str | None:
-        """The id of the group that `pod` is to be tried with; None to try it by itself, or with another plugin's group.
+        """The id of the group with which `pod` is tried; None to try it alone, or with another plugin's group.
 
-        Called whenever the pod enters the queue. The answer may change over time. Groups of two plugins are two groups,
-        whatever their ids.
+        Called whenever the pod enters the queue. The answer may change over time. Groups of two plugins are different
+        groups, whatever their ids.
         """
 
     def priority(self, group: str) -> int | None:
-        """The priority that the group queues with; None for that of its pods."""
+        """The priority with which the group is queued; None for that of its pods."""
         return None
 
     @abstractmethod
     def missing(self, group: str) -> int:
-        """How many more members must get a place for the group to have its quorum; 0 or less when it has it.
+        """How many more members need a node for the group to have its quorum; 0 or less when it has its quorum.
 
-        When it has it, members are placed each on its own.
+        Members of a group with its quorum are placed one by one.
         """
 
     def fault(self, group: str) -> str | None:
-        """Why the group's pods cannot be one group; then none is tried, and all get it as their reason. Pure."""
+        """Why the pods cannot form a group; no member is tried then, and all get this reason. Pure."""
         return None
 
     @abstractmethod
@@ -61,10 +61,10 @@ class GroupPlugin(Plugin[Args]):
     ) -> Status:
         """The one status that all members get when `placed` of them fit but `missing` had to.
 
-        `cause` is the status of the first member that did not fit; one that names no plugin is PENDING and says that
-        too few members were there to be tried. With `no_domain`, the members have to be together and these are the
-        counts and the cause of the domain that comes closest. Pure, as deciding is: what follows from it is done in
-        `DecisionFollower.on_group_decision`.
+        `cause` is the status of the first member that did not fit; if it names no plugin, it is PENDING and means that
+        too few members existed to be tried. With `no_domain`, the members need one domain, and counts and cause are
+        those of the domain that comes closest. Pure, like all deciding: `DecisionFollower.on_group_decision` carries
+        out the consequences.
 
         Legal statuses: a rejection, ERROR.
         """
@@ -72,45 +72,46 @@ class GroupPlugin(Plugin[Args]):
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """The status that describes a trial without pods that may be evicted; only for messages.
+        """The status that describes a trial without the pods that may be evicted; only for messages.
 
-        Unless it is overridden, why the first member did not fit. Pure.
+        By default, why the first member did not fit. Pure.
 
         Legal statuses: a rejection, ERROR.
         """
         return cause
 
     def topology(self, group: str) -> Topology | None:
-        """Where members have to be together; None for anywhere. Asked at every attempt, after `group_of`."""
+        """In which domain members have to be together; None for anywhere. Asked at every attempt, after `group_of`."""
         return None
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node, reserved or bound: the others go to their domain. Asked where there is a topology.
+        """Members that hold a node, reserved or bound: they determine the domain of the others. Asked if there is a
+        topology.
 
-        A group that has a topology is to be named by `group_of` also when it has its quorum: members that come later
-        are held to the domain of those before them.
+        `group_of` has to name a group with a topology also when the group has its quorum: later members are held to the
+        domain of the earlier ones.
         """
         return ()
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """The status that one member gets when its group is rejected, `status` being `reject_group`'s answer.
 
-        `own` is why it found no node; None when it was placed in the trial, or was not tried. Unless it is overridden,
-        all get the same, but for those that wait for something of their own. Pure.
+        `own` is why it found no node; None when it was placed in the trial, or was not tried. By default all members
+        get the same status, except those that wait for something of their own. Pure.
 
         Legal statuses: a rejection, ERROR.
         """
         return own if own is not None and own.code is status.code is Code.PENDING else status
 
     def tree(self, group: str) -> Part | None:
-        """The groups that the group consists of, as they are now; None for one whose members are its own.
+        """The groups of which the group consists now; None for a group of pods.
 
-        All waiting members of a tree are decided for together, whatever `missing` says.
+        All waiting members of a tree are decided together, whatever `missing` says.
         """
         return None
 
     def part_of(self, pod: PodInfo) -> str:
-        """The key of the leaf of its tree that the pod is a member of. Asked about members of trees."""
+        """The key of the leaf of its tree to which the pod belongs. Asked about members of trees."""
         raise NotImplementedError
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
@@ -123,12 +124,12 @@ class GroupPlugin(Plugin[Args]):
         raise NotImplementedError
 
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
-        """What pods must be below for the group to evict them: its own, else the highest of those that wait."""
+        """The priority below which pods may be evicted for the group: its own, else the highest of its members."""
         own = self.priority(group)
         return max(pod.priority for pod in waiting) if own is None else own
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
-        """Whether the group may evict pods: not if `preemptionPolicy: Never` holds for any of those that wait."""
+        """Whether the group may evict pods: not if any of its waiting members has `preemptionPolicy: Never`."""
         return all(pod.pod.spec.preemption_policy != "Never" for pod in waiting)
 
     def uid(self, group: str) -> str:
@@ -138,13 +139,13 @@ class GroupPlugin(Plugin[Args]):
 
 @dataclass(frozen=True, slots=True)
 class Disruption:
-    """What evicting a pod means for others, see `DisruptionPlugin`.
+    """The consequences of evicting a pod for its group, see `DisruptionPlugin`.
 
     Attributes:
         group: the group's id.
         pods: its members that hold a node or are about to, the pod among them.
-        priority: the group's: what a preemptor's has to exceed.
-        spare: so many of `pods` may go and the others go on; one more, and all have to.
+        priority: the group's, which a preemptor's has to exceed.
+        spare: how many of `pods` may be evicted without the others; one more, and all are.
         composite: whether it is a group of groups, which is more important than a group of pods of its priority.
     """
 
@@ -160,21 +161,21 @@ class DisruptionPlugin(Plugin[Args]):
 
     @abstractmethod
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The pod's group, as far as it runs; None for a pod that may be evicted by itself. Pure, and fast.
+        """The pod's group, as far as it runs; None for a pod that may be evicted alone. Pure, and fast.
 
         Asked about pods of all profiles. A pod about which it fails is not evicted.
         """
 
 
 class PodFollower(Plugin[Args]):
-    """Follows all pods of the cluster that have not ended, whoever schedules them."""
+    """Follows all pods of the cluster that have not ended, whichever scheduler they name."""
 
     @abstractmethod
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod came (`old` is None), changed, or went (`new` is None). Called before the queue hears of it."""
+        """A pod was added (`old` is None), changed, or was removed (`new` is None). Called before the queue knows."""
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """A pod that was bound was never reported on its node, and is not counted there any more."""
+        """A bound pod was never reported on its node, and is no longer counted there."""
 
 
 class ObjectFollower(Plugin[Args]):
@@ -182,4 +183,4 @@ class ObjectFollower(Plugin[Args]):
 
     @abstractmethod
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """An object came (`old` is None), changed, or went (`new` is None). Called before the queue hears of it."""
+        """An object was added (`old` is None), changed, or deleted (`new` is None). Called before the queue knows."""

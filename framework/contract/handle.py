@@ -36,14 +36,14 @@ MAX_WAIT_SECONDS = 15 * 60.0
 
 @dataclass(frozen=True, slots=True)
 class WatchedKind(Generic[Obj]):
-    """A kind of object that a plugin wants to have listed and watched: `WatchedKind[Permit]` is a kind of `Permit`s.
+    """A kind of object that a plugin lists and watches: `WatchedKind[Permit]` is a kind of `Permit`s.
 
     Attributes:
-        resource: the name that its cluster events carry, `<plural>.<version>.<group>` for a kind of one's own.
+        resource: the name in its cluster events, `<plural>.<version>.<group>` for a custom resource.
         path: of the list over all namespaces, e.g. `/apis/scheduling.x-k8s.io/v1alpha1/podgroups`.
-        type: the struct to decode; its fields are all that is kept.
-        optional: whether scheduling starts without it when the API does not serve it (yet).
-        kind: the objects' kind where it is not `resource`, as with two kinds of one name.
+        type: the struct to decode; only its fields are kept.
+        optional: whether scheduling starts without it while the API does not serve it.
+        kind: the `kind` of its objects if that is not `resource`, as with two kinds of the same name.
     """
 
     resource: str
@@ -53,7 +53,7 @@ class WatchedKind(Generic[Obj]):
     kind: str = ""
 
     def describes(self, api_version: str, kind: str) -> bool:
-        """Whether an object with this apiVersion (left out: of any) and kind is one of these."""
+        """Whether objects of this kind have this apiVersion ("" for any) and kind."""
         group, _, _ = api_version.rpartition("/")
         return kind == (self.kind or self.resource) and (not api_version or group == self.group)
 
@@ -65,17 +65,17 @@ class WatchedKind(Generic[Obj]):
 
     @property
     def api_version(self) -> str:
-        """What objects write as their apiVersion."""
+        """The apiVersion of its objects."""
         return self.path.rpartition("/")[0].removeprefix("/apis/").removeprefix("/api/")
 
     @property
     def plural(self) -> str:
-        """How paths name the kind."""
+        """The name of the kind in paths."""
         return self.path.rpartition("/")[2]
 
     @property
     def name(self) -> str:
-        """What objects write as their kind."""
+        """The `kind` of its objects."""
         return self.kind or self.resource
 
 
@@ -84,7 +84,7 @@ class HasMetadata(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its metadata."""
+        """The object's metadata."""
         ...
 
 
@@ -92,7 +92,7 @@ class Timer(Protocol):
     """A pending call."""
 
     def cancel(self) -> None:
-        """Do not call."""
+        """Cancel the call."""
         ...
 
 
@@ -104,7 +104,7 @@ class Clock(Protocol):
         ...
 
     def wall(self) -> float:
-        """Seconds since the epoch, for timestamps that people and the API read."""
+        """Seconds since the epoch, for timestamps in the API and for users."""
         ...
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
@@ -125,12 +125,12 @@ class Lister(Protocol[Obj_co]):
 
 
 class EventSink(Protocol):
-    """Where Events for people go. Never blocks."""
+    """Records Events for users. Never blocks."""
 
     def event(
         self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
-        """Record an Event of type `kind` (Normal or Warning) about a pod, with another that has to do with it."""
+        """Record an Event of type `kind` (Normal or Warning) about a pod, with a related pod."""
         ...
 
 
@@ -142,11 +142,11 @@ class ConditionWriter(Protocol):
         ...
 
     def nominated(self, pod: PodInfo, node_name: str) -> None:
-        """Set the nomination alone; "" clears it."""
+        """Set only the nomination; "" clears it."""
         ...
 
     def forget(self, uid: str) -> None:
-        """The pod is gone: nothing that is still to be written of it is."""
+        """The pod is gone: pending writes about it are dropped."""
         ...
 
 
@@ -177,11 +177,11 @@ class WaitingPod(Protocol):
         ...
 
     def allow(self, plugin: str) -> None:
-        """`plugin` no longer holds the pod; when none does, it goes on to be bound."""
+        """`plugin` no longer holds the pod; when no plugin does, the pod is bound."""
         ...
 
     def reject(self, plugin: str, message: str) -> None:
-        """Turn the pod away in `plugin`'s name."""
+        """Reject the pod in `plugin`'s name."""
         ...
 
 
@@ -193,16 +193,18 @@ class WaitingPods(Protocol):
         ...
 
     def __iter__(self) -> Iterator[WaitingPod]:
-        """Every waiting pod, in the order they began to wait. Allowing or rejecting while iterating is fine."""
+        """Every waiting pod, in the order in which their waits began. Pods may be allowed or rejected during the
+        iteration.
+        """
         ...
 
 
 class Handle(Protocol):
-    """What a plugin gets at construction and may keep."""
+    """What a plugin receives when it is created, and may keep."""
 
     @property
     def profile_name(self) -> str:
-        """The schedulerName that this profile answers to."""
+        """The schedulerName of this profile."""
         ...
 
     @property
@@ -217,17 +219,17 @@ class Handle(Protocol):
 
     @property
     def clock(self) -> Clock:
-        """Time."""
+        """The engine's clock."""
         ...
 
     @property
     def stopwatch(self) -> Callable[[], float]:
-        """Seconds by which is measured how long something takes. The clock may stand still while a pod is decided."""
+        """Seconds for measuring how long something takes. `clock` may stand still while a pod is decided."""
         ...
 
     @property
     def events(self) -> EventSink:
-        """Events for people."""
+        """Records Events for users."""
         ...
 
     @property
@@ -242,7 +244,7 @@ class Handle(Protocol):
 
     @property
     def metrics(self) -> SchedulerMetrics:
-        """Metrics."""
+        """The engine's metrics."""
         ...
 
     @property
@@ -251,7 +253,7 @@ class Handle(Protocol):
         ...
 
     def may_report(self) -> bool:
-        """Whether people are to read now what is wrong with pods: this process leads, and knows the whole cluster."""
+        """Whether to report now what is wrong with pods: this process leads, and knows the whole cluster."""
         ...
 
     def random(self) -> float:
@@ -259,7 +261,7 @@ class Handle(Protocol):
         ...
 
     def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
-        """Objects of a kind that the plugin declared in `watches`. Call it whenever objects are read, not before.
+        """Objects of a kind that the plugin declared in `watches`. Call it at each use, and do not keep the lister.
 
         Raises KeyError for a kind that no plugin of any profile declared.
         """
@@ -270,59 +272,61 @@ class Handle(Protocol):
         ...
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
-        """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
+        """Move these pods (by `namespace/name`) to the active queue, wherever they are in the queue."""
         ...
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Let this run on the event loop beside everything else. It is cancelled when the process ends."""
+        """Run this on the event loop beside all other work. It is cancelled when the process ends."""
         ...
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """`work`, for a task of its own within one of the plugin's, as by `asyncio.gather`.
+        """`work`, for a task of its own within one of the plugin's tasks, as with `asyncio.gather`.
 
-        No step of it is taken while a decision is under way, as of what is given to `spawn`.
+        No step of it runs while a decision is in progress, as with work given to `spawn`.
         """
         ...
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """What the plugins of all profiles keep together under `key`; made by whoever asks first."""
+        """State that the plugin's instances of all profiles share under `key`; the first call creates it."""
         ...
 
 
 class PreemptionHandle(Handle, Protocol):
-    """What a `PreemptionPlugin` gets: it also tries what would be if pods came or went (upstream: `PluginsRunner`)."""
+    """The handle of a `PreemptionPlugin`: it also tries what happens if pods are removed or added (upstream:
+    `PluginsRunner`).
+    """
 
     def trial(self) -> AbstractContextManager[Trial]:
-        """Put pods on nodes and take them off inside a `with`; when it ends all is as before. Trials nest."""
+        """Add pods to nodes and remove them within a `with` block; its end undoes everything. Trials nest."""
         ...
 
     def run_filter_plugins_with_nominated_pods(
         self, state: CycleState, pod: PodInfo, nodes: NodeView, *, without: Collection[str] = ()
     ) -> Diagnosis:
-        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call.
+        """Ask the profile's Filter plugins about `nodes` in the state of the surrounding trials.
 
-        Like every search it also asks what would be if the pods nominated to a node, of the pod's priority or higher,
-        were on it already. `state` has the pod's PreFilter notes and is not changed. Plugins named in `without` are
-        left out. kube-scheduler's RunFilterPluginsWithNominatedPods.
+        As in every search, the first pass counts the pods nominated to a node, of the pod's priority or higher, as if
+        they were on it. `state` has the pod's PreFilter notes and is not changed. Plugins named in `without` are
+        skipped. kube-scheduler's RunFilterPluginsWithNominatedPods.
 
-        Raises Unfinished when one of them has long work left. A plugin that lets that through is called once more when
-        the work is done; one that follows a decision calls `work_out` and asks again. Raises TypeError for a state
+        Raises Unfinished when one of them has long work left. A plugin that does not catch it is called again when the
+        work is done; a plugin that follows a decision calls `work_out` and asks again. Raises TypeError for a state
         that is not an attempt's.
         """
         ...
 
     def work_out(self, state: CycleState, pod: PodInfo) -> None:
-        """Do what a Filter plugin has left to do."""
+        """Do the long work that a Filter plugin has left."""
         ...
 
     def ask_extenders(
         self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
     ) -> Mapping[str, Victims] | Status | None:
-        """Which of these evictions the extenders agree with, by node, and whom they would evict instead.
+        """Which of these evictions the extenders accept, by node, and which victims they name instead.
 
-        `victims` itself where no extender has to be asked, a Status where they fail, and None while they have yet to
-        answer: whatever PostFilter answers then counts for nothing, for the pod is decided again once they have
-        answered. kube-scheduler's callExtenders.
+        `victims` itself if no extender has to be asked, a Status if they fail, and None if their answers are still
+        missing: the result of PostFilter is then ignored, because the pod is decided again with the answers.
+        kube-scheduler's callExtenders.
         """
         ...
 
@@ -331,26 +335,27 @@ class PreemptionHandle(Handle, Protocol):
         ...
 
     def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
-        """Whether a Filter plugin that has not skipped the pod, and is not in `without`, looks beyond each node.
+        """Whether a Filter plugin that applies to the pod, and is not in `without`, reads more than each node.
 
-        If none does, nodes can be tried together: what happens on one changes no verdict about another.
+        If none does, nodes can be tried together: a change on one affects no verdict about another.
         """
         ...
 
     def filter_epoch(self, state: CycleState) -> Hashable:
-        """A value that changes with what the Filter plugins go by besides the pod, the node and the pods on it.
+        """A value that changes with everything on which Filter plugins depend besides the pod, the node and the pods on
+        it.
 
-        That is also which of them skip the pod. Says nothing about plugins that look beyond each node.
+        This includes which of them skip the pod. It does not cover plugins that read more than each node.
         """
         ...
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
-        """Pods that run and need this one, as plugins know them; None for a pod that may be evicted by itself."""
+        """Running pods that need this one, as plugins know them; None for a pod that may be evicted alone."""
         ...
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Turn a pod away that has a node but is not bound: Permit holds it, or PreBind is under way.
+        """Reject a pod that has a node but is not bound, because Permit holds it or PreBind is in progress.
 
-        Returns whether that was done; if not, the pod is bound, or about to be, and can only be deleted.
+        Returns whether that was possible; if not, the pod is bound or about to be, and can only be deleted.
         """
         ...

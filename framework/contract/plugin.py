@@ -33,14 +33,14 @@ from .verdicts import Diagnosis, Verdicts
 
 @dataclass(slots=True, eq=False)
 class QueuedPod:
-    """A pod that waits to be scheduled. The queue owns and changes it; everyone else reads.
+    """A pod that waits to be scheduled. The queue owns and changes it; all other code only reads it.
 
     Attributes:
         info: the pod as last seen.
         timestamp: when it last entered the queue, seconds on the engine's clock.
         first_seen: when it entered the queue for the first time.
         attempts: scheduling attempts so far.
-        group_priority: the priority that its group queues with, if that has one of its own.
+        group_priority: the priority with which its group is queued, if the group has one of its own.
     """
 
     info: PodInfo
@@ -51,7 +51,7 @@ class QueuedPod:
 
     @property
     def priority(self) -> int:
-        """The priority that it queues with."""
+        """The priority with which the pod is queued."""
         return self.info.priority if self.group_priority is None else self.group_priority
 
 
@@ -62,13 +62,13 @@ Args = TypeVar("Args", default=Any)
 
 
 class Plugin(ABC, Generic[Args]):
-    """Base of all plugins. `FilterPlugin[MyArgs]` says of what type the arguments are; so may every other base.
+    """Base of all plugins. `FilterPlugin[MyArgs]` gives the type of the arguments, and so does every other base.
 
     Class attributes:
         name: the name in configuration, messages and metrics.
         args_model: pydantic model of `pluginConfig[].args`; None when the plugin takes none.
         watches: kinds of objects, besides pods and nodes, that the plugin lists through the handle.
-        recorded: what these objects and the arguments hold, for copies of recordings with other names.
+        recorded: the contents of these objects and of the arguments, for anonymous copies of recordings.
     """
 
     name: ClassVar[str]
@@ -79,22 +79,22 @@ class Plugin(ABC, Generic[Args]):
     handle: Handle
 
     def __init__(self, args: Args, handle: Handle) -> None:
-        """Keep `args`, an instance of `args_model` or None where there is none, and `handle`."""
+        """Keep `args`, an instance of `args_model` or None without a model, and `handle`."""
         self.args = args
         self.handle = handle
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Whether the plugin has anything to do for such a pod. Asked once a signature, so that others cost nothing.
+        """Whether the plugin applies to such a pod. Asked once per signature, so that it costs other pods nothing.
 
-        False stands for SKIP at PreFilter, PreScore and PreBindPreFlight, for success at Reserve, Unreserve and Permit,
-        and for a Score of 0 on every node: the plugin is not called there. Every other point is as without it. The
-        answer must follow from the pod's signature and from whether it has volumes, and never change.
+        False means SKIP at PreFilter, PreScore and PreBindPreFlight, success at Reserve, Unreserve and Permit, and a
+        score of 0 on every node: the plugin is not called there. All other points are unaffected. The answer must
+        follow from the pod's signature and from whether it has volumes, and never change.
         """
         return True
 
 
 class EnqueueExtensions(Plugin[Args]):
-    """Tells which events may help the pods that this plugin rejected. A plugin without it is asked on every event."""
+    """Declares which events may help the pods that it rejected. A plugin without it is asked on every event."""
 
     @abstractmethod
     def events_to_register(self) -> Sequence[EventRegistration]:
@@ -131,13 +131,13 @@ class PreFilterResult:
 
 
 class PreFilterPlugin(Plugin[Args]):
-    """Looks at the pod once before nodes are looked at."""
+    """Looks at the pod once before any node is looked at."""
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> PreFilterResult | Status | None:
         """Called once an attempt with a view of all nodes.
 
-        SKIP leaves this plugin's Filter out; UNSCHEDULABLE lets the other PreFilters run and then turns the pod away;
-        UNSCHEDULABLE_AND_UNRESOLVABLE turns it away at once. Unless it is overridden, there is nothing to prepare.
+        SKIP skips this plugin's Filter; UNSCHEDULABLE lets the other PreFilters run and then rejects the pod;
+        UNSCHEDULABLE_AND_UNRESOLVABLE rejects it at once. The default does nothing.
 
         Legal statuses: success, SKIP, a rejection, ERROR.
         """
@@ -145,35 +145,36 @@ class PreFilterPlugin(Plugin[Args]):
 
 
 class PreFilterExtensions(Plugin[Args]):
-    """Keeps PreFilter's notes true while pods are tried on or taken off nodes."""
+    """Keeps PreFilter's notes consistent while pods are added to or removed from nodes in a trial."""
 
     @abstractmethod
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
-        """`added` has just been put on `node_name` in a trial for `pod`.
+        """`added` was just added to `node_name` in a trial for `pod`.
 
         Legal statuses: success, ERROR.
         """
 
     @abstractmethod
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
-        """`removed` has just been taken off `node_name` in a trial for `pod`.
+        """`removed` was just removed from `node_name` in a trial for `pod`.
 
         Legal statuses: success, ERROR.
         """
 
 
 class FilterPlugin(Plugin[Args]):
-    """Says which nodes can run the pod.
+    """Decides which nodes can run the pod.
 
-    `filter_depends_on` says what a verdict depends on; see `DependsOn`. Verdicts that depend on the pod's signature and
-    on the node alone are remembered for pods of that signature and computed again for changed nodes only. By default
-    nothing is remembered.
+    `filter_depends_on` declares what a verdict depends on; see `DependsOn`. Verdicts that depend only on the pod's
+    signature and on the node are cached for pods of that signature, and computed again for changed nodes only. By
+    default nothing is cached.
     """
 
     filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
     refuses_alike: ClassVar[bool] = False
-    """Whether its verdicts go by nothing of the pod but its spec, namespace, labels and controller. Of pods that have
-    these in common, one that no node can take then speaks for all."""
+    """Whether its verdicts depend on nothing of the pod but its spec, namespace, labels and controller. If no node can
+    take one such pod, the result holds for all pods that have these in common.
+    """
 
     @abstractmethod
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
@@ -183,24 +184,24 @@ class FilterPlugin(Plugin[Args]):
         """
 
     def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
-        """A value that changes whenever something else that kept verdicts depend on has changed."""
+        """A value that changes whenever anything else changes on which cached verdicts depend."""
         return None
 
 
 class CapacityPlugin(FilterPlugin[Args]):
-    """A filter that counts: it knows how many equal pods a node can take, not only whether it takes one more."""
+    """A filter that computes how many equal pods a node can take, not only whether it can take one more."""
 
     @abstractmethod
     def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
         """int64, shape (nodes,): how many pods of this one's signature each node could take; never too few.
 
-        Must go by the signature, the nodes and the pods on them alone. A group that needs more than all nodes together
-        could take is not tried.
+        Must depend only on the signature, the nodes and the pods on them. A group that needs more than all nodes
+        together could take is not tried.
         """
 
 
 class PreemptionPlugin(Plugin[Args]):
-    """A plugin that tries what would be if pods came or went: its handle offers that.
+    """A plugin that tries what happens if pods are removed or added, with methods of its handle.
 
     It extends no point by itself; a PostFilter plugin that preempts derives from both.
     """
@@ -213,20 +214,20 @@ class PreemptionPlugin(Plugin[Args]):
 
 
 class PostFilterPlugin(Plugin[Args]):
-    """Tries to help a pod that no node can run, e.g. by preemption."""
+    """Tries to help a pod that no node can run, for example by preemption."""
 
     @abstractmethod
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """`(nominated node or None, status)`. Success or ERROR ends the round; UNSCHEDULABLE asks the next plugin.
 
-        What may take long passes a `checkpoint` now and then; nothing happens in the cluster meanwhile.
+        Long work passes a `checkpoint` now and then; the cluster state does not change meanwhile.
 
         Legal statuses: success, a rejection, ERROR.
         """
 
 
 class PodGroupPostFilterPlugin(Plugin[Args]):
-    """Tries to help a group whose members do not fit together, e.g. by preemption."""
+    """Tries to help a group whose members do not fit together, for example by preemption."""
 
     @abstractmethod
     def pod_group_post_filter(
@@ -235,8 +236,8 @@ class PodGroupPostFilterPlugin(Plugin[Args]):
         """`(node by UID of each nominated member, status)`; None leaves nominations as they are.
 
         Success or ERROR ends the round, and so does UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE asks the next plugin.
-        It may take long, so it passes a `checkpoint` now and then; nothing happens in the cluster meanwhile. `state` is
-        the group's.
+        Long work passes a `checkpoint` now and then; the cluster state does not change meanwhile. `state` is the
+        group's.
 
         Legal statuses: success, a rejection, ERROR.
         """
@@ -246,9 +247,9 @@ class PreScorePlugin(Plugin[Args]):
     """Prepares scoring."""
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Called once with the nodes that passed every filter. SKIP leaves this plugin's Score out.
+        """Called once with the nodes that passed every filter. SKIP skips this plugin's Score.
 
-        Unless it is overridden, there is nothing to prepare.
+        The default does nothing.
 
         Legal statuses: success, SKIP, ERROR.
         """
@@ -258,22 +259,22 @@ class PreScorePlugin(Plugin[Args]):
 class ScorePlugin(Plugin[Args]):
     """Ranks the nodes that can run the pod. `score_depends_on` works as `filter_depends_on` does.
 
-    Where scores are remembered, so is what `normalize_score` makes of them for the same nodes, so it goes by scores
-    alone.
+    Where scores are cached, the result of `normalize_score` for the same nodes is cached too, so it must depend on the
+    scores alone.
     """
 
     score_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
 
     @abstractmethod
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
-        """int64, shape (nodes,). Without normalising, 0 to 100; more is better."""
+        """int64, shape (nodes,). Without `normalize_score`, 0 to 100; more is better."""
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
-        """Bring the scores of all feasible nodes into 0 to 100. Must not write into `scores`."""
+        """Scale the scores of all feasible nodes to 0 to 100. Must not write into `scores`."""
         return scores
 
     def score_epoch(self, snapshot: SnapshotReader) -> Hashable:
-        """A value that changes whenever something else that remembered scores depend on has changed."""
+        """A value that changes whenever anything else changes on which cached scores depend."""
         return None
 
 
@@ -284,13 +285,13 @@ class PlacementScorePlugin(Plugin[Args]):
     def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
         """int64, shape (domains,), 0 to 100: how good each domain is with all of `pods` on nodes of it.
 
-        Asked before any is tried, about all members, and after a trial about those that fit. The score of a domain must
-        not fall as pods are added: what is said of all members is the most that a trial in it may come to.
+        Called before any trial with all members, and after a trial with the members that fit. The score of a domain
+        must not fall as pods are added: the score for all members is the upper bound of a trial in that domain.
         """
 
 
 class ReservePlugin(Plugin[Args]):
-    """Keeps a plugin's own books when a pod is assumed on a node."""
+    """Maintains a plugin's own state when a pod is assumed on a node."""
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
@@ -301,7 +302,7 @@ class ReservePlugin(Plugin[Args]):
 
     @abstractmethod
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Undo `reserve`. Must not fail, must be idempotent, and may come without a `reserve` before it."""
+        """Undo `reserve`. Must not fail, must be idempotent, and may be called without `reserve` before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +310,8 @@ class Wait:
     """Permit's answer that holds the pod on its node.
 
     Attributes:
-        seconds: after that time the pod is turned away; `MAX_WAIT_SECONDS` at the longest.
-        reasons: what the pod waits for, for people.
+        seconds: the time after which the pod is rejected; `MAX_WAIT_SECONDS` at most.
+        reasons: what the pod waits for, for users.
     """
 
     seconds: float
@@ -318,43 +319,43 @@ class Wait:
 
 
 ALLOW: Final = Status(Code.SUCCESS)
-"""Permit's answer that lets the pod go on."""
+"""Permit's answer that lets the pod pass."""
 
 
 class PermitPlugin(Plugin[Args]):
-    """Lets a reserved pod through, turns it away, or holds it."""
+    """Lets a reserved pod pass, rejects it, or holds it."""
 
     @abstractmethod
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
-        """`ALLOW`, or None, lets the pod go on to be bound; a rejection turns it away; `Wait` holds it.
+        """`ALLOW`, or None, lets the pod pass to Bind; a rejection rejects it; `Wait` holds it.
 
-        Called after Reserve. A held pod goes on when every plugin that holds it has called `WaitingPod.allow`.
+        Called after Reserve. A held pod passes when every plugin that holds it has called `WaitingPod.allow`.
 
         Legal statuses: success, a rejection, ERROR.
         """
 
 
 class PreBindPlugin(Plugin[Args]):
-    """Does what must be done before the pod is bound, e.g. binding its volumes."""
+    """Does the work that must precede the binding, for example binding the pod's volumes."""
 
     @abstractmethod
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Whether there is anything to do: success, or SKIP to leave `pre_bind` out. Must be fast and do no I/O.
+        """Whether `pre_bind` has work to do: success, or SKIP to skip it. Must be fast and do no I/O.
 
         Legal statuses: success, SKIP, ERROR.
         """
 
     @abstractmethod
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Called in the binding cycle. Anything but success sends the pod back to the queue.
+        """Called in the binding cycle. Any other answer than success returns the pod to the queue.
 
         Legal statuses: success, a rejection, ERROR.
         """
 
     def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
-        """What `pre_bind` would write, now that the pod is reserved on the node: plain data by topic.
+        """What `pre_bind` would write after the pod was reserved on the node: plain data by topic.
 
-        Explanations show it. Pure; nothing unless it is overridden.
+        Explanations show it. Pure. The default is nothing.
         """
         return {}
 
@@ -371,7 +372,7 @@ class BindPlugin(Plugin[Args]):
 
 
 class PostBindPlugin(Plugin[Args]):
-    """Is called for every pod that was bound."""
+    """Called for every pod that was bound."""
 
     @abstractmethod
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:

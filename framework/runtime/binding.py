@@ -1,7 +1,7 @@
-"""PreBind, Bind and PostBind: how the plugins write that a pod has a node.
+"""PreBind, Bind and PostBind: how plugins write a pod's node to the API.
 
 Upstream: RunPreBindPreFlights, RunPreBindPlugins, RunBindPlugins and RunPostBindPlugins. The binding cycle of each pod
-runs them in this order. A pod can be preempted as long as PreBind is at work for it, not once it is handed to Bind.
+runs them in this order. A pod can be preempted during PreBind, but not once Bind has begun.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plugins that follow decisions: what the engine tells them, none of which they can change any more."""
+"""The plugins that follow decisions: the engine tells them of decisions that are final."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostFilter: what the plugins do for a pod that no node can take (upstream: RunPostFilterPlugins)."""
+"""PostFilter: how plugins help a pod that no node can take (upstream: RunPostFilterPlugins)."""
 
 from __future__ import annotations
 

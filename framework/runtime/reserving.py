@@ -1,4 +1,4 @@
-"""Reserve and Unreserve: what the plugins book for a pod on the node that was chosen, and strike off again.
+"""Reserve and Unreserve: what plugins reserve for a pod on its node, and how they release it.
 
 Upstream: RunReservePluginsReserve and RunReservePluginsUnreserve. The cycles reserve for real and in trials of groups;
 `explain` asks what would be written for a pod.

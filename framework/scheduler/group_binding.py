@@ -1,8 +1,8 @@
-"""How members of a group that fit get their nodes: reserved, permitted and bound together, or given back together.
+"""How members of a group that fit get their nodes: reserved, permitted and bound together, or released together.
 
-`schedule_group` calls `place` within its decision and has `bind` run as one task for all members. Guarantees: of the
-members that were placed in one transaction none is bound when the quorum is lost before, and a member that loses its
-place gives back what was reserved for it, the last member first.
+`schedule_group` calls `place` within its decision, and runs `bind` as one task for all members. Guarantees: none of the
+members that were placed in one transaction is bound if the quorum is lost before; and a member that loses its node
+releases what was reserved for it, the last member first.
 """
 
 from __future__ import annotations
