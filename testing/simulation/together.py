@@ -50,7 +50,10 @@ def split_slices(server: SimulatedServer, apart: Container[str]) -> Iterator[str
 
 
 def _nodes_of(server: SimulatedServer, name: str) -> list[Object]:
-    """The node of each member of a group; a node that goes just before a Binding to it arrives is nowhere."""
+    """The node of each member of a group; a node that goes just before a Binding to it arrives is nowhere.
+
+    A pod that is being deleted is a member no more: its successors may be elsewhere.
+    """
     nodes = {node["metadata"]["name"]: node for node in server.objects(NODES)}
-    on = (pod["spec"]["nodeName"] for pod in holders(server)[name])
+    on = (pod["spec"]["nodeName"] for pod in holders(server)[name] if "deletionTimestamp" not in pod["metadata"])
     return [nodes[node] for node in on if node in nodes]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from muster.sandbox.kinds import NODES
+from muster.sandbox.kinds import NODES, PODS
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.acts import RACK, ZONE
 from muster.testing.simulation.claimants import Capacity, claimants
@@ -71,3 +71,10 @@ def test_a_member_on_a_node_that_is_gone_is_nowhere(stage: Stage) -> None:
     stage.server.store.delete(NODES, "node-2")
     assert [*split_domains(stage.server, "gang")] == []
     assert [claimant.name for claimant in claimants(stage.server) if Capacity(stage.server).takes(claimant)] == ["gang"]
+
+
+def test_a_member_that_is_being_deleted_keeps_no_other_in_its_domain(stage: Stage) -> None:
+    gang_on(stage, ["node-0", "node-2"], ((REQUIRED, ZONE),))
+    stage.server.store.delete(PODS, "gang-0", namespace="default")
+    assert "deletionTimestamp" in stage.server.store.get(PODS, "gang-0", namespace="default").obj["metadata"]
+    assert [*split_domains(stage.server, "gang")] == []
