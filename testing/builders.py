@@ -187,14 +187,14 @@ class PodDict(ObjectDict):
 
         `more` overrides or adds fields of the term by their API names.
         """
-        return self._pod_affinity("podAffinity", topology_key, labels, weight, more)
+        return self._pod_affinity("podAffinity", topology_key, labels, weight, more=more)
 
     def apart(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
         """Asks for pod anti-affinity to pods with these labels: required, or preferred with a weight.
 
         `more` overrides or adds fields of the term by their API names.
         """
-        return self._pod_affinity("podAntiAffinity", topology_key, labels, weight, more)
+        return self._pod_affinity("podAntiAffinity", topology_key, labels, weight, more=more)
 
     def spread(self, topology_key: str, labels: Mapping[str, str], *, max_skew: int = 1, **more: object) -> Self:
         """Adds a topology spread constraint; `more` overrides or adds fields by their API names."""
@@ -224,7 +224,7 @@ class PodDict(ObjectDict):
         return self
 
     def _pod_affinity(
-        self, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None, more: Mapping[str, object]
+        self, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None, *, more: Mapping[str, object]
     ) -> Self:
         term = {"topologyKey": topology_key, "labelSelector": {"matchLabels": dict(labels)}} | dict(more)
         if weight is None:

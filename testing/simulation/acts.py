@@ -23,7 +23,7 @@ NODE_CPU = 4000
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that happens. `what` names a method of an actor of `world.World`, `given` its arguments."""
+    """Something that happens. `what` names a method of an actor of `world.World`, `given` its arguments in order."""
 
     at: float
     what: str

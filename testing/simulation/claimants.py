@@ -175,7 +175,7 @@ def claimants(server: SimulatedServer) -> Iterator[Claimant]:
                 parts[name] = found
             else:
                 yield found
-    yield from _in_trees(trees, parts, known, bound, holding)
+    yield from _in_trees(trees, parts, known, bound, holding=holding)
 
 
 def _in_trees(
@@ -183,6 +183,7 @@ def _in_trees(
     parts: Mapping[str, Claimant],
     known: Mapping[str, Object],
     bound: Counter[str],
+    *,
     holding: Mapping[str, Sequence[Object]],
 ) -> Iterator[Claimant]:
     """The claimants whose groups are parts of trees.

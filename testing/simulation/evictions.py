@@ -67,7 +67,13 @@ class EvictionJudge:
             for candidate in cast("Sequence[Candidate]", decision.state.get(plugin.name) or ()):
                 placement = [Placed(pod, candidate.node_name)]
                 of_pod = EvictionDecision(
-                    engine, plugin, placement, pod.priority, candidate.victims, waiting=[pod], alternatives=may_have
+                    engine,
+                    plugin,
+                    placement,
+                    pod.priority,
+                    victims=candidate.victims,
+                    waiting=[pod],
+                    alternatives=may_have,
                 )
                 judge(f"pod {pod.key}", of_pod)
                 self._events["evictions for pods"] += 1
@@ -78,7 +84,7 @@ class EvictionJudge:
                 case (_, GroupPreemption() as plan, PodGroupInfo() as group):
                     priority = max(pod.priority for pod in group.members)
                     of_group = EvictionDecision(
-                        engine, plugin, plan.placement, priority, plan.victims, waiting=group.members
+                        engine, plugin, plan.placement, priority, victims=plan.victims, waiting=group.members
                     )
                     judge(group.key, of_group)
                     self._events["evictions for groups"] += 1
@@ -101,8 +107,8 @@ class EvictionDecision:
         plugin: DefaultPreemption,
         placement: Sequence[Placed],
         priority: int,
-        victims: Sequence[Placed],
         *,
+        victims: Sequence[Placed],
         waiting: Sequence[PodInfo],
         alternatives: Collection[str] = (),
     ) -> None:

@@ -21,7 +21,7 @@ class GroupActs:
         self._meddling = meddling
 
     def group_comes(
-        self, name: str, minimum: int, native: bool, traits: Traits = (), urgent: bool = False, parent: str = ""
+        self, name: str, minimum: int, native: bool, traits: Traits = (), *, urgent: bool = False, parent: str = ""
     ) -> None:
         kind = NATIVE_POD_GROUPS if native else self._server.pod_groups
         spec = labelled_spec(minimum, traits)
@@ -48,7 +48,7 @@ class GroupActs:
             self._meddling.touch(name)
             self._store.delete(self._server.pod_groups, name, namespace=NAMESPACE)
 
-    def tree_comes(self, name: str, least: int, level: str, parent: str, urgent: bool) -> None:
+    def tree_comes(self, name: str, least: int, level: str, parent: str, *, urgent: bool) -> None:
         """A group of groups, at least so many of which start at once, within one value of a label if it names one."""
         spec = native_spec({"gang": {"minGroupCount": least}}, level, parent, urgent)
         spec["workloadRef"] = {"workloadName": name, "templateName": "tree"}

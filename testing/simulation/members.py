@@ -18,7 +18,7 @@ def one_of(app: str, number: int, cpu: int, urgent: bool) -> PodDict:
     return pod.priority_class(URGENT) if urgent else pod
 
 
-def member_of(group: str, number: int, cpu: int, native: bool, urgent: bool) -> PodDict:
+def member_of(group: str, number: int, cpu: int, native: bool, *, urgent: bool) -> PodDict:
     """A member of a group, of Kubernetes' own or by label."""
     pod = one_of(group, number, cpu, urgent)
     if not native:

@@ -70,7 +70,14 @@ class SimulatedTransport:
     """
 
     def __init__(
-        self, sender: str, server: SimulatedServer, loop: SimulatedLoop, backbone: Owner, random: Random, record: Record
+        self,
+        sender: str,
+        server: SimulatedServer,
+        loop: SimulatedLoop,
+        backbone: Owner,
+        *,
+        random: Random,
+        record: Record,
     ) -> None:
         """What travels belongs to `backbone`, whoever sent it. `record` is told of all that arrives."""
         self.on_answer: Callable[[str, str, float], None] = lambda method, code, seconds: None

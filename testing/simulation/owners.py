@@ -7,6 +7,7 @@ other members; see `healing`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, PODS
 
@@ -42,15 +43,15 @@ class Owners:
         self.losses: list[Loss] = []
         self._owns = True
 
-    def owner_comes(self, group: str, members: int, cpu: int, native: bool, urgent: bool) -> None:
+    def owner_comes(self, group: str, members: int, cpu: int, native: bool, *, urgent: bool) -> None:
         """From now on the group has so many members again soon whenever one is gone."""
         if not self._owns:
             return
         for number in range(members):
             if self._store.find(PODS, f"{group}-{number}", namespace=NAMESPACE) is None:
-                pod = member_of(group, number, cpu, native, urgent)
+                pod = member_of(group, number, cpu, native, urgent=urgent)
                 self._store.create(PODS, pod, namespace=NAMESPACE)
-        self._later(_EVERY_SECONDS, self.owner_comes, group, members, cpu, native, urgent)
+        self._later(_EVERY_SECONDS, partial(self.owner_comes, group, members, cpu, native, urgent=urgent))
 
     def owners_go(self) -> None:
         """Nobody makes pods anew any more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 from muster.framework.model.run_seconds import RUN_SECONDS
@@ -37,15 +38,15 @@ class Passing:
         self._ends: dict[str, float] = {}
         self._made = 0
 
-    def stream_begins(self, draw: float, longest: float, said: bool, waiting: int, seconds: float) -> None:
+    def stream_begins(self, draw: float, longest: float, said: bool, waiting: int, *, seconds: float) -> None:
         """From now on so many small pods wait at any time, for so many seconds; each runs for at most `longest`.
 
         `draw` chooses them, and `said` whether they say how long they run.
         """
         until = self._loop.time() + seconds
-        self._stream_goes_on(Random(draw), longest, said, waiting, until)
+        self._stream_goes_on(Random(draw), longest, said, waiting, until=until)
 
-    def _stream_goes_on(self, random: Random, longest: float, said: bool, waiting: int, until: float) -> None:
+    def _stream_goes_on(self, random: Random, longest: float, said: bool, waiting: int, *, until: float) -> None:
         now = self._loop.time()
         passing = [pod for pod in self._server.objects(PODS) if passes(pod)]
         for pod in passing:
@@ -57,7 +58,7 @@ class Passing:
             for _ in range(waiting - sum(not pod["spec"].get("nodeName") for pod in passing)):
                 self._one_comes(random, longest, said)
         if now < until or passing:
-            self._later(_EVERY_SECONDS, self._stream_goes_on, random, longest, said, waiting, until)
+            self._later(_EVERY_SECONDS, partial(self._stream_goes_on, random, longest, said, waiting, until=until))
 
     def _one_comes(self, random: Random, longest: float, said: bool) -> None:
         self._made += 1

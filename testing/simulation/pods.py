@@ -27,7 +27,7 @@ class PodActs:
         self._store = server.store
         self._meddling = meddling
 
-    def pods_come(self, name: str, many: int, cpu: int, zone: str, urgent: bool) -> None:
+    def pods_come(self, name: str, many: int, cpu: int, zone: str, *, urgent: bool) -> None:
         for number in range(many):
             pod = one_of(name, number, cpu, urgent)
             if zone:
@@ -39,12 +39,12 @@ class PodActs:
         for number in range(many):
             self._claim(make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m"), devices)
 
-    def member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool = False) -> None:
-        self._create(member_of(group, number, cpu, native, urgent))
+    def member_comes(self, group: str, number: int, cpu: int, native: bool, *, urgent: bool = False) -> None:
+        self._create(member_of(group, number, cpu, native, urgent=urgent))
 
-    def claiming_member_comes(self, group: str, number: int, cpu: int, native: bool, urgent: bool) -> None:
+    def claiming_member_comes(self, group: str, number: int, cpu: int, native: bool, *, urgent: bool) -> None:
         """One that needs a device, with its claim."""
-        self._claim(member_of(group, number, cpu, native, urgent), 1)
+        self._claim(member_of(group, number, cpu, native, urgent=urgent), 1)
 
     def stranger_comes(self, name: str, where: float, cpu: int) -> None:
         """Another scheduler binds a pod of its own."""

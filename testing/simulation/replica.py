@@ -36,7 +36,7 @@ class Replica:
     """
 
     def __init__(
-        self, name: str, assembly: Assembly, server: SimulatedServer, loop: SimulatedLoop, seed: str, record: Record
+        self, name: str, assembly: Assembly, server: SimulatedServer, loop: SimulatedLoop, *, seed: str, record: Record
     ) -> None:
         self.name = name
         self.process: Process | None = None
@@ -81,7 +81,7 @@ class Replica:
         self._owner = owner = self._loop.owner(self.identity)
         owner.pace = self._pace
         self.transport = SimulatedTransport(
-            self.identity, self._server, self._loop, self._network, self._random, self._record
+            self.identity, self._server, self._loop, self._network, random=self._random, record=self._record
         )
         self.transport.weather = self._weather
         self._record(f"{self.identity} starts")

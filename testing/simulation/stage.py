@@ -55,7 +55,7 @@ class Stage:
         try:
             self.server = SimulatedServer(self.loop, Random(f"{seed}/server"))
             self.replicas = [
-                Replica(f"muster-{number}", assembly, self.server, self.loop, seed, self.record)
+                Replica(f"muster-{number}", assembly, self.server, self.loop, seed=seed, record=self.record)
                 for number in range(replicas)
             ]
         finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
+from inspect import signature
 
 from muster.sandbox.errors import StatusError
 from muster.sandbox.kinds import (
@@ -78,7 +79,7 @@ class World:
         actor = next(each for each in actors if hasattr(each, act.what))
         perform: Callable[..., None] = getattr(actor, act.what)
         try:
-            perform(*act.given)
+            perform(**dict(zip(signature(perform).parameters, act.given, strict=False)))
         except StatusError as error:
             if error.code not in _TOO_LATE:
                 raise

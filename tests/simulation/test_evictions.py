@@ -59,7 +59,7 @@ def faults(
         plugin,
         [Placed(preemptor, "node-0")],
         priority,
-        [running[name] for name in victims],
+        victims=[running[name] for name in victims],
         waiting=[preemptor, *(running[name].pod for name in besides)],
         alternatives=alternatives,
     )

@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).parents[2]
 PRODUCT = ("framework", "operator", "plugins", "sandbox", "testing")
 MOST_LINES = 60
 MOST_PARAMETERS = 7
+MOST_POSITIONAL = 4
 OPENINGS = ("Those ", "That ", "The same")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -60,6 +61,12 @@ def parameters(module: ast.Module) -> Iterator[tuple[int, str]]:
             count = len(given) - (given[:1] in (["self"], ["cls"]))
             if count > MOST_PARAMETERS:
                 yield node.lineno, f"{node.name} has {count} parameters; at most {MOST_PARAMETERS}: give it a value"
+            positional = count - len(node.args.kwonlyargs)
+            if positional > MOST_POSITIONAL:
+                yield (
+                    node.lineno,
+                    f"{node.name} takes {positional} by position; at most {MOST_POSITIONAL}: name the rest",
+                )
 
 
 def public_classes(module: ast.Module) -> Iterator[tuple[int, str]]:

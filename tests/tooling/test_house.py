@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.tooling.house import MOST_LINES, MOST_PARAMETERS, faults
+from tests.tooling.house import MOST_LINES, MOST_PARAMETERS, MOST_POSITIONAL, faults
 
 TWICE = "class Plan: ...\n\nclass _Part: ...\n\nclass _Part: ...\n\nclass Plan: ...\n"
 WIDE = "class Wide:\n    def wide(self, a, b, c, d, *, e, f, g, h): ...\n"
+PLACED = "class Placed:\n    def placed(self, a, b, c, d, e): ...\n"
 LONG = "def long():\n" + "    pass\n" * MOST_LINES
 
 
@@ -23,6 +24,7 @@ def test_the_rules_hold() -> None:
         ('\ndef wait():\n    """The same for a group."""\n', "framework/broken.py:2: the docstring begins with 'The'"),
         (TWICE, "framework/broken.py:7: Plan is the name of another class at framework/broken.py:1"),
         (WIDE, f"framework/broken.py:2: wide has {MOST_PARAMETERS + 1} parameters"),
+        (PLACED, f"framework/broken.py:2: placed takes {MOST_POSITIONAL + 1} by position"),
         (LONG, f"framework/broken.py:1: long has {MOST_LINES + 1} lines"),
     ],
 )
