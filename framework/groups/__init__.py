@@ -1,18 +1,19 @@
 """The parts that group plugins are made of: books of groups and members, and behaviour that builds on them.
 
 What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
-record for each group (`GroupRecord`) with its object and its members (`Members`), the book of all groups (`GroupBook`,
-`GroupBookPlugin`), healing of a group that lost members, pods whose group is missing, and nominations of members. What
-does not: the contract itself, which holds only protocols and values, and anything that runs plugins. Public, like the
-contract, for authors of group plugins.
+record for each group (`GroupRecord`) with its object and its members (`Members`), the book of all groups (`GroupBook`),
+the base of plugins that adapt one kind of groups (`GangPlugin`, `GroupBookPlugin`), healing of a group that lost
+members, pods whose group is missing, and nominations of members. What does not: the contract itself, which holds only
+protocols and values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
-from .book import GroupBook, GroupBookPlugin
+from .book import GroupBook
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .members import Members
-from .missing_groups import MissingGroups
+from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
+from .plugin import GangPlugin, GroupBookPlugin
 from .record import EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import GroupReporter, Look, Notice, Report
 
@@ -20,6 +21,7 @@ __all__ = [
     "HEALING_POLICY",
     "PREFIX",
     "EndedMember",
+    "GangPlugin",
     "GroupBook",
     "GroupBookPlugin",
     "GroupMeta",
@@ -36,6 +38,7 @@ __all__ = [
     "MissingGroups",
     "Notice",
     "Report",
+    "group_missing",
     "healing_fault",
     "healing_policy",
     "unknown_annotations",

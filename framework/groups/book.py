@@ -1,27 +1,23 @@
-"""The book of groups and members, and what every plugin that knows groups does with it.
+"""The book of groups: what the watches reported of them and of their members, for whoever asks about a group.
 
-Each family extends `GroupBook` with the contents of its groups. Its plugins extend `GroupBookPlugin`: members hold
-nodes from Reserve until they are unreserved or expire.
+Each family of plugins extends `GroupBook` with the contents of its groups. The plugins of all profiles feed one book
+from the informers; the process subscribes to it, and asks it when it writes statuses, heals groups and shows them.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Generic
+from typing import Generic
 
-from ..contract.cycle_state import CycleState
-from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, PodFollower
+from ..contract.group import Disruption
 from ..contract.group_tree import Part
 from ..contract.handle import Clock
-from ..contract.plugin import Args, ReservePlugin
-from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from .healing import HealingPolicy, healing_policy
 from .members import Members, R
 from .record import EndedMember, G, GroupObject
-from .reporting import GroupReporter
 
 _ACCOUNTING_SECONDS = 0.5
 """How long the two watches of pods may be apart: by then a member that has ended is known to have."""
@@ -85,9 +81,8 @@ class GroupBook(ABC, Generic[G, R]):
     def follow_group(self, group: str, new: G | None) -> None:
         """An object came, changed or went. What was decided about one that went does not hold for a later one."""
         known = self.get(group)
-        if known is not None and (new is None or new.metadata.uid != known.metadata.uid):
-            self._forget(self.record(group))
-        self._group_changed(self.members.follow_group(group, new), known)
+        another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
+        self._group_changed(self.members.follow_group(group, new), known, another=another)
         self._changed(group)
 
     def _left(self, record: R, pod: PodInfo) -> None:
@@ -96,11 +91,8 @@ class GroupBook(ABC, Generic[G, R]):
     def _joined(self, record: R, old: PodInfo | None, new: PodInfo) -> None:
         """A member came, or changed."""
 
-    def _forget(self, record: R) -> None:
-        """The group's object is gone, be it that there is another."""
-
-    def _group_changed(self, record: R, known: G | None) -> None:
-        """The group's object, which was `known` before, came, changed or went."""
+    def _group_changed(self, record: R, known: G | None, *, another: bool) -> None:
+        """The group's object, which was `known` before, came, changed or went; `another` when that one is gone."""
 
     # What the groups are.
 
@@ -128,6 +120,10 @@ class GroupBook(ABC, Generic[G, R]):
     def missing(self, group: str) -> int:
         """How many more members must get a node for the quorum."""
         return self.quorum(group) - len(self.record(group).placed)
+
+    def standing(self, group: str) -> tuple[bool, int]:
+        """Whether the group has what it takes to be tried, and how many more of its members must get a node."""
+        return group in self, max(0, self.missing(group))
 
     @abstractmethod
     def disruption(self, pod: PodInfo) -> Disruption | None:
@@ -171,49 +167,3 @@ class GroupBook(ABC, Generic[G, R]):
     def _changed(self, group: str) -> None:
         for reader in self._readers:
             reader(group)
-
-
-class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[Args], PodFollower[Args]):
-    """A group plugin that keeps its members in `_groups`, which it makes."""
-
-    _groups: GroupBook[Any, Any]
-
-    @property
-    def book(self) -> GroupBook[Any, Any]:
-        """The book, the same for the plugins of all profiles."""
-        return self._groups
-
-    def reporter(self) -> GroupReporter | None:
-        """A new reporter on the book's groups; None where nothing is reported of them."""
-        return None
-
-    def missing(self, group: str) -> int:
-        """How many members must get a node at once."""
-        return self._groups.missing(group)
-
-    def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node."""
-        placed: Iterable[PodInfo] = self._groups.record(group).placed_pods()
-        return placed
-
-    def uid(self, group: str) -> str:
-        """The UID of the group's object."""
-        found = self._groups.get(group)
-        return group if found is None else found.metadata.uid
-
-    def disruption(self, pod: PodInfo) -> Disruption | None:
-        """A member's group, and how many of its members it can spare."""
-        return self._groups.disruption(pod)
-
-    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Counts the member in."""
-        self._groups.members.place(pod)
-        return None
-
-    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Counts the member out."""
-        self._groups.members.displace(pod)
-
-    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """Counts a member out that was bound and never reported on its node."""
-        self._groups.members.expire(pod)

@@ -6,7 +6,7 @@ streams, so a pod is often seen before its group. A process that does not lead, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Container
 from typing import NamedTuple
 
 from ..contract.handle import Handle
@@ -15,6 +15,11 @@ from ..model.pod_info import PodInfo
 _PATIENCE_SECONDS = 1.0
 _SLACK_SECONDS = 0.01
 """Timers may go off a little early."""
+
+
+def group_missing(group: str) -> str:
+    """The pod names a group, `namespace/name`, that does not exist (yet), in kube-scheduler's words."""
+    return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
 
 
 class _Waiting(NamedTuple):
@@ -26,11 +31,10 @@ class _Waiting(NamedTuple):
 
 
 class MissingGroups:
-    """Pods of one profile whose group is missing from `groups`. `text` says of a group that it is."""
+    """Pods of one profile whose group is missing from `groups`."""
 
-    def __init__(self, groups: Container[str], text: Callable[[str], str], handle: Handle) -> None:
+    def __init__(self, groups: Container[str], handle: Handle) -> None:
         self._groups = groups
-        self._text = text
         self._handle = handle
         self._pending: dict[str, _Waiting] = {}
         self._reported: dict[str, str] = {}
@@ -68,5 +72,5 @@ class MissingGroups:
         pod, group, _ = waiting
         if group not in self._groups:
             self._reported[pod.uid] = group
-            text = self._text(group)
-            self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=text)
+            note = group_missing(group)
+            self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)

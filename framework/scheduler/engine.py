@@ -17,7 +17,8 @@ from ..contract.group import ObjectFollower, PodFollower
 from ..contract.handle import Handle, WatchedKind
 from ..contract.plugin import Plugin, PreemptionPlugin
 from ..contract.reservation import Start
-from ..groups.book import GroupBook, GroupBookPlugin
+from ..groups.book import GroupBook
+from ..groups.plugin import GroupBookPlugin
 from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue

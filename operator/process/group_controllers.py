@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from muster.framework.groups.book import GroupBookPlugin
+from muster.framework.groups.plugin import GroupBookPlugin
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.status_controller import StatusController

@@ -16,7 +16,7 @@ import msgspec
 
 from muster.framework.contract import Code, GroupId, Part, Status
 from muster.framework.contract.reservation import Start
-from muster.framework.groups.book import GroupBookPlugin
+from muster.framework.groups.plugin import GroupBookPlugin
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo

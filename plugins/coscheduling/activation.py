@@ -68,7 +68,7 @@ class GroupActivation:
 
     def first_placed(self, group: str) -> None:
         """Pod by pod, one member has a node: call its siblings, unless they failed together a moment ago."""
-        if not self._groups.is_set_back(group):
+        if not self._groups.state(group).is_set_back(self._handle.clock.now()):
             self.activate(group)
 
     def failed(self, group: str) -> None:
@@ -86,6 +86,11 @@ class GroupActivation:
         self._groups.deny(group)
         self._look_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 
+    def give_up(self, group: str) -> None:
+        """The group found no place, and others may have the capacity in the meantime."""
+        self.failed(group)
+        self.denied(group)
+
     def short_of_resources(self, group: str, *, reserved_until: float | None) -> None:
         """Less than minResources is free: deny the group, and look again when that is over and room has come.
 
@@ -99,10 +104,11 @@ class GroupActivation:
 
     def room_made(self) -> None:
         """What was reserved for a group is free for others."""
-        for group in self._groups.short_of_resources():
-            self._groups.state(group).is_promising = True
-            if not self._groups.is_denied(group):
-                self.activate(group)
+        records = self._groups.members.records()
+        for record in [each for each in records if each.state is not None and each.state.is_short]:
+            self._groups.state(record.key).is_promising = True
+            if not self._groups.is_denied(record.key):
+                self.activate(record.key)
 
     def _look_in(self, group: str, seconds: float) -> None:
         """Look at the group after a time. Of several times for one group the latest counts."""

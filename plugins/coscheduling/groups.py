@@ -9,9 +9,8 @@ the caches, which only save work.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
-from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, Topology, WaitingPods
+from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, WaitingPods
 from muster.framework.groups import GroupBook
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
@@ -23,7 +22,6 @@ from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import PodGroupDisruptionMode, mode_of
 from .record import Announcement, GroupState, PodGroupReason, PodGroupRecord
 from .reservations import Reservations
-from .topology import topology_of
 from .waiting_members import WaitingMembers
 
 _FIRST = float("-inf")
@@ -67,28 +65,28 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.state = GroupState()
         if old is None and new.node_name:
             self.reservations.found_bound(record, new)
-            record.state.quorum_told = record.state.quorum_told or self._quorum_bound(record)
-        elif not self._quorum_bound(record):
+            record.state.quorum_told = record.state.quorum_told or record.quorum_is_bound
+        elif not record.quorum_is_bound:
             record.state.quorum_told = False
 
-    def _forget(self, record: PodGroupRecord) -> None:
-        if record.state is not None:
-            record.state, record.first_seen = GroupState(), self._clock.now()
-        self._announcements.forget(record)
-        self.reservations.follow(record, None)
-
-    def _group_changed(self, record: PodGroupRecord, known: PodGroup | None) -> None:
+    def _group_changed(self, record: PodGroupRecord, known: PodGroup | None, *, another: bool) -> None:
         """What was answered when it asked for something else does not hold any more."""
         new = record.group
-        another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
+        if another:
+            if record.state is not None:
+                record.state, record.first_seen = GroupState(), self._clock.now()
+            self._announcements.forget(record)
+            self.reservations.follow(record, None)
         if another or (known is not None and new is not None and new.spec != known.spec):
             record.denied_until = record.backed_off_until = record.permitted_until = _FIRST
         self.reservations.follow(record, new)
-        if new is not None:
-            if another or known is None:
-                record.created = self._creation_of(new)
-            if record.state is not None:
-                record.state.quorum_told = self._quorum_bound(record)
+        if new is None:
+            return
+        if another or known is None:
+            stamp = new.metadata.creation_timestamp
+            record.created = self._clock.now() if stamp is None else parse_time(stamp) + self._epoch
+        if record.state is not None:
+            record.state.quorum_told = record.quorum_is_bound
 
     def refresh(self, new: PodGroup) -> None:
         """A PodGroup is there in a version that asks for nothing else; its status, say, was written."""
@@ -103,10 +101,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         found = self.get(group)
         return found.spec.min_member if found is not None else 0
 
-    def topology(self, group: str) -> Topology | None:
-        """Where its members have to be together; None for anywhere. Raises AnnotationError."""
-        found = self.get(group)
-        return topology_of(found.metadata.annotations) if found is not None else None
+    def standing(self, group: str) -> tuple[bool, int]:
+        """Whether enough members are ready to be tried, and how many lack a node."""
+        return self.record(group).ready >= self.quorum(group), max(0, self.missing(group))
 
     def wait_seconds(self, group: str) -> float:
         """How long Permit holds a member: the group's word, else the argument's, else a minute; 0 is no word."""
@@ -150,10 +147,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """What is known of the group; for a group without members, a state that nobody else sees."""
         return self.record(group).state or GroupState()
 
-    def short_of_resources(self) -> Iterator[str]:
-        """Groups of which less than minResources was free at the last look."""
-        return iter([each.key for each in self.members.records() if each.state is not None and each.state.is_short])
-
     # Who gets a node.
 
     def bound(self, pod: PodInfo) -> str | None:
@@ -167,7 +160,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if state.refused:
             state.refused.pop(pod.key, None)
             self._announce_refused(group)
-        if state.quorum_told or not self._quorum_bound(self.record(group)):
+        if state.quorum_told or not self.record(group).quorum_is_bound:
             return None
         state.quorum_told = True
         return group
@@ -211,11 +204,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """Whether minResources was found to be free a moment ago."""
         return self._clock.now() < self.record(group).permitted_until
 
-    def is_set_back(self, group: str) -> bool:
-        """Whether its members are not to be called together yet after they failed."""
-        state = self.state(group)
-        return state.failed_at is not None and self._clock.now() - state.failed_at < state.setback_seconds
-
     def binding_refused(self, group: str, pod: PodInfo, reason: str) -> None:
         """The API refused to bind a member that had a node. The group is bound in part until it does."""
         self.state(group).refused[pod.key] = reason
@@ -231,14 +219,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """Say why the group is, or is not, scheduled."""
         if group in self:
             self._announcements.announce(self.record(group), Announcement(reason, message, self._clock.wall()))
-
-    def _quorum_bound(self, record: PodGroupRecord) -> bool:
-        return record.group is not None and len(record.bound) >= record.group.spec.min_member
-
-    def _creation_of(self, group: PodGroup) -> float:
-        """When the PodGroup was created, seconds on the engine's clock."""
-        stamp = group.metadata.creation_timestamp
-        return self._clock.now() if stamp is None else parse_time(stamp) + self._epoch
 
     def _default_wait(self) -> float:
         return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))

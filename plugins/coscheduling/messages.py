@@ -16,11 +16,6 @@ NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be sche
 _NAMED = 5
 
 
-def group_missing(group: str) -> str:
-    """The pod's label names a PodGroup that does not exist (yet)."""
-    return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
-
-
 def denied(group: str, expiration: str) -> str:
     """The group was denied a moment ago; `expiration` is how long that holds, as Go prints it."""
     return f"pod with pgName: {group} last failed in {expiration}, deny."

@@ -6,7 +6,7 @@ decisions carry out the consequences.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from muster.framework.contract import (
     ALLOW,
@@ -14,21 +14,16 @@ from muster.framework.contract import (
     REFUSED_AS_ONE,
     Code,
     CycleState,
-    DecisionFollower,
     Diagnosis,
-    EnqueueExtensions,
     EventRegistration,
     GroupDecision,
     Handle,
     NodeView,
     NoDomain,
-    ObjectFollower,
     PermitPlugin,
     PodDecision,
     PodInfo,
-    PostBindPlugin,
     PostFilterPlugin,
-    PreEnqueuePlugin,
     PreFilterPlugin,
     QueuedPod,
     QueueSortPlugin,
@@ -38,7 +33,7 @@ from muster.framework.contract import (
     Wait,
     with_preemption,
 )
-from muster.framework.groups import GroupBookPlugin, GroupReporter, MemberNominations, MissingGroups
+from muster.framework.groups import GangPlugin, GroupReporter, group_missing
 
 from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
@@ -46,7 +41,7 @@ from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .kind import POD_GROUP_KIND
-from .prefilter import Finding, GroupPreFilter
+from .prefilter import GroupPreFilter
 from .record import PodGroupReason
 from .recorded import RECORDED
 from .reporting import PodGroupReporter
@@ -63,15 +58,10 @@ _NEVER = float("-inf")
 
 class Coscheduling(
     QueueSortPlugin[CoschedulingArgs],
-    PreEnqueuePlugin[CoschedulingArgs],
     PreFilterPlugin[CoschedulingArgs],
     PostFilterPlugin[CoschedulingArgs],
     PermitPlugin[CoschedulingArgs],
-    PostBindPlugin[CoschedulingArgs],
-    EnqueueExtensions[CoschedulingArgs],
-    GroupBookPlugin[CoschedulingArgs],
-    ObjectFollower[CoschedulingArgs],
-    DecisionFollower[CoschedulingArgs],
+    GangPlugin[CoschedulingArgs],
 ):
     """Places the pods of a PodGroup together or not at all."""
 
@@ -82,15 +72,16 @@ class Coscheduling(
     args_model = CoschedulingArgs
     watches = (POD_GROUPS,)
 
+    _groups: PodGroups
+
     def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._groups: PodGroups = handle.shared(SHARED, lambda: PodGroups(args, handle.clock, handle.waiting_pods))
-        self._groups.profiles.add(handle.profile_name)
         self._activation = handle.shared(f"{SHARED}.activation", lambda: GroupActivation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
-        self._pre_filter = GroupPreFilter(self._groups, handle)
-        self._missing = MissingGroups(self._groups, messages.group_missing, handle)
-        self._nominations = MemberNominations(self._groups.members, handle)
+        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self._reserved_for)
+
+    def _new_book(self) -> PodGroups:
+        return PodGroups(self.args, self.handle.clock, self.handle.waiting_pods)
 
     # The queue.
 
@@ -120,7 +111,7 @@ class Coscheduling(
     def topology(self, group: str) -> Topology | None:
         """As the annotations of the PodGroup say; PreFilter turns members away while they cannot be read."""
         try:
-            return self._groups.topology(group)
+            return self._groups.record(group).topology()
         except AnnotationError:
             return None
 
@@ -132,23 +123,6 @@ class Coscheduling(
         """Whether no member has `preemptionPolicy: Never`."""
         return self._groups.record(group).may_preempt
 
-    def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Keeps a pod out whose label names no PodGroup."""
-        group = group_key(pod)
-        if group is not None and group not in self._groups:
-            return Status.unresolvable(messages.group_missing(group))
-        return None
-
-    def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """Tells a pod that it waits for its group. One that is let in may complete its group."""
-        group = group_key(pod)
-        if group is not None and group not in self._groups:
-            self._missing.waits_for(pod, group)
-            return
-        self._missing.waits_no_more(pod.uid)
-        if status is None and group is not None and self._groups.state(group).was_incomplete:
-            self._activation.member_came(group)
-
     def reporter(self) -> GroupReporter:
         """See `PodGroupReporter`."""
         return PodGroupReporter(self._groups, self.handle.clock)
@@ -159,27 +133,28 @@ class Coscheduling(
 
     # What the informers saw.
 
-    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the members. One that changes its group while Permit makes it wait is tried again as what it is now."""
-        pod = new or old
-        if pod is None:
-            return
-        counted_in = self._groups.members.group_of(pod)
-        wanted = group_key(pod)
-        if old is None and counted_in is None and wanted is None:
-            return  # as most of the pods that are listed when a scheduler starts
-        concerned = {group for group in (counted_in, wanted) if group is not None}
-        before = {group: self._standing(group) for group in concerned}
-        self._groups.follow_pod(old, new)
-        left = counted_in if new is not None and counted_in != group_key(new) else None
-        if left is not None and self._groups.waiting.reject_one(left, pod.uid, messages.LEFT):
+    def _activate(self, group: str) -> None:
+        self._activation.activate(group)
+
+    def _admitted(self, group: str) -> None:
+        if self._groups.state(group).was_incomplete:
+            self._activation.member_came(group)
+
+    def _member_came(self, group: str) -> None:
+        self._activation.member_came(group)
+
+    def _member_moved(self, group: str, pod: PodInfo) -> None:
+        """One that Permit makes wait is tried again as what it is now."""
+        if self._groups.waiting.reject_one(group, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
-        for group, standing in before.items():
-            self._standing_changed(group, standing)
-        if new is None:
-            self._missing.waits_no_more(pod.uid)
-        elif old is None and not new.node_name and (joined := self._group(new)) is not None:
-            self._activation.member_came(joined)
+
+    def _quorum_reached(self, group: str) -> None:
+        self._groups.waiting.allow(group)
+
+    def _fell_short(self, group: str) -> None:
+        """Members that capacity is kept for are tried, so that they give it back."""
+        if self._reserved_for(group) is not None or any(self._nominations.of(group)):
+            self._activation.activate(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Keeps the groups. Whoever waits for one is tried when it comes or changes, and is kept out when it goes."""
@@ -199,7 +174,7 @@ class Coscheduling(
             self._activation.room_made()
         if new is None:
             self._nominations.take_back(key)
-            self.handle.activate({pod.key: pod for pod in self._groups.record(key).unplaced_pods()})
+            self._activate_members(key)
             return
         if self._groups.missing(key) <= 0:
             self._groups.waiting.allow(key)
@@ -213,7 +188,7 @@ class Coscheduling(
         if group is None:
             return None
         if group not in self._groups:
-            return Status.pending(messages.group_missing(group))
+            return Status.pending(group_missing(group))
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
         if finding.in_all is not None:
@@ -244,7 +219,7 @@ class Coscheduling(
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            text = messages.with_promise(cause.message, self._pre_filter.promise(group))
+            text = messages.with_promise(cause.message, self._reserved_for(group))
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
@@ -262,14 +237,14 @@ class Coscheduling(
         if group is None:
             return
         self._groups.state(group).tried()
-        self._act_on_findings(group, (decision,))
+        self._pre_filter.follow_up(group, (decision,))
         if decision.status is None:
             self._groups.reservations.placed(group)
             return
         given_up = decision.state.get(_GIVEN_UP)
         if isinstance(given_up, str):
             self._groups.waiting.reject(group, messages.OPTIMISTIC)
-            self._give_up(group)
+            self._activation.give_up(group)
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, given_up)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
@@ -279,14 +254,16 @@ class Coscheduling(
         group, cause = decision.group, decision.cause
         state = self._groups.state(group)
         state.tried()
-        self._act_on_findings(group, decision.members, decision)
+        self._pre_filter.follow_up(group, decision.members, decision)
         if decision.status is None:
             self._groups.reservations.placed(group)
         elif cause is None or cause.plugin == self.name:
             return
         elif cause.code is Code.PENDING and not cause.plugin:
             state.was_incomplete = True
-            text = self._too_few_tried(group, decision.placed, decision.missing)
+            elsewhere = self._groups.left_to_others(group)
+            held_back = sum(1 for _ in self._groups.record(group).unplaced_pods()) - elsewhere.total() - decision.placed
+            text = messages.too_few_tried(decision.placed, decision.missing, elsewhere, max(0, held_back))
             self._groups.announce(group, PodGroupReason.WAITING_FOR_PODS, text)
         else:
             if cause.code is Code.PENDING:
@@ -310,13 +287,12 @@ class Coscheduling(
         if group is None:
             return
         self._groups.reservations.given_up(group)
-        if status is not None and status.code is Code.ERROR and self._groups.missing(group) > 0:
-            self._nominations.keep(pod, decision.node_name)
+        if self._binding_refused(decision) and status is not None:
             self._groups.binding_refused(group, pod, status.message)
         waited_until = self._groups.waiting.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:
-            self._give_up(group)
+            self._activation.give_up(group)
             self._groups.announce(
                 group, PodGroupReason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group))
             )
@@ -349,69 +325,11 @@ class Coscheduling(
             self._groups.announce(group, PodGroupReason.SCHEDULED, messages.scheduled(quorum, quorum))
             self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.quorum(group))
 
-    def _act_on_findings(
-        self, group: str, decisions: Iterable[PodDecision], of_group: GroupDecision | None = None
-    ) -> None:
-        found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
-        if any(finding.denied for finding in found):
-            self.handle.metrics.podgroups_denied.add(())
-            self._groups.state(group).is_promising = True
-        helped = of_group.post_filter if of_group is not None else ""
-        promise = self._pre_filter.promise(group)
-        for finding in found:
-            looked = finding.has_resources is not None
-            if finding.reason is not None:
-                text = with_preemption(finding.message, helped)
-                self._groups.announce(group, finding.reason, messages.with_promise(text, promise) if looked else text)
-            if not looked:
-                continue
-            if finding.has_resources:
-                self._groups.permit(group)
-            elif of_group is not None and of_group.evictions is not None:
-                self._groups.state(group).is_short = True
-            elif promise is not None:
-                self._groups.let_in(group)
-            else:
-                self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
-
-    def _standing(self, group: str) -> tuple[bool, int]:
-        """Whether enough members are ready to be tried, and how many lack a node."""
-        enough = self._groups.record(group).ready >= self._groups.quorum(group)
-        return enough, max(0, self._groups.missing(group))
-
-    def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """Members came or went, or others placed them. See whether that helps those that wait."""
-        if group not in self._groups:
-            return
-        (enough, missing), (was_enough, was_missing) = self._standing(group), before
-        if missing == 0:
-            self._groups.waiting.allow(group)
-        lost = was_enough and not enough
-        if (enough and not was_enough) or missing < was_missing or (lost and self._keeps_room(group)):
-            self._activation.activate(group)
-
-    def _keeps_room(self, group: str) -> bool:
-        return self._pre_filter.promise(group) is not None or any(self._nominations.of(group))
-
     def _unschedulable(
         self, group: str, placed: int, missing: int, cause: Status, *, no_domain: NoDomain | None
     ) -> str:
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
-        return messages.with_promise(text, self._pre_filter.promise(group))
-
-    def _too_few_tried(self, group: str, tried: int, missing: int) -> str:
-        elsewhere = self._groups.left_to_others(group)
-        here = sum(1 for _ in self._groups.record(group).unplaced_pods()) - elsewhere.total()
-        return messages.too_few_tried(tried, missing, elsewhere, max(0, here - tried))
-
-    def _group(self, pod: PodInfo) -> str | None:
-        """The pod's group, if it exists."""
-        group = group_key(pod)
-        return group if group in self._groups else None
-
-    def _give_up(self, group: str) -> None:
-        self._activation.failed(group)
-        self._activation.denied(group)
+        return messages.with_promise(text, self._reserved_for(group))
 
 
 def _essence(group: PodGroup) -> tuple[str, PodGroupSpec, Mapping[str, str]]:

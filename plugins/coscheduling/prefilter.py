@@ -9,22 +9,23 @@
 A group with a reservation is checked whenever capacity becomes free, and capacity that other started groups keep does
 not count against it: these groups are kept off the reserved capacity.
 
-Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. The plugin carries out the
-consequences of a real attempt (to deny or permit the group for a while, and to report) when it follows the decision;
-until then the finding is in the attempt's cycle state.
+Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. `follow_up` carries out the
+consequences of a real attempt (to deny or permit the group for a while, and to report) when the plugin follows the
+decision; until then the finding is in the attempt's cycle state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from muster.framework.contract import RESERVATIONS, Handle, Status, TotalCapacity
+from muster.framework.contract import GroupDecision, Handle, PodDecision, Status, TotalCapacity, with_preemption
 from muster.framework.contract.arguments import format_duration
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
 
 from . import messages
+from .activation import GroupActivation
 from .api import NAME
 from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
 from .groups import PodGroups
@@ -58,12 +59,15 @@ class Finding:
 
 
 class GroupPreFilter:
-    """Asks on behalf of one profile's plugin."""
+    """Asks on behalf of one profile's plugin. `reserved_for` says what capacity is reserved for a group, if any is."""
 
-    def __init__(self, groups: PodGroups, handle: Handle) -> None:
+    def __init__(
+        self, groups: PodGroups, handle: Handle, activation: GroupActivation, reserved_for: Callable[[str], str | None]
+    ) -> None:
         self._groups = groups
         self._handle = handle
-        self._promises: dict[str, str] = handle.shared(RESERVATIONS, dict)
+        self._activation = activation
+        self._reserved_for = reserved_for
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the one that is being tried."""
@@ -74,12 +78,32 @@ class GroupPreFilter:
             return Finding()  # when its first member was tried the sums were looked at, without what was placed since
         return self._resources(group)
 
-    def promise(self, group: str) -> str | None:
-        """What is said of the room that is reserved for the group; None where none is."""
-        return self._promises.get(f"{NAME}/{group}")
+    def follow_up(self, group: str, decisions: Iterable[PodDecision], of_group: GroupDecision | None = None) -> None:
+        """Act on what was found in these attempts at members, `of_group` being the decision about all of them."""
+        found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
+        if any(finding.denied for finding in found):
+            self._handle.metrics.podgroups_denied.add(())
+            self._groups.state(group).is_promising = True
+        helped = of_group.post_filter if of_group is not None else ""
+        reserved = self._reserved_for(group)
+        for finding in found:
+            looked = finding.has_resources is not None
+            if finding.reason is not None:
+                text = with_preemption(finding.message, helped)
+                self._groups.announce(group, finding.reason, messages.with_promise(text, reserved) if looked else text)
+            if not looked:
+                continue
+            if finding.has_resources:
+                self._groups.permit(group)
+            elif of_group is not None and of_group.evictions is not None:
+                self._groups.state(group).is_short = True
+            elif reserved is not None:
+                self._groups.let_in(group)
+            else:
+                self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 
     def _recently_failed(self, group: str) -> Finding | None:
-        if self.promise(group) is not None:
+        if self._reserved_for(group) is not None:
             return None
         if self._groups.is_denied(group):
             expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
@@ -101,7 +125,7 @@ class GroupPreFilter:
 
     def _unreadable(self, group: str) -> Finding | None:
         try:
-            self._groups.topology(group)
+            self._groups.record(group).topology()
         except AnnotationError as error:
             return Finding(Status.unresolvable(str(error)), PodGroupReason.UNSCHEDULABLE, str(error))
         return None
@@ -114,7 +138,7 @@ class GroupPreFilter:
         if need is None:
             text = f"spec.minResources: {fault(found.spec.min_resources)}"
             return Finding(Status.unresolvable(text), PodGroupReason.NOT_ENOUGH_RESOURCES, text)
-        reserved = [*self._groups.reservations.of_others(group)] if self.promise(group) is None else []
+        reserved = [*self._groups.reservations.of_others(group)] if self._reserved_for(group) is None else []
         rows = self._rows(group, need)
         back = requested(self._groups.record(group).placed_pods())
         missing = self._gap(group, need, rows, back, reserved=reserved)

@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from muster.framework.contract import Timer
+from muster.framework.contract import Timer, Topology
 from muster.framework.groups import GroupRecord
 
 from .api import PodGroup
+from .topology import topology_of
 
 _LONGEST_SETBACK_SECONDS = 10.0
 _NEVER = float("-inf")
@@ -86,6 +87,10 @@ class GroupState:
         """How long members are not called together after the last of so many failures."""
         return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
 
+    def is_set_back(self, now: float) -> bool:
+        """Whether members are not to be called together yet after they failed."""
+        return self.failed_at is not None and now - self.failed_at < self.setback_seconds
+
     def tried(self) -> None:
         """It was tried with the members that were there."""
         self.has_newcomer = self.was_incomplete = False
@@ -147,3 +152,12 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     announcing: Timer | None = None
     look: tuple[float, Timer] | None = None
     is_gathering: bool = False
+
+    @property
+    def quorum_is_bound(self) -> bool:
+        """Whether as many members are bound as its PodGroup asks for."""
+        return self.group is not None and len(self.bound) >= self.group.spec.min_member
+
+    def topology(self) -> Topology | None:
+        """Where its members have to be together; None for anywhere. Raises AnnotationError."""
+        return None if self.group is None else topology_of(self.group.metadata.annotations)

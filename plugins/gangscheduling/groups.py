@@ -14,11 +14,11 @@ from muster.framework.groups import EndedMember, GroupBook, GroupRecord, Healing
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
-from .api import NativePodGroup, NativePodGroupSpec, group_key
-from .composite_api import CompositePodGroup, CompositePodGroupSpec
+from .api import NativePodGroup, group_key
+from .composite_api import CompositePodGroup
 from .conditions import NativePodGroupReason, Said
-from .hierarchy import Hierarchy, is_root, topology_of
-from .validation import fault
+from .hierarchy import Hierarchy, topology_of
+from .validation import GroupFaults
 
 
 @dataclass(slots=True, eq=False)
@@ -41,12 +41,24 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
         """How many members there are, whoever schedules them and whatever keeps them back."""
         return len(self.pods) + self.succeeded
 
+    @property
+    def has_enough(self) -> bool:
+        """Whether as many members exist as a gang needs."""
+        spec = None if self.group is None else self.group.spec
+        return spec is None or spec.scheduling_policy.gang is None or self.existing >= spec.min_count
+
+    @property
+    def topology(self) -> Topology | None:
+        """Where its own members have to be together; None for anywhere."""
+        return None if self.group is None else topology_of(self.group.spec.scheduling_constraints)
+
 
 class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     """All groups.
 
     Attributes:
         hierarchy: which groups are parts of which.
+        faults: why pods cannot be one group.
         on_standing: called with a group and how it stood before it was known that members have ended, which no plugin
             sees by itself.
     """
@@ -54,8 +66,8 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def __init__(self, clock: Clock) -> None:
         super().__init__(group_key, clock, NativePodGroupRecord)
         self.on_standing: Callable[[str, tuple[bool, int]], None] = lambda group, before: None
-        self._faults: dict[str, str | None] = {}
         self.hierarchy = Hierarchy(self)
+        self.faults = GroupFaults(self)
 
     # What the watches saw.
 
@@ -67,7 +79,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def _members_changed(self, record: NativePodGroupRecord) -> None:
         self.hierarchy.members_changed(record.key)
-        self._forget_fault(record.key)
+        self.faults.forget(record.key)
         self._look(record)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
@@ -79,21 +91,20 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             self.hierarchy.members_changed(group)
             self.on_standing(group, standing)
 
-    def _forget(self, record: NativePodGroupRecord) -> None:
-        record.said = None
-
-    def _group_changed(self, record: NativePodGroupRecord, known: NativePodGroup | None) -> None:
+    def _group_changed(self, record: NativePodGroupRecord, known: NativePodGroup | None, *, another: bool) -> None:
+        if another:
+            record.said = None
         new = record.group
         if known is None or new is None or (known.metadata.uid, known.spec) != (new.metadata.uid, new.spec):
             self.hierarchy.follow_leaf(record.key, new)
-            self._forget_fault(record.key)
+            self.faults.forget(record.key)
         self._look(record)
 
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
         """A CompositePodGroup came, changed or went."""
         name = COMPOSITE_PREFIX + key
         self.hierarchy.follow_composite(key, new)
-        self._faults.clear()
+        self.faults.forget_all()
         self._changed(name)
         for group in self.hierarchy.leaves(name):
             self._changed(group)
@@ -113,16 +124,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         """How many more members must get a node for the quorum."""
         return self.quorum(group) - self.record(group).scheduled
 
-    def has_enough(self, group: str) -> bool:
-        """Whether as many members exist as a gang needs."""
-        record = self.record(group)
-        assert record.group is not None
-        return record.group.spec.scheduling_policy.gang is None or record.existing >= record.group.spec.min_count
-
     def is_ready(self, group: str) -> bool:
         """Whether a group that exists may be tried: as many pods exist as it, or what it is a part of, needs."""
         if not self.hierarchy.is_part(group):
-            return self.has_enough(group)
+            return self.record(group).has_enough
         root = self.hierarchy.root_of(group)
         return root is not None and self.hierarchy.is_ready(root)
 
@@ -140,30 +145,13 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         record = self.record(group)
         if record.group is None or not self._is_ours(record):
             return None
-        if not self.has_enough(group):
+        if not record.has_enough:
             return messages.waiting_for_pods(record.existing, record.group.spec.min_count)
         return self.lack(group)
-
-    def whole(self, group: str) -> str:
-        """What a group is decided with: the hierarchy that it is in, else itself."""
-        return self.hierarchy.root_of(group) or group
-
-    def leaves(self, group: str) -> list[str]:
-        """The PodGroups of a hierarchy; of a PodGroup, itself."""
-        return [*self.hierarchy.leaves(group)] if is_root(group) else [group]
-
-    def tree(self, group: str) -> Part | None:
-        """A hierarchy as the engine decides about it; None for a PodGroup."""
-        return self.hierarchy.tree(group) if self.hierarchy.get(group) is not None else None
 
     def standing(self, group: str) -> tuple[bool, int]:
         """Whether a gang may be tried, and how many more of its pods must get a node."""
         return group in self and self.is_ready(group), max(0, self.missing(group))
-
-    def topology(self, group: str) -> Topology | None:
-        """Where its own members have to be together; None for anywhere."""
-        found = self.get(group)
-        return None if found is None else topology_of(found.spec.scheduling_constraints)
 
     def priority(self, group: str) -> int:
         """The group's own, whatever its pods have; 0 for one that names none, or does not exist."""
@@ -183,7 +171,9 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         priority = self.priority([*known][-1])
         for name, each in reversed(known.items()):
             if each.spec.disrupted_together:
-                together = [member for leaf in self.leaves(name) for member in self.record(leaf).placed_pods()]
+                together = [
+                    member for leaf in self.hierarchy.leaves(name) for member in self.record(leaf).placed_pods()
+                ]
                 composite = isinstance(each, CompositePodGroup)
                 return Disruption(name, together, priority, spare=0, composite=composite)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
@@ -197,7 +187,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def tree_around(self, group: str) -> Part | None:
         """The hierarchy that a PodGroup is in."""
-        return self.tree(self.whole(group))
+        return self.hierarchy.tree_of(self.hierarchy.whole(group))
 
     def falling_with(self, group: str) -> Sequence[str]:
         """The other parts of its hierarchy that cannot go on when it cannot."""
@@ -217,30 +207,6 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         if record.gated or any(kind.scheduler not in self.profiles for kind in record.kinds):
             return len(self.remaining(group))
         return len(record.pods) - len(record.placed)
-
-    def fault(self, group: str) -> str | None:
-        """Why its members cannot be one group; None when they can. See `validation`."""
-        if group not in self._faults:
-            found = self.object_of(group)
-            leaves = self.leaves(group)
-            if found is not None and self._are_alike(leaves, found.spec):
-                self._faults[group] = None
-                return None
-            remaining = [pod for leaf in leaves for pod in self.remaining(leaf)]
-            waiting = sorted(remaining, key=lambda pod: (-pod.priority, pod.key))
-            scheduled = [pod for leaf in leaves for pod in self.record(leaf).placed_pods()]
-            self._faults[group] = None if found is None else fault(found.spec, waiting, scheduled)
-        return self._faults[group]
-
-    def _are_alike(self, leaves: Sequence[str], spec: NativePodGroupSpec | CompositePodGroupSpec) -> bool:
-        """Whether all members are of one kind, and that goes with the group: so it is as a rule."""
-        kinds = {kind for leaf in leaves for kind in self.record(leaf).kinds}
-        some = next((pod for leaf in leaves for pod in self.record(leaf).pods.values()), None)
-        return len(kinds) == 1 and some is not None and fault(spec, [some], ()) is None
-
-    def _forget_fault(self, group: str) -> None:
-        self._faults.pop(group, None)
-        self._faults.pop(self.whole(group), None)
 
     # What was decided about them.
 

@@ -153,6 +153,10 @@ class Hierarchy:
             self._roots[group] = above[-1] if self.gap(group) is None else None
         return self._roots[group]
 
+    def whole(self, group: str) -> str:
+        """What a group is decided with: the hierarchy that it is in, else itself."""
+        return self.root_of(group) or group
+
     def gap(self, group: str) -> str | None:
         """Why a PodGroup that is a part has no hierarchy, for people; None when it has one."""
         above = [*self.above(group)]
@@ -162,7 +166,7 @@ class Hierarchy:
         return messages.too_deep(_name(group)) if len(above) >= _MAX_DEPTH else None
 
     def leaves(self, name: str) -> Iterator[str]:
-        """The PodGroups in a CompositePodGroup, each once, also where it is a part of itself."""
+        """The PodGroups in a CompositePodGroup, each once, also where it is a part of itself; of a PodGroup, itself."""
         left = [name]
         while left:
             each = left.pop()
@@ -215,6 +219,10 @@ class Hierarchy:
         ready, unready = self._unready[name]
         text = messages.lacks_parts(_name(name), ready, self._composites[name].spec.min_group_count)
         return text if unready is None else f"{text}; {self.lack(unready)}"
+
+    def tree_of(self, name: str) -> Part | None:
+        """A hierarchy as the engine decides about it; None for a PodGroup."""
+        return self.tree(name) if name in self._composites else None
 
     def tree(self, name: str) -> Part:
         """A group as the engine decides about it."""

@@ -10,11 +10,6 @@ UNSCHEDULABLE = "pod group is unschedulable"
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 
 
-def group_missing(group: str) -> str:
-    """The pod names a PodGroup that does not exist (yet)."""
-    return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
-
-
 def unsatisfied(min_count: int, scheduled: int, remaining: int) -> str:
     """Fewer pods than the group needs can be scheduled: so many are, so many have not been tried."""
     return f"minCount ({min_count}) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"

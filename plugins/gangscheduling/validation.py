@@ -2,12 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, Protocol
 
+from muster.framework.groups import GroupRecord
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
 from .api import PREEMPT_LOWER_PRIORITY, GroupSpec
+from .hierarchy import Hierarchy
+
+
+class ValidatedGroups(Protocol):
+    """What is asked of groups and their members."""
+
+    hierarchy: Hierarchy
+
+    def object_of(self, group: str) -> Any:
+        """The group's object, or that of a hierarchy."""
+        ...
+
+    def record(self, group: str) -> GroupRecord[Any]:
+        """What is known of a PodGroup and its members."""
+        ...
+
+    def remaining(self, group: str) -> Collection[PodInfo]:
+        """Members that are to be tried."""
+        ...
+
+
+class GroupFaults:
+    """Why the pods of each group cannot be one group, kept until a member or an object changes."""
+
+    def __init__(self, groups: ValidatedGroups) -> None:
+        self._groups = groups
+        self._faults: dict[str, str | None] = {}
+
+    def of(self, group: str) -> str | None:
+        """Why the members of a PodGroup, or of a hierarchy, cannot be one group; None when they can."""
+        if group not in self._faults:
+            self._faults[group] = self._find(group)
+        return self._faults[group]
+
+    def forget(self, group: str) -> None:
+        """The PodGroup or its members changed."""
+        self._faults.pop(group, None)
+        self._faults.pop(self._groups.hierarchy.whole(group), None)
+
+    def forget_all(self) -> None:
+        """A hierarchy changed."""
+        self._faults.clear()
+
+    def _find(self, group: str) -> str | None:
+        found, groups = self._groups.object_of(group), self._groups
+        leaves = [*groups.hierarchy.leaves(group)]
+        if found is None or self._are_alike(leaves, found.spec):
+            return None
+        remaining = [pod for leaf in leaves for pod in groups.remaining(leaf)]
+        waiting = sorted(remaining, key=lambda pod: (-pod.priority, pod.key))
+        scheduled = [pod for leaf in leaves for pod in groups.record(leaf).placed_pods()]
+        return fault(found.spec, waiting, scheduled)
+
+    def _are_alike(self, leaves: Sequence[str], spec: GroupSpec) -> bool:
+        """Whether all members are of one kind, and that goes with the group: so it is as a rule."""
+        records = [self._groups.record(leaf) for leaf in leaves]
+        kinds = {kind for record in records for kind in record.kinds}
+        some = next((pod for record in records for pod in record.pods.values()), None)
+        return len(kinds) == 1 and some is not None and fault(spec, [some], ()) is None
 
 
 def fault(group: GroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]) -> str | None:

@@ -196,7 +196,7 @@ ONCE = {
         "muster.framework.runtime.nominator", "self._learned[pod.uid] = gated", "pass"
     ),
     "a member of a native gang that loses its node to others when it is refused": Bug(
-        "muster.plugins.gangscheduling.plugin", "self._nominations.keep(decision.pod, decision.node_name)", "pass"
+        "muster.framework.groups.plugin", "self._nominations.keep(decision.pod, decision.node_name)", "pass"
     ),
 }
 """Those that a seed found once, among thousands: each is found by the history in `kept/` that has its name."""

@@ -1,0 +1,194 @@
+"""The plugins of groups: what each of them does with its book of groups, whichever kind of groups it knows.
+
+`GroupBookPlugin` is the least: members hold nodes from Reserve on, until they are unreserved or expire. `GangPlugin` is
+an adapter's base that starts pods of its groups together: pods whose group is missing are kept out of the queue, and
+members that wait are tried when their group stands better than before. The process finds both in every profile.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..contract.cycle_state import CycleState
+from ..contract.decision import RESERVATIONS, DecisionFollower, PodDecision
+from ..contract.events import EventRegistration
+from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
+from ..contract.handle import Handle
+from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
+from ..contract.status import Code, Status
+from ..model.pod_info import PodInfo
+from .book import GroupBook
+from .missing_groups import MissingGroups, group_missing
+from .nominations import MemberNominations
+from .reporting import GroupReporter
+
+
+class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[Args], PodFollower[Args]):
+    """A group plugin that keeps its members in `_groups`, which it makes."""
+
+    _groups: GroupBook[Any, Any]
+
+    @property
+    def book(self) -> GroupBook[Any, Any]:
+        """The book, the same for the plugins of all profiles."""
+        return self._groups
+
+    def reporter(self) -> GroupReporter | None:
+        """A new reporter on the book's groups; None where nothing is reported of them."""
+        return None
+
+    def missing(self, group: str) -> int:
+        """How many members must get a node at once."""
+        return self._groups.missing(group)
+
+    def placed_members(self, group: str) -> Iterable[PodInfo]:
+        """Members that hold a node."""
+        placed: Iterable[PodInfo] = self._groups.record(group).placed_pods()
+        return placed
+
+    def uid(self, group: str) -> str:
+        """The UID of the group's object."""
+        found = self._groups.get(group)
+        return group if found is None else found.metadata.uid
+
+    def disruption(self, pod: PodInfo) -> Disruption | None:
+        """A member's group, and how many of its members it can spare."""
+        return self._groups.disruption(pod)
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        """Counts the member in."""
+        self._groups.members.place(pod)
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Counts the member out."""
+        self._groups.members.displace(pod)
+
+    def on_assumed_pod_expired(self, pod: PodInfo) -> None:
+        """Counts a member out that was bound and never reported on its node."""
+        self._groups.members.expire(pod)
+
+
+class GangPlugin(
+    GroupBookPlugin[Args],
+    PreEnqueuePlugin[Args],
+    PostBindPlugin[Args],
+    EnqueueExtensions[Args],
+    ObjectFollower[Args],
+    DecisionFollower[Args],
+):
+    """A group plugin that adapts one kind of groups: it decodes them, and adds the rules and messages of its own."""
+
+    def __init__(self, args: Args, handle: Handle) -> None:
+        super().__init__(args, handle)
+        self._groups = handle.shared(self.name, self._new_book)
+        self._groups.profiles.add(handle.profile_name)
+        self._missing = MissingGroups(self._groups, handle)
+        self._nominations = MemberNominations(self._groups.members, handle)
+        self._reserved: dict[str, str] = handle.shared(RESERVATIONS, dict)
+
+    @abstractmethod
+    def _new_book(self) -> GroupBook[Any, Any]:
+        """The book that the plugins of all profiles share."""
+
+    @abstractmethod
+    def _activate(self, group: str) -> None:
+        """Have the members tried that wait."""
+
+    def _lack(self, group: str) -> str | None:
+        """What keeps the members of a group that exists out of the queue; None for nothing."""
+        return None
+
+    def _admitted(self, group: str) -> None:
+        """A member came into the queue."""
+
+    def _member_came(self, group: str) -> None:
+        """There is one more member, which has no node."""
+
+    def _member_moved(self, group: str, pod: PodInfo) -> None:
+        """A pod that lives on is no member of the group any more."""
+
+    def _quorum_reached(self, group: str) -> None:
+        """As many members hold nodes as the group needs."""
+
+    def _fell_short(self, group: str) -> None:
+        """The group lacks by now what it takes to be tried."""
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """None: the plugin sees what happens to a group and its pods itself, and activates the one that it concerns."""
+        return ()
+
+    def pre_enqueue(self, pod: PodInfo) -> Status | None:
+        """Keeps a pod out until its group exists, and may be tried."""
+        group = self._groups.members.wanted(pod)
+        if group is None:
+            return None
+        if group not in self._groups:
+            return Status.unresolvable(group_missing(group))
+        lack = self._lack(group)
+        return None if lack is None else Status.unresolvable(lack)
+
+    def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """Reports a pod that waits for its group. One that is let in may be what its group lacked before."""
+        group = self._groups.members.wanted(pod)
+        if group is not None and group not in self._groups:
+            self._missing.waits_for(pod, group)
+            return
+        self._missing.waits_no_more(pod.uid)
+        if status is None and group is not None:
+            self._admitted(group)
+
+    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Keeps the members, and sees whether that helps those that wait."""
+        pod = new or old
+        if pod is None:
+            return
+        members = self._groups.members
+        counted_in, wanted = members.group_of(pod), members.wanted(pod)
+        if old is None and counted_in is None and wanted is None:
+            return  # as most of the pods that are listed when a scheduler starts
+        before = {group: self._groups.standing(group) for group in {counted_in, wanted} if group is not None}
+        self._groups.follow_pod(old, new)
+        if new is not None and counted_in is not None and counted_in != wanted:
+            self._member_moved(counted_in, pod)
+        for group, standing in before.items():
+            self._standing_changed(group, standing)
+        if new is None:
+            self._missing.waits_no_more(pod.uid)
+        elif old is None and not new.node_name and (joined := self._group(new)) is not None:
+            self._member_came(joined)
+
+    def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
+        """Members came or went, or others placed them."""
+        if group not in self._groups:
+            return
+        (enough, missing), (was_enough, was_missing) = self._groups.standing(group), before
+        if not missing:
+            self._quorum_reached(group)
+        if (enough and not was_enough) or missing < was_missing:
+            self._activate(group)
+        if was_enough and not enough:
+            self._fell_short(group)
+
+    def _group(self, pod: PodInfo) -> str | None:
+        """The pod's group, if it exists."""
+        group = self._groups.members.wanted(pod)
+        return group if group in self._groups else None
+
+    def _activate_members(self, *groups: str) -> None:
+        """Have the members of these groups tried that have no node."""
+        self.handle.activate({pod.key: pod for group in groups for pod in self._groups.record(group).unplaced_pods()})
+
+    def _reserved_for(self, group: str) -> str | None:
+        """What is said of the capacity that is reserved for the group; None where none is."""
+        return self._reserved.get(f"{self.name}/{group}")
+
+    def _binding_refused(self, decision: PodDecision) -> bool:
+        """Whether the API refused to bind a member of a group without its quorum; then the member keeps its node."""
+        group, status = self._groups.members.wanted(decision.pod), decision.status
+        if group is None or status is None or status.code is not Code.ERROR or self._groups.missing(group) <= 0:
+            return False
+        self._nominations.keep(decision.pod, decision.node_name)
+        return True
