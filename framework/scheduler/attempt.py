@@ -31,7 +31,7 @@ class Attempt:
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
         generation: of the cache when the cycle ran.
-        leaves_room: whether the pod was promised another node than it goes to.
+        leaves_nomination: whether the pod was promised another node than it goes to.
         waits: whether Permit holds the pod.
         displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
             so the pod is to be tried again at once. It takes a change by somebody else for each time.
@@ -54,7 +54,7 @@ class Attempt:
     no_node: bool = False
     nominated: str | None = None
     assumed: bool = False
-    leaves_room: bool = False
+    leaves_nomination: bool = False
     waits: bool = False
     displaced: bool = False
     was_set_aside: bool = False

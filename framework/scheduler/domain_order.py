@@ -33,8 +33,8 @@ class SignatureDemand:
 
 
 @dataclass(frozen=True, slots=True)
-class DomainRoom:
-    """Room in each domain.
+class DomainCapacity:
+    """Capacity in each domain.
 
     Attributes:
         members: int64, shape (domains,): how many of the members could fit, at most.
@@ -46,24 +46,24 @@ class DomainRoom:
     pods: Counts
 
 
-def room_of(numbers: Numbers, domains: int, demands: Sequence[SignatureDemand]) -> DomainRoom:
-    """Room by domain. `numbers` has each row's domain, negative for none."""
+def capacity_of(numbers: Numbers, domains: int, demands: Sequence[SignatureDemand]) -> DomainCapacity:
+    """Capacity by domain. `numbers` has each row's domain, negative for none."""
     members, pods = np.zeros(domains, np.int64), np.zeros(domains, np.int64)
     for demand in demands:
         sums = _sums(numbers, domains, demand.capacities)
         pods += sums
         members += np.minimum(sums, demand.count)
-    return DomainRoom(members, pods)
+    return DomainCapacity(members, pods)
 
 
 def in_slices(
     numbers: Numbers, domains: int, within: Numbers, parts: int, *, demands: Sequence[SignatureDemand], size: int
-) -> DomainRoom:
-    """Room by domain where only whole slices of `size` members, and one smaller one, fit into each part of a domain.
+) -> DomainCapacity:
+    """Capacity by domain where whole slices of `size` members, and one smaller one, alone fit into each part of a domain.
 
     `within` has each row's part, negative for none; no part is in two domains.
     """
-    found = room_of(within, parts, demands)
+    found = capacity_of(within, parts, demands)
     inside = (numbers >= 0) & (within >= 0)
     domain_of = np.full(parts, -1, np.intp)
     domain_of[within[inside]] = numbers[inside]
@@ -71,34 +71,34 @@ def in_slices(
     whole = np.bincount(domain_of[placed], weights=(found.pods // size * size)[placed], minlength=domains)
     rest = np.zeros(domains, np.int64)
     np.maximum.at(rest, domain_of[placed], (found.pods % size)[placed])
-    of_all = room_of(numbers, domains, demands)
-    return DomainRoom(np.minimum(of_all.members, whole.astype(np.int64) + rest), of_all.pods)
+    of_all = capacity_of(numbers, domains, demands)
+    return DomainCapacity(np.minimum(of_all.members, whole.astype(np.int64) + rest), of_all.pods)
 
 
-def tightest_first(room: DomainRoom, missing: int, members: int) -> list[int]:
-    """Domains that may take `missing` of `members`: first those with room for all of them, the smallest hole first.
+def tightest_first(capacity: DomainCapacity, missing: int, members: int) -> list[int]:
+    """Domains that may take `missing` of `members`: first those with capacity for all of them, the smallest hole first.
 
-    After them those with room for the quorum alone, the most members first.
+    After them those with capacity for the quorum alone, the most members first.
     """
-    candidates = np.flatnonzero(room.members >= missing)
-    short = np.maximum(members - room.members[candidates], 0)
-    ordered: list[int] = candidates[np.lexsort((candidates, room.pods[candidates], short))].tolist()
+    candidates = np.flatnonzero(capacity.members >= missing)
+    short = np.maximum(members - capacity.members[candidates], 0)
+    ordered: list[int] = candidates[np.lexsort((candidates, capacity.pods[candidates], short))].tolist()
     return ordered
 
 
-def highest_first(room: DomainRoom, missing: int, bounds: Counts, equals: Numbers) -> list[int]:
+def highest_first(capacity: DomainCapacity, missing: int, bounds: Counts, equals: Numbers) -> list[int]:
     """Domains that may take `missing` members, those with the highest `bounds`, int64 of shape (domains,), first.
 
     Of those with equal bounds the one with the smallest number in `equals`, of the same shape.
     """
-    candidates = np.flatnonzero(room.members >= missing)
+    candidates = np.flatnonzero(capacity.members >= missing)
     ordered: list[int] = candidates[np.lexsort((equals[candidates], -bounds[candidates]))].tolist()
     return ordered
 
 
-def closest(room: DomainRoom) -> int:
-    """The domain in which most members could fit, and of those the one with most room. There is at least one."""
-    return int(np.lexsort((-room.pods, -room.members))[0])
+def closest(capacity: DomainCapacity) -> int:
+    """The domain in which most members could fit, and of those the one with most capacity. There is at least one."""
+    return int(np.lexsort((-capacity.pods, -capacity.members))[0])
 
 
 def _sums(numbers: Numbers, domains: int, capacities: Counts) -> Counts:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..model.pod_info import PodInfo
 from ..work import checkpoint
-from .domain_order import Counts, DomainRoom, highest_first, tightest_first
+from .domain_order import Counts, DomainCapacity, highest_first, tightest_first
 from .node_choice import Choose
 
 _MOST = 100
@@ -41,7 +41,7 @@ class DomainRanking(Protocol):
     """An order of domains, and a choice among them."""
 
     def order(self, missing: int) -> list[int]:
-        """Domains to try, the most promising first, without those that have no room for `missing` members."""
+        """Domains to try, the most promising first, without those that have no capacity for `missing` members."""
         ...
 
     def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
@@ -56,13 +56,13 @@ class DomainRanking(Protocol):
 class Tightest:
     """The first domain that takes the group: they are tried in the order of what is left over."""
 
-    def __init__(self, room: DomainRoom, members: int) -> None:
-        self._room = room
+    def __init__(self, capacity: DomainCapacity, members: int) -> None:
+        self._capacity = capacity
         self._members = members
 
     def order(self, missing: int) -> list[int]:
         """The smallest hole first."""
-        return tightest_first(self._room, missing, self._members)
+        return tightest_first(self._capacity, missing, self._members)
 
     def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
         """It is the first."""
@@ -81,20 +81,20 @@ class ByPlacementScore:
 
     def __init__(
         self,
-        room: DomainRoom,
+        capacity: DomainCapacity,
         members: Sequence[PodInfo],
         placed: int,
         score: Callable[[Sequence[PodInfo]], Counts],
         *,
         choose: Choose,
     ) -> None:
-        self._room = room
+        self._capacity = capacity
         self._members = members
         self._placed = placed
         self._score = score
         self._choose = choose
         self._highest = score(members)
-        fit = np.minimum(room.members, len(members))
+        fit = np.minimum(capacity.members, len(members))
         self._bounds = self._highest + self._count(fit, placed + len(members))
         self._left: list[int] = []
         self._top = -1
@@ -105,7 +105,7 @@ class ByPlacementScore:
         for index in range(len(mixed) - 1, 0, -1):
             other = self._choose(index + 1)
             mixed[index], mixed[other] = mixed[other], mixed[index]
-        self._left = highest_first(self._room, missing, self._bounds, mixed)
+        self._left = highest_first(self._capacity, missing, self._bounds, mixed)
         return self._left
 
     def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:

@@ -25,10 +25,10 @@ from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from ..work import checkpoint
 from .attempt import Attempt
-from .domain_order import Counts, DomainRoom, Numbers, SignatureDemand, closest, in_slices, room_of
+from .domain_order import Counts, DomainCapacity, Numbers, SignatureDemand, capacity_of, closest, in_slices
 from .domain_ranking import ByPlacementScore, DomainRanking, Tightest
 from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, hold
-from .group_room import GroupRoom
+from .group_capacity import GroupCapacity
 from .node_choice import Choose
 from .placed_members import PlacedMembers, domains_at
 from .slices import assign, distribute
@@ -46,7 +46,7 @@ class DomainSearch:
     def __init__(
         self,
         snapshot: Snapshot,
-        room: GroupRoom,
+        capacity: GroupCapacity,
         node_of: Callable[[str], str | None],
         choose: Choose,
         *,
@@ -55,7 +55,7 @@ class DomainSearch:
         metrics: SchedulerMetrics,
     ) -> None:
         self._snapshot = snapshot
-        self._room = room
+        self._capacity = capacity
         self._choose = choose
         self._nominator = nominator
         self._clock = clock
@@ -102,9 +102,9 @@ class DomainSearch:
         missing = asked.missing
         domains = len(partition) if only is None else 1
         self._metrics.generated_placements.add((asked.attempts[0].profile,), domains)
-        room = self._room_in(asked, partition)
+        capacity = self._capacity_in(asked, partition)
         checkpoint()
-        ranking = self._ranking(asked, partition, room)
+        ranking = self._ranking(asked, partition, capacity)
         order = ranking.order(missing)
         if only is not None:
             order = [number for number in order if number == only]
@@ -129,7 +129,7 @@ class DomainSearch:
         if fitting:
             best = ranking.best(fitting)
             return Searched(best.resume(asked.attempts))
-        return self._closest(asked, partition, only, room, tried=tried)
+        return self._closest(asked, partition, only, capacity, tried=tried)
 
     def _evaluate(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
         began = self._clock.now()
@@ -141,7 +141,7 @@ class DomainSearch:
     def _try_in(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
 
-        A part that did not take what it had room for by the count is believed to take no more than it took.
+        A part that did not take what it had capacity for by the count is believed to take no more than it took.
         """
         rows, size = partition.rows[number], asked.topology.slice_size
         if not size:
@@ -154,13 +154,13 @@ class DomainSearch:
         within[rows] = parts.numbers[rows]
         inside = np.bincount(within[within >= 0], minlength=count) > 0
         in_parts = None if not count else self._count(within, count, asked.attempts)
-        room = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
+        capacity = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
         held_on = within[self.placed.rows_by_pod(asked.placed)]
         held = np.bincount(held_on[held_on >= 0], minlength=count)
         own = [self._nominated_part(within, attempt.pod) for attempt in ranked]
         checkpoint()
         while True:
-            assigned = assign(len(ranked), size, room, held)
+            assigned = assign(len(ranked), size, capacity, held)
             checkpoint()
             wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
             given = [*zip(ranked, distribute(assigned, own), strict=True)]
@@ -169,7 +169,7 @@ class DomainSearch:
                     attempt.state.within = parts.rows[part]
             unheld = [attempt for attempt, part in given if part is None]
             short = len(assigned) < asked.missing and inside.any()
-            hold(unheld, parts.rows[int(np.where(inside, room - wanted, -1).argmax())] if short else rows[:0])
+            hold(unheld, parts.rows[int(np.where(inside, capacity - wanted, -1).argmax())] if short else rows[:0])
             checkpoint()
             trial = asked.try_members()
             if len(trial.placed) >= asked.missing or short or not count:
@@ -183,7 +183,7 @@ class DomainSearch:
             full = took < wanted
             if not full.any():
                 return trial
-            room[full] = np.minimum(room[full] - 1, took[full])
+            capacity[full] = np.minimum(capacity[full] - 1, took[full])
             checkpoint()
 
     def _nominated_part(self, parts: Numbers, pod: PodInfo) -> int:
@@ -195,7 +195,7 @@ class DomainSearch:
         asked: DomainQuestion[T],
         partition: Partition,
         only: int | None,
-        room: DomainRoom | None,
+        capacity: DomainCapacity | None,
         *,
         tried: Sequence[TrialInDomain[T]],
     ) -> Searched[T]:
@@ -207,7 +207,7 @@ class DomainSearch:
         else:
             number = NONE
             if len(partition):
-                number = only if only is not None else closest(room) if room is not None else 0
+                number = only if only is not None else closest(capacity) if capacity is not None else 0
             if number == NONE:
                 hold(asked.attempts, np.zeros(0, np.intp))
                 trial = asked.try_()
@@ -217,7 +217,7 @@ class DomainSearch:
         if absent := self._absent(topology, partition):
             return Searched(trial, NoDomain(absent, 0))
         values = partition.values[number] if number != NONE else ()
-        could = None if room is None or number == NONE else int(room.members[number])
+        could = None if capacity is None or number == NONE else int(capacity.members[number])
         slices = f"slices of {topology.slice_size} by {topology.slice_level}" if topology.slice_size else ""
         pinned = only is not None
         domains = 1 if pinned else len(partition)
@@ -230,44 +230,46 @@ class DomainSearch:
             return ()
         return tuple(key for key in keys if not len(self._partitions.of((key,)))) or keys
 
-    def _ranking(self, asked: DomainQuestion[T], partition: Partition, room: DomainRoom | None) -> DomainRanking:
+    def _ranking(
+        self, asked: DomainQuestion[T], partition: Partition, capacity: DomainCapacity | None
+    ) -> DomainRanking:
         attempts = asked.attempts
-        if room is None:
+        if capacity is None:
             everywhere = np.full(len(partition), len(attempts), np.int64)
-            room = DomainRoom(everywhere, everywhere)
+            capacity = DomainCapacity(everywhere, everywhere)
         if asked.topology.favour is Favour.TIGHTEST:
-            return Tightest(room, len(attempts))
+            return Tightest(capacity, len(attempts))
         framework = attempts[0].framework
 
         def score(pods: Sequence[PodInfo]) -> Counts:
             return framework.scoring.placements(pods, partition)
 
         pods = tuple(attempt.pod for attempt in attempts)
-        return ByPlacementScore(room, pods, len(asked.placed), score, choose=self._choose)
+        return ByPlacementScore(capacity, pods, len(asked.placed), score, choose=self._choose)
 
-    def _room_in(self, asked: DomainQuestion[T], partition: Partition) -> DomainRoom | None:
-        """Room by domain; None when nobody counts it."""
+    def _capacity_in(self, asked: DomainQuestion[T], partition: Partition) -> DomainCapacity | None:
+        """Capacity by domain; None when nobody counts it."""
         topology, demands = asked.topology, self._demands(asked.attempts)
         if demands is None:
             return None
         if not topology.slice_size:
-            return room_of(partition.numbers, len(partition), demands)
+            return capacity_of(partition.numbers, len(partition), demands)
         parts = self._partitions.of((*partition.keys, topology.slice_level))
         return in_slices(
             partition.numbers, len(partition), parts.numbers, len(parts), demands=demands, size=topology.slice_size
         )
 
-    def _count(self, numbers: Numbers, domains: int, attempts: Sequence[Attempt]) -> DomainRoom | None:
+    def _count(self, numbers: Numbers, domains: int, attempts: Sequence[Attempt]) -> DomainCapacity | None:
         demands = self._demands(attempts)
-        return None if demands is None else room_of(numbers, domains, demands)
+        return None if demands is None else capacity_of(numbers, domains, demands)
 
     def _demands(self, attempts: Sequence[Attempt]) -> list[SignatureDemand] | None:
-        """What members could find where; None when nobody counts room."""
+        """What members could find where; None when nobody counts capacity."""
         counts = Counter(attempt.pod.signature for attempt in attempts)
         examples = {attempt.pod.signature: attempt for attempt in attempts}
         demands = []
         for signature, count in counts.items():
-            capacities = self._room.of(examples[signature].framework, examples[signature].pod)
+            capacities = self._capacity.of(examples[signature].framework, examples[signature].pod)
             if capacities is None:
                 return None
             demands.append(SignatureDemand(count, capacities))

@@ -96,7 +96,7 @@ class DomainQuestion(Generic[T]):
         return trial
 
     def leave_out(self) -> None:
-        """A domain is not tried, for want of room by the count."""
+        """A domain is not tried, for lack of capacity by the count."""
         for attempt in self.attempts:
             self.rejectors |= attempt.framework.plugins.capacity_names
 

@@ -35,7 +35,7 @@ from .consultations import Consultations
 from .disruption import DisruptionUnits
 from .domain_search import DomainSearch
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
-from .group_room import GroupRoom
+from .group_capacity import GroupCapacity
 from .group_trial import GroupTrials
 from .parts import Parts
 from .preemption_handle import PreemptionProfileHandle
@@ -125,8 +125,8 @@ def build_engine(
     reports = Reports(ports, known.get)
     frameworks: dict[str, Framework] = {}
     nominator = PodNominator(partial(preemption_priority, frameworks))
-    cache, room = Cache(snapshot, clock.now, assumed_ttl), GroupRoom(snapshot)
-    policy = Profiles(frameworks, snapshot, room, nominator, reports=reports, extended=bool(ports.extenders))
+    cache, capacity = Cache(snapshot, clock.now, assumed_ttl), GroupCapacity(snapshot)
+    policy = Profiles(frameworks, snapshot, capacity, nominator, reports=reports, extended=bool(ports.extenders))
     settings = QueueSettings(_backoff(configuration, ports.random))
     queue = SchedulingQueue(policy, settings, clock=clock, metrics=metrics, on_ready=ports.wake)
     shared, units = dict[str, object](), DisruptionUnits(frameworks, cache.node_of)
@@ -147,7 +147,7 @@ def build_engine(
     renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals=renewals, ports=ports)
     domains = DomainSearch(
-        snapshot, room, cache.node_of, ports.choose, nominator=nominator, clock=measured, metrics=metrics
+        snapshot, capacity, cache.node_of, ports.choose, nominator=nominator, clock=measured, metrics=metrics
     )
     parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
     return Engine(
@@ -160,7 +160,7 @@ def build_engine(
         nodes=NodeEventHandler(cache, queue),
         objects=_object_handlers(queue, frameworks),
         algorithms=algorithms,
-        scheduler=_scheduler(parts, review, room, domains),
+        scheduler=_scheduler(parts, review, capacity, domains),
         shared=shared,
         watch=watch,
         standstill=standstill,
@@ -172,10 +172,10 @@ def _backoff(configuration: KubeSchedulerConfiguration, random: Callable[[], flo
     return BackoffPolicy(initial, longest, jitter=random)
 
 
-def _scheduler(parts: Parts, review: Review, room: GroupRoom, domains: DomainSearch) -> Scheduler:
+def _scheduler(parts: Parts, review: Review, capacity: GroupCapacity, domains: DomainSearch) -> Scheduler:
     snapshot, consultations = parts.cache.snapshot, Consultations(parts.algorithms, parts.queue, parts.ports)
     pods = PodScheduler(parts, consultations, review)
-    trials = GroupTrials(pods.scheduling_cycle, parts.algorithms, snapshot, room)
+    trials = GroupTrials(pods.scheduling_cycle, parts.algorithms, snapshot, capacity)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
     groups = GroupScheduler(parts, pods, trials, domains, trees=trees)
     return Scheduler(parts, pods, groups, consultations, review=review)

@@ -109,7 +109,7 @@ class PodEventHandler:
             elif counted is not None:
                 self._cache.remove_pod(info)
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
-            elif promised:  # the room that was left to it is free
+            elif promised:  # the capacity that was left to it is free
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
         elif promised:  # to a pod of another scheduler

@@ -38,7 +38,7 @@ class Explanation:
         message: the FailedScheduling text when no node is feasible, else "".
         chosen: the node that the pod would go to, or "".
         planned: what PreBind would write on the best node (of equals the first by name), as the plugins describe it.
-        evictions: whom preemption would evict for the pod, and where, if it finds room that way.
+        evictions: whom preemption would evict for the pod, and where, if it finds capacity that way.
     """
 
     feasible: tuple[str, ...] = ()

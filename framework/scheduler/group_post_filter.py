@@ -44,13 +44,13 @@ class PostFiltered:
         nominations: by UID, the node that each member is promised, and no other member is; None to leave promises as
             they are.
         message: for people; "" when nobody was asked.
-        made_room: whether one of them did, or does already.
+        evicts: whether one of them did, or does already.
         unheard: why it counts for nothing: extenders have to be asked first, or one failed.
     """
 
     nominations: Mapping[str, str] | None = None
     message: str = ""
-    made_room: bool = False
+    evicts: bool = False
     unheard: Status | None = None
 
 
@@ -244,7 +244,7 @@ def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, 
     """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
-    made_room = False
+    evicts = False
     for plugin in framework.plugins.pod_group_post_filter:
         promised, status = framework.calls.help_group(plugin, state, group, trial)
         nominations = promised if promised is not None else nominations
@@ -253,9 +253,9 @@ def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, 
             break
         reasons += [PREFIX + reason for reason in (status.reasons if status is not None else ())]
         if status is None or status.code is not Code.UNSCHEDULABLE:
-            made_room = status is None or status.code is Code.SUCCESS
+            evicts = status is None or status.code is Code.SUCCESS
             break
-    return PostFiltered(nominations, ", ".join(reasons), made_room)
+    return PostFiltered(nominations, ", ".join(reasons), evicts)
 
 
 def _raise_if_failed(status: Status | None) -> None:

@@ -22,7 +22,7 @@ from ..snapshot.view import Rows
 from ..work import checkpoint, shielded
 from .algorithm import Algorithm
 from .attempt import Attempt
-from .group_room import GroupRoom, alike, larger_first, to_the_front
+from .group_capacity import GroupCapacity, alike, larger_first, to_the_front
 from .schedule_one import SchedulingCycle
 
 _TIMES_TO_THE_FRONT = 2
@@ -37,7 +37,7 @@ class MembersTrial:
         refused: who did not.
         untried: who was not tried any more.
         as_one: whether the first that was refused was refused for its whole group.
-        hopeless: whether there is not enough room, in whatever order they are tried.
+        hopeless: whether there is not enough capacity, in whatever order they are tried.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -56,12 +56,12 @@ class GroupTrials:
     """Tries groups, each member as the scheduling cycle of its profile's `algorithms` does."""
 
     def __init__(
-        self, cycle: SchedulingCycle, algorithms: Mapping[str, Algorithm], snapshot: Snapshot, room: GroupRoom
+        self, cycle: SchedulingCycle, algorithms: Mapping[str, Algorithm], snapshot: Snapshot, capacity: GroupCapacity
     ) -> None:
         self._cycle = cycle
         self._algorithms = algorithms
         self._snapshot = snapshot
-        self._room = room
+        self._capacity = capacity
 
     def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> MembersTrial:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
@@ -136,16 +136,16 @@ class GroupTrials:
         return trial
 
     def _is_hopeless(self, attempts: Sequence[Attempt], missing: int) -> bool:
-        """Whether so many of them cannot find room, in whatever order they are tried."""
+        """Whether so many of them cannot find capacity, in whatever order they are tried."""
         if any(attempt.state.within is not attempts[0].state.within for attempt in attempts):
             return False
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
-        return not self._room.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
+        return not self._capacity.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
     def _fill(self, trial: MembersTrial, attempts: Sequence[Attempt], missing: int) -> None:
-        """Put as many as there is room for on any nodes, and see what refuses the next ones, until too few are left.
+        """Put as many as there is capacity for on any nodes, and see what refuses the next, until too few are left.
 
-        Those that have room count as placed. It is the quick way to what a trial of each of them would come to.
+        Those that have capacity count as placed. It is the quick way to what a trial of each of them would come to.
         """
         trial.hopeless = True
         kinds: dict[PodSignature, list[Attempt]] = {}
@@ -153,7 +153,7 @@ class GroupTrials:
             kinds.setdefault(attempt.pod.signature, []).append(attempt)
         while kinds:
             alike = kinds.pop(next(iter(kinds)))
-            capacities = self._room.of(alike[0].framework, alike[0].pod)
+            capacities = self._capacity.of(alike[0].framework, alike[0].pod)
             if capacities is None:
                 raise LookupError("room was counted a moment ago")
             nodes = self._passing(alike[0])
@@ -165,7 +165,7 @@ class GroupTrials:
                 checkpoint()
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
                 self._cycle.schedule_pod(attempt)
-                if attempt.status is None:  # room that is promised to members is there for each of these alone
+                if attempt.status is None:  # capacity that is promised to members is there for each of these alone
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
                 else:
@@ -176,7 +176,7 @@ class GroupTrials:
                     return
 
     def _passing(self, attempt: Attempt) -> Rows:
-        """The nodes that could take the pod as things are: room is also counted where it may not go."""
+        """The nodes that could take the pod as things are: capacity is also counted where it may not go."""
         attempt.begin_anew()
         algorithm = self._algorithms[attempt.framework.name]
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)

@@ -19,7 +19,7 @@ from ..runtime.nominator import PodNominator
 from ..runtime.plugin_set import EVERYTHING
 from ..runtime.points import QUEUE_SORT
 from ..snapshot.snapshot import Snapshot
-from .group_room import GroupRoom
+from .group_capacity import GroupCapacity
 from .reports import Reports
 
 
@@ -42,7 +42,7 @@ class Profiles:
         self,
         frameworks: Frameworks,
         snapshot: Snapshot,
-        room: GroupRoom,
+        capacity: GroupCapacity,
         nominator: PodNominator,
         *,
         reports: Reports,
@@ -50,7 +50,7 @@ class Profiles:
     ) -> None:
         self._frameworks = frameworks
         self._snapshot = snapshot
-        self._room = room
+        self._capacity = capacity
         self._nominator = nominator
         self._reports = reports
         self._extended = extended
@@ -115,17 +115,17 @@ class Profiles:
         self, group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], *, may_evict: bool
     ) -> bool:
         """Whether what the group lacks, or without one a pod by itself, could fit at all."""
-        framework, room = self._of(next(iter(pods))), self._room
+        framework, capacity = self._of(next(iter(pods))), self._capacity
         if not framework.plugins.capacity_names <= rejectors:
             return True
         if group is None:
             priority = max(pod.priority for pod in pods)
-            return room.enough(framework, pods, 1) or (may_evict and room.may_be_made(priority))
+            return capacity.enough(framework, pods, 1) or (may_evict and capacity.may_be_made(priority))
         plugin, own_id = framework.groups.named(group)
         try:
-            if room.enough(framework, pods, max(1, plugin.missing(own_id))):
+            if capacity.enough(framework, pods, max(1, plugin.missing(own_id))):
                 return True
-            return may_evict and room.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
+            return may_evict and capacity.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
         except Failed:  # the attempt will tell
             return True
 

@@ -57,7 +57,7 @@ _Moment = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What a pod's attempt would come to. `status` is None where there is room, also by preemption."""
+    """What a pod's attempt would come to. `status` is None where there is capacity, also by preemption."""
 
     status: Status | None
     rejectors: frozenset[str] = frozenset()
@@ -196,7 +196,7 @@ class Review:
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
 
     def _look_at_pod(self, entity: QueuedEntity) -> None:
-        """Whether there is room says nothing of a pod that may have been turned away from the node that it had."""
+        """Whether there is capacity says nothing of a pod that may have been turned away from the node that it had."""
         [pod] = entity.all_pods()
         if self._nominator.nominated_node(pod.uid):
             return

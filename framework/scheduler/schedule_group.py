@@ -32,10 +32,10 @@ from .attempt import Attempt
 from .domain_search import DomainSearch
 from .domain_trial import Searched
 from .group_binding import GroupBinding, has_quorum
+from .group_capacity import as_queued
 from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
-from .group_room import as_queued
 from .group_trial import GroupTrials, MembersTrial
 from .parts import Parts
 from .schedule_one import PodScheduler
@@ -186,7 +186,7 @@ class GroupScheduler:
             untried=self._trials.alone(beside, members),
         )
         outcome = self._reject(plugin, status, untried, trial, decision=decision, helped=helped)
-        outcome.awaits_victims = helped.made_room
+        outcome.awaits_victims = helped.evicts
         return outcome
 
     def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
@@ -216,7 +216,7 @@ class GroupScheduler:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
             found = self._post_filter(plugin, group, attempts, len(attempts), notes=notes, place=place)
-            outcome.awaits_victims = found.made_room
+            outcome.awaits_victims = found.evicts
             if found.unheard is not None:
                 unheard.append(found.unheard)
             return found

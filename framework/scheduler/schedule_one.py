@@ -184,7 +184,7 @@ class SchedulingCycle:
         pod, nominator = attempt.pod, self._parts.nominator
         # The pod is assumed before its nomination ends, so its capacity is counted at every moment.
         self._parts.cache.assume(pod, attempt.node_name)
-        attempt.leaves_room = nominator.nominated_node(pod.uid) not in ("", attempt.node_name)
+        attempt.leaves_nomination = nominator.nominated_node(pod.uid) not in ("", attempt.node_name)
         nominator.clear(pod.uid)
         attempt.assumed = True
         status = attempt.framework.reserving.reserve(attempt.state, pod, attempt.node_name)
@@ -238,7 +238,7 @@ class BindingCycle:
         Others may have the nodes that they were nominated to and do not need.
         """
         for attempt in attempts:
-            if attempt.leaves_room:
+            if attempt.leaves_nomination:
                 self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
         if not any(attempt.waits for attempt in attempts):
             self._being_bound.begin(attempt.pod.uid for attempt in attempts)

@@ -54,7 +54,7 @@ class TreeCycle:
     def decide(
         self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, help_: Help
     ) -> TreeOutcome:
-        """Try the tree, and others' eviction where it does not fit for want of room."""
+        """Try the tree, and others' eviction where it does not fit for lack of capacity."""
         trial = self._trials.run(plugin, tree, attempts)
         tried = [attempt for leaf in trial.leaves() for attempt in leaf.tried]
         members = []

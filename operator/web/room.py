@@ -60,7 +60,7 @@ _BAND_OF = tuple(Band)
 
 
 @dataclass(frozen=True, slots=True)
-class NodeRoom:
+class NodeCapacity:
     """A node with what it offers of one resource and what is free of that, as the scheduler counts."""
 
     name: str
@@ -75,7 +75,7 @@ class Domain:
     """The nodes with one value of the label, by name; `value` is "" for those without the label."""
 
     value: str
-    nodes: Sequence[NodeRoom]
+    nodes: Sequence[NodeCapacity]
 
     @property
     def offered(self) -> int:
@@ -148,20 +148,20 @@ def labels(nodes: Iterable[Node]) -> list[str]:
     return sorted(sorting, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
 
 
-def rooms(columns: NodeAmounts) -> list[NodeRoom]:
+def rooms(columns: NodeAmounts) -> list[NodeCapacity]:
     """Every node, in the order of the columns."""
     bands = _bands(columns.offered, columns.free)
     amounts = columns.offered.tolist(), columns.free.tolist(), columns.pods.tolist()
     found = zip(columns.nodes, *amounts, bands, strict=True)
     return [
-        NodeRoom(node.metadata.name, offered, free, pods, Band.CLOSED if closed(node) else band)
+        NodeCapacity(node.metadata.name, offered, free, pods, Band.CLOSED if closed(node) else band)
         for node, offered, free, pods, band in found
     ]
 
 
 def domains(columns: NodeAmounts, label: str) -> list[Domain]:
     """The nodes by the value of a label, those without it last; all in one for the label ""."""
-    found: dict[str, list[NodeRoom]] = {}
+    found: dict[str, list[NodeCapacity]] = {}
     for node, room in zip(columns.nodes, rooms(columns), strict=True):
         found.setdefault(node.metadata.labels.get(label, ""), []).append(room)
     ordered = sorted(found, key=lambda value: (not value, value))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from muster.framework.scheduler.domain_order import (
     SignatureDemand,
+    capacity_of,
     closest,
     highest_first,
     in_slices,
-    room_of,
     tightest_first,
 )
 from muster.framework.snapshot.partitions import NONE, Partitions
@@ -54,7 +54,7 @@ def test_just_those_domains_are_tried_that_have_room_and_the_smallest_hole_for_a
 ) -> None:
     numbers, demands, missing = situation
     members = sum(demand.count for demand in demands)
-    room = room_of(np.array(numbers), DOMAINS, demands)
+    room = capacity_of(np.array(numbers), DOMAINS, demands)
     order = tightest_first(room, missing, members)
 
     assert sorted(order) == [domain for domain in range(DOMAINS) if most(numbers, demands, domain) >= missing]
@@ -71,7 +71,7 @@ def test_by_bounds_the_same_domains_are_tried_the_highest_first(
     situation: tuple[list[int], list[SignatureDemand], int], bounds: list[int]
 ) -> None:
     numbers, demands, missing = situation
-    room = room_of(np.array(numbers), DOMAINS, demands)
+    room = capacity_of(np.array(numbers), DOMAINS, demands)
     order = highest_first(room, missing, np.array(bounds), np.arange(DOMAINS))
 
     assert sorted(order) == sorted(tightest_first(room, missing, sum(demand.count for demand in demands)))
@@ -103,7 +103,7 @@ def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
 
 def test_no_room_is_counted_beyond_what_members_there_are() -> None:
     huge = SignatureDemand(2, np.array([1 << 62, 1 << 62]))
-    room = room_of(np.array([0, 0]), 1, [huge])
+    room = capacity_of(np.array([0, 0]), 1, [huge])
     assert room.members.tolist() == [2]
     assert room.pods[0] > 0
 

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 
-from ..room import ZONE, Band, Domain, NodeAmounts, NodeRoom, amount, closed, domains, labels, resources, taken_of
+from ..room import ZONE, Band, Domain, NodeAmounts, NodeCapacity, amount, closed, domains, labels, resources, taken_of
 from .parts import Link, key_link, node_link
 
 _MOST_COLUMNS = 40
@@ -189,7 +189,7 @@ def _plot(part: Domain, resource: str, label: str, pitch: int) -> Plot:
     )
 
 
-def _row(node: NodeRoom, resource: str) -> NodeRow:
+def _row(node: NodeCapacity, resource: str) -> NodeRow:
     return NodeRow(
         name=node_link(node.name),
         free=amount(resource, node.free),

@@ -71,9 +71,9 @@ def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> lis
 
 _SIGNATURES = 256
 _MOST_UNLIKE = 128
-"""Of more signatures nobody asks whether all of them together find room: that would take too long at a time."""
+"""Of more signatures nobody asks whether all of them together find capacity: that would take too long at a time."""
 _STATE = AttemptState()
-"""No attempt's: what plugins that count room are asked goes into no metric."""
+"""No attempt's: what plugins that count capacity are asked goes into no metric."""
 
 Capacities = npt.NDArray[np.int64]
 """How many pods more each row could take; 0 where there is no node."""
@@ -90,8 +90,8 @@ class _OfSignature:
         self.total = 0
 
 
-class GroupRoom:
-    """Room by signature."""
+class GroupCapacity:
+    """Capacity by signature."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -106,10 +106,10 @@ class GroupRoom:
         if len(pods) > _MOST_UNLIKE:
             return True
         for pod in pods:
-            room = self._of(framework, pod)
-            if room is None:
+            capacity = self._of(framework, pod)
+            if capacity is None:
                 return True
-            found += room.total if within is None else int(room.capacities[within].sum())
+            found += capacity.total if within is None else int(capacity.capacities[within].sum())
             if found >= missing:
                 return True
         return False
@@ -124,8 +124,8 @@ class GroupRoom:
 
         Must not be written to.
         """
-        room = self._of(framework, pod)
-        return None if room is None else room.capacities
+        capacity = self._of(framework, pod)
+        return None if capacity is None else capacity.capacities
 
     def _of(self, framework: Framework, pod: PodInfo) -> _OfSignature | None:
         if not framework.plugins.capacity:
