@@ -59,7 +59,7 @@ def capacity_of(numbers: Numbers, domains: int, demands: Sequence[SignatureDeman
 def in_slices(
     numbers: Numbers, domains: int, within: Numbers, parts: int, *, demands: Sequence[SignatureDemand], size: int
 ) -> DomainCapacity:
-    """Capacity by domain where whole slices of `size` members, and one smaller one, alone fit into each part of a domain.
+    """Capacity by domain where only whole slices of `size` members, and one smaller, fit into each part of a domain.
 
     `within` has each row's part, negative for none; no part is in two domains.
     """

@@ -20,10 +20,10 @@ from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.requests import CPU
 
 from .answers import AnswerCache
+from .capacity import NodeAmounts
 from .census import Census, take
 from .changes import ChangeLog
 from .cluster import ClusterState, FollowedCluster, Unanswered
-from .room import NodeAmounts
 from .safety import add_headers
 from .stream import StreamHandler, Ticker
 from .templating import Templates, static_files

@@ -1,4 +1,4 @@
-"""What is shown, before it is drawn: changes, bands of room, and the order of groups."""
+"""What is shown, before it is drawn: changes, bands of capacity, and the order of groups."""
 
 import msgspec
 import pytest
@@ -9,10 +9,10 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
+from muster.operator.web.capacity import ZONE, Band, NodeAmounts, amount, capacities, domains, labels, resources
 from muster.operator.web.census import take
 from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
 from muster.operator.web.cluster import ClusterState
-from muster.operator.web.room import ZONE, Band, NodeAmounts, amount, domains, labels, resources, rooms
 from muster.operator.web.templating import Templates
 from muster.operator.web.views.nodes import map_view
 from muster.operator.web.views.queue import queue_view
@@ -98,7 +98,7 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
         (make_node("closed").unschedulable(), "0"),
         (make_node("lost").taint("node.kubernetes.io/unreachable"), "0"),
     )
-    assert {room.name: room.band for room in rooms(NodeAmounts.of(snapshot, "cpu"))} == {
+    assert {each.name: each.band for each in capacities(NodeAmounts.of(snapshot, "cpu"))} == {
         "full": Band.FULL,
         "over": Band.FULL,
         "quarter": Band.LITTLE,
@@ -108,7 +108,7 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
         "closed": Band.CLOSED,
         "lost": Band.CLOSED,
     }
-    assert {room.band for room in rooms(NodeAmounts.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
+    assert {each.band for each in capacities(NodeAmounts.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
     assert resources(snapshot) == ["cpu", "memory", "pods"]
 
 

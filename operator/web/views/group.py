@@ -12,8 +12,8 @@ from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TriedGroup, told
 from muster.operator.explain.standing import said_of
 
+from ..capacity import ZONE
 from ..cluster import Unanswered
-from ..room import ZONE
 from .parts import Link, node_link, pod_link, share
 
 _MOST_MEMBERS = 1000

@@ -10,7 +10,19 @@ from urllib.parse import urlencode
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 
-from ..room import ZONE, Band, Domain, NodeAmounts, NodeCapacity, amount, closed, domains, labels, resources, taken_of
+from ..capacity import (
+    ZONE,
+    Band,
+    Domain,
+    NodeAmounts,
+    NodeCapacity,
+    amount,
+    closed,
+    domains,
+    labels,
+    resources,
+    taken_of,
+)
 from .parts import Link, key_link, node_link
 
 _MOST_COLUMNS = 40

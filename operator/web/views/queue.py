@@ -83,12 +83,12 @@ def queue_view(census: Census, changes: Sequence[RecentChange], *, nodes: int, f
     waiting = [group for group in census.waiting if find in group.key]
     settled = [group for group in census.groups.values() if not group.place and find in group.key]
     settled.sort(key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
-    room = max(_MOST_GROUPS - len(waiting), 0)
+    left = max(_MOST_GROUPS - len(waiting), 0)
     return QueueView(
         find=find,
         waiting=[_row(group, now) for group in waiting[:_MOST_GROUPS]],
-        settled=[_row(group, now) for group in settled[:room]],
-        hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(settled) - room, 0),
+        settled=[_row(group, now) for group in settled[:left]],
+        hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(settled) - left, 0),
         alone=_reasons([pod for pod in census.alone if find in pod.metadata.key], now),
         changes=change_rows(changes[:_CHANGES], census, now),
         waiting_groups=len(census.waiting),

@@ -148,7 +148,7 @@ def labels(nodes: Iterable[Node]) -> list[str]:
     return sorted(sorting, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
 
 
-def rooms(columns: NodeAmounts) -> list[NodeCapacity]:
+def capacities(columns: NodeAmounts) -> list[NodeCapacity]:
     """Every node, in the order of the columns."""
     bands = _bands(columns.offered, columns.free)
     amounts = columns.offered.tolist(), columns.free.tolist(), columns.pods.tolist()
@@ -162,10 +162,10 @@ def rooms(columns: NodeAmounts) -> list[NodeCapacity]:
 def domains(columns: NodeAmounts, label: str) -> list[Domain]:
     """The nodes by the value of a label, those without it last; all in one for the label ""."""
     found: dict[str, list[NodeCapacity]] = {}
-    for node, room in zip(columns.nodes, rooms(columns), strict=True):
-        found.setdefault(node.metadata.labels.get(label, ""), []).append(room)
+    for node, capacity in zip(columns.nodes, capacities(columns), strict=True):
+        found.setdefault(node.metadata.labels.get(label, ""), []).append(capacity)
     ordered = sorted(found, key=lambda value: (not value, value))
-    return [Domain(value, sorted(found[value], key=lambda room: room.name)) for value in ordered]
+    return [Domain(value, sorted(found[value], key=lambda capacity: capacity.name)) for value in ordered]
 
 
 def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
