@@ -13,7 +13,7 @@ from ..model.pod_info import PodInfo
 
 
 class KnownPods:
-    """By `namespace/name`. `scheduler_names` are those of the profiles."""
+    """The pods by `namespace/name`. `scheduler_names` are those of the profiles."""
 
     def __init__(self, scheduler_names: Collection[str]) -> None:
         self._names = frozenset(scheduler_names)

@@ -46,7 +46,7 @@ class PodState(IntEnum):
     ABSENT = 0
     """Nothing."""
     ASSUMED = 1
-    """It was given a node by this scheduler; no informer has reported it there."""
+    """Placed on a node by this scheduler; no informer has reported it there yet."""
     BOUND = 2
     """An informer has reported it on a node."""
 

@@ -9,12 +9,12 @@ T = TypeVar("T")
 
 
 class LongWork:
-    """What a Filter has to work out for a pod and may not in one go. An attempt that begins anew keeps it.
+    """Work of a Filter plugin that does not fit into one call. An attempt that begins again keeps it.
 
     Attributes:
-        left: the plugin's name, and its work, which answers whether all is known now and passes checkpoints on the
-            way. The engine calls it, and asks Filter once more.
-        gave_up: whether that ended in vain: Filter has to answer by what is known.
+        left: the plugin's name, and its work: a function that passes checkpoints and returns whether the result is
+            complete. The engine calls it, and then Filter again.
+        gave_up: whether the work ended without a complete result: Filter has to answer from what is known.
     """
 
     __slots__ = ("gave_up", "left")
@@ -25,18 +25,18 @@ class LongWork:
 
 
 class Unfinished(Exception):
-    """A Filter has left work to do, so nobody can say by now which nodes pass; see `LongWork`."""
+    """A Filter plugin has work left, so the feasible nodes are not known yet; see `LongWork`."""
 
 
 class CycleState:
     """Values that plugins keep for one attempt, by key (by convention the plugin's name).
 
-    A new one is made for every attempt and lives until the pod is bound or has failed. Trials within an attempt work on
-    a `clone`; a value with a `clone()` method of its own is copied by it, any other is shared.
+    A new one is created for every attempt and lives until the pod is bound or has failed. Trials within an attempt work
+    on a `clone`, which copies values that have a `clone()` method and shares all others.
 
     Attributes:
-        group: the group that the pod is placed with; "" when it is placed by itself.
-        long_work: what Filter plugins cannot do in one go. Shared with clones.
+        group: the group with which the pod is placed; "" for a single pod.
+        long_work: work of Filter plugins that does not fit into one call. Shared with clones.
     """
 
     __slots__ = ("_values", "group", "long_work")
@@ -47,13 +47,13 @@ class CycleState:
         self.long_work = LongWork()
 
     def write(self, key: str, value: object) -> None:
-        """Keep `value` under `key`, replacing what was there."""
+        """Store `value` under `key`, replacing any previous value."""
         self._values[key] = value
 
     def read(self, key: str, kind: type[T]) -> T:
-        """What was kept under `key`.
+        """The value under `key`.
 
-        Raises KeyError when nothing was, TypeError when it is not a `kind`.
+        Raises KeyError if there is none, TypeError if it is not a `kind`.
         """
         value = self._values[key]
         if not isinstance(value, kind):
@@ -61,11 +61,11 @@ class CycleState:
         return value
 
     def get(self, key: str) -> object | None:
-        """What was kept under `key`, or None."""
+        """The value under `key`, or None."""
         return self._values.get(key)
 
     def skips_filter(self, plugin: str) -> bool:
-        """Whether the plugin's Filter is left out: its PreFilter answered SKIP, or the pod does not concern it."""
+        """Whether the plugin's Filter is skipped: PreFilter answered SKIP, or the plugin does not apply to the pod."""
         return False
 
     def clone(self) -> CycleState:

@@ -23,21 +23,21 @@ from .topology import NoDomain
 from .verdicts import Mask
 
 LEFT_ALONE = "LeftAlone"
-"""Noted in the state of a pod that PreFilter turned away unseen, because its group was refused a moment ago."""
+"""Noted in the state of a pod that PreFilter rejected without a trial, because its group was refused a moment ago."""
 REFUSED_AS_ONE = "RefusedAsOne"
-"""Noted in the state of a member when PreFilter turned its group away as a whole: no other member is asked then."""
+"""Noted in a member's state when PreFilter rejected its group as a whole: no other member is tried then."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodDecision:
-    """What the scheduling cycle of one pod came to.
+    """The result of the scheduling cycle of one pod.
 
     Attributes:
         pod: the pod.
         state: the notes that plugins wrote in the attempt.
-        node_name: the node it was placed on; "" for none.
-        status: why it was not placed; None when it was.
-        unschedulable_plugins: the plugins that turned it away.
+        node_name: the node on which it was placed; "" for none.
+        status: why it was not placed; None if it was.
+        unschedulable_plugins: the plugins that rejected it.
         within: rows of the only nodes that it may have, ascending: the topology domain of its group; None for all.
     """
 
@@ -50,30 +50,30 @@ class PodDecision:
 
     @property
     def left_alone(self) -> bool:
-        """Whether it says nothing new: the reason for which the pod's group was refused before still holds."""
+        """Whether the decision contains nothing new: the reason for the last refusal of the group still holds."""
         return self.state.get(LEFT_ALONE) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class GroupDecision:
-    """What the trial of a whole group came to.
+    """The result of the trial of a whole group.
 
     Attributes:
         plugin: the name of the group's plugin.
         group: as its `group_of` named it.
         status: the one status that all members get, `reject_group`'s answer; None when the group's quorum was placed.
-        cause: the status that `reject_group` was asked about.
+        cause: the status that was passed to `reject_group`.
         placed: how many members fit in the trial.
         missing: how many had to.
         members: each member that was tried, as it was refused or placed by itself, in the order tried.
-        waiting: all members that wait, the most important first, whether they were tried or not.
-        no_domain: with a topology, what the search for a domain came to when none could take the group.
+        waiting: all waiting members, the most important first, whether they were tried or not.
+        no_domain: with a topology, the result of the search for a domain if none could take the group.
         state: the notes that PodGroupPostFilter plugins wrote.
-        post_filter: what PodGroupPostFilter came to, as a sentence; "" when it was not asked.
-        parts: of a tree, what each of its leaves came to, by its key: None for one that has what it needs.
-        asked: of one that was refused, the group as it was tried, a tree with its parts.
-        waiting_in: those that wait in each leaf of it, by its key, the most important first.
-        untried: where some were not tried any more, one of each kind of them, as it would be decided about by itself.
+        post_filter: the result of PodGroupPostFilter, as a sentence; "" if it was not asked.
+        parts: for a tree, the result of each of its leaves, by its key: None for a leaf that has what it needs.
+        asked: for a refusal, the group as it was tried, a tree with its parts.
+        waiting_in: the waiting members of each leaf, by its key, the most important first.
+        untried: if some members were not tried, one of each kind of them, as it would be decided alone.
     """
 
     plugin: str
@@ -94,24 +94,24 @@ class GroupDecision:
 
     @property
     def evictions(self) -> Evictions | None:
-        """The pods that preemption evicts for the group, if that makes enough capacity."""
+        """The pods that preemption evicts for the group, if their eviction frees enough capacity."""
         found = self.state.get(Evictions.KEY)
         return found if isinstance(found, Evictions) else None
 
 
 RESERVATIONS = "reservations"
-"""`Handle.shared(RESERVATIONS, dict)`: what is reserved for a waiting group, a sentence for people, by `plugin/id`."""
+"""`Handle.shared(RESERVATIONS, dict)`: the reservation of a waiting group, a sentence for users, by `plugin/id`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evictions:
-    """Whom preemption would evict, for `explain` and `why`. Kept in the pod's, or the group's, state under `KEY`.
+    """The pods that preemption would evict, for `explain` and `why`. Kept in the pod's or group's state under `KEY`.
 
     Attributes:
         node_name: the node that the pod is to get; "" for a group.
-        victims: the pods, most important first, without those that are on their way out already.
+        victims: the pods, most important first, without those that are terminating already.
         nodes: where each victim runs, by its UID.
-        forbidden_by: the PodDisruptionBudget (`namespace/name`) that would not let a victim go, by the pod's UID.
+        forbidden_by: the PodDisruptionBudget (`namespace/name`) that forbids an eviction, by the pod's UID.
         placement: for a group, the node that each member is to get, by `namespace/name`.
     """
 
@@ -126,12 +126,12 @@ class Evictions:
 
 @dataclass(frozen=True, slots=True)
 class TotalCapacity:
-    """How much has to be free for a group, all nodes together. PreFilter writes it to a member's state under `KEY`.
+    """How much has to be free for a group, on all nodes together. PreFilter writes it to a member's state under `KEY`.
 
     Attributes:
-        amounts: by resource, without what members have that run.
+        amounts: by resource, without the amounts of running members.
         nodes: bool, shape (height,): the nodes that count.
-        free: whether that much is.
+        free: whether that much is free.
     """
 
     KEY: ClassVar = "TotalCapacity"
@@ -142,22 +142,23 @@ class TotalCapacity:
 
 
 class DecisionFollower(Plugin[Args]):
-    """Acts on what was decided. Each method does nothing unless it is overridden.
+    """Carries out the consequences of decisions. Each method does nothing by default.
 
-    They are called before the pod goes back to the queue or on to be bound, and may use everything of the handle that
-    does not await. An exception is logged and changes nothing. What may take long passes a `checkpoint` now and then.
+    They are called before the pod returns to the queue or goes on to Bind, and may use everything of the handle that
+    does not await. An exception is logged and changes nothing. Long work passes a `checkpoint` now and then.
     """
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """The pod was let into the queue (`status` is None), or is kept out of it for now, by whichever plugin."""
+        """The pod was admitted to the queue (`status` is None), or is kept out of it for now, by whichever plugin."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A pod that was tried by itself was placed or refused. Called once for each scheduling cycle."""
+        """A single pod was placed or refused. Called once for each scheduling cycle."""
 
     def on_pod_released(self, decision: PodDecision) -> None:
-        """A pod gave back the node that was reserved for it: `status` says why it is not bound to `node_name`.
+        """A pod gave up the node that was reserved for it: `status` says why it is not bound to `node_name`.
 
-        Called after Unreserve, and unlike that never in a trial. A node that it is nominated to here stays its own.
+        Called after Unreserve, but never in a trial. If the plugin nominates the pod to a node here, the nomination
+        stays.
         """
 
     def on_group_decision(self, decision: GroupDecision) -> None:

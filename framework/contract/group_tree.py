@@ -13,13 +13,13 @@ from ..model.pod_info import PodInfo
 from .topology import NoDomain, Topology
 
 COMPOSITE_PREFIX = "CompositePodGroup/"
-"""How the id of a group that consists of groups begins, before its `namespace/name`.
+"""The prefix of the id of a group of groups, before its `namespace/name`.
 
-No namespace can be called so, and a group of pods may have the same name.
+No namespace can have this name, and a group of pods may have the same name as a group of groups.
 """
 
 IMPOSSIBLE = 1_000_000_000
-"""More members than any group has: what a part needs that has too few parts."""
+"""More members than any group has: the need of a part that has too few parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Part:
     """A group of a tree, as it was when the tree was asked for.
 
     Attributes:
-        key: its id: of a leaf what `GroupPlugin.part_of` names its members by, of the root what `group_of` does.
-        needed: of a leaf, how many more members must get a node, 0 or less when it has its quorum; of any other, how
-            many of its parts must fit.
+        key: its id: for a leaf the answer of `GroupPlugin.part_of` about its members, for the root that of `group_of`.
+        needed: for a leaf, how many more members must get a node, 0 or less when it has its quorum; for any other part,
+            how many of its parts must fit.
         holding: members anywhere in it that hold a node.
         topology: where all of its members have to be together.
-        parts: the groups that it consists of, in the order they are tried; None for a leaf.
+        parts: the groups of which it consists, in the order in which they are tried; None for a leaf.
     """
 
     key: str
@@ -43,7 +43,7 @@ class Part:
 
     @property
     def least(self) -> int:
-        """At least so many of its members must get a node for it to fit; never too many."""
+        """A lower bound of the members that must get a node for the part to fit."""
         if self.parts is None:
             return max(0, self.needed)
         lacking = sorted(part.least for part in self.parts)
@@ -63,9 +63,9 @@ class Shortage:
 
     Attributes:
         fitting: how many did; of members, besides those that hold a node.
-        left: how many were not tried any more.
-        tried: whether any was.
-        no_domain: why there is no domain for it, if it has to be in one.
+        left: how many were no longer tried.
+        tried: whether any was tried.
+        no_domain: why there is no domain for it, if it needs one.
     """
 
     fitting: int

@@ -19,7 +19,7 @@ G = TypeVar("G")
 
 
 class GroupId(NamedTuple):
-    """What a group is found by: the name of the plugin whose kind it is of, and its `namespace/name`."""
+    """The identity of a group: the name of the plugin that owns its kind, and its `namespace/name`."""
 
     plugin: str
     key: str
@@ -55,12 +55,12 @@ class JoiningPod(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its namespace and labels."""
+        """The pod's namespace and labels."""
         ...
 
     @property
     def spec(self) -> JoiningSpec:
-        """What it names in its spec."""
+        """The part of the spec that names a group."""
         ...
 
 
@@ -69,7 +69,7 @@ class JoiningSpec(Protocol):
 
     @property
     def scheduling_group(self) -> PodSchedulingGroup | None:
-        """Kubernetes' own group. A pod that has one is a member of no other."""
+        """Kubernetes' own group. A pod with one belongs to no other group."""
         ...
 
 
@@ -105,7 +105,7 @@ class GroupKind(ABC, Generic[G]):
         """`namespace/name` of the pod's group; None for a pod of no group of this kind."""
 
     def selectors(self, name: str) -> Sequence[str]:
-        """Label selectors that find the members of the group of this name; empty where labels do not say."""
+        """Label selectors that find the members of the group of this name; empty if labels do not say."""
         return ()
 
     @abstractmethod
@@ -114,14 +114,14 @@ class GroupKind(ABC, Generic[G]):
 
     @abstractmethod
     def status(self, group: G, members: Sequence[Pod]) -> GroupStatus:
-        """What is said of the group. What its object does not say is counted from its members."""
+        """The status of the group. What its object does not state is counted from its members."""
 
     def parent(self, group: Any) -> str:
         """The name of the composite that a group, or a composite, is a part of; "" for none."""
         return ""
 
     def needed_parts(self, composite: Any) -> int:
-        """How many parts of a composite have to start at once."""
+        """How many parts of a composite have to start together."""
         raise NotImplementedError
 
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
@@ -161,7 +161,7 @@ class GroupView:
 
     @property
     def id(self) -> GroupId:
-        """What it is found by."""
+        """The identity of the group."""
         return GroupId(self.kind.plugin, self.key)
 
     @property

@@ -18,7 +18,7 @@ from .status import Status
 
 
 class Placed(NamedTuple):
-    """A pod and the node that it is counted on, which one that is only assumed does not name itself."""
+    """A pod and the node on which it is counted; the object of an assumed pod does not name that node."""
 
     pod: PodInfo
     node_name: str
@@ -26,16 +26,16 @@ class Placed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PodGroupInfo:
-    """A group that does not fit as it is.
+    """A group that does not fit without evictions.
 
     Attributes:
         key: its id, as `GroupPlugin.group_of` names it.
         uid: of its object.
-        members: those that wait for a node, in the order that they are tried in.
-        missing: how many of them must get one.
-        priority: what victims have to be below.
-        may_preempt: whether it may evict anybody.
-        terse: whether it gets no message where there is no pod to evict, see `GroupPlugin.terse`.
+        members: its waiting members, in the order in which they are tried.
+        missing: how many of them must get a node.
+        priority: the priority below which pods may be victims.
+        may_preempt: whether it may evict pods.
+        terse: whether it gets no message if there is no pod to evict, see `GroupPlugin.terse`.
     """
 
     key: str
@@ -49,14 +49,14 @@ class PodGroupInfo:
 
 @dataclass(frozen=True, slots=True)
 class DisruptionUnit:
-    """Pods that run and need one another.
+    """Running pods that need one another.
 
     Attributes:
         key: distinguishes it from others.
         pods: all of them that hold a node, reserved or bound.
         priority: what a preemptor's has to exceed to evict any of them.
-        spare: so many of them may be evicted and the others go on; one more, and all have to go.
-        composite: whether they are those of a group of groups.
+        spare: how many of them may be evicted without the others; one more, and all are.
+        composite: whether they are the pods of a group of groups.
     """
 
     key: str
@@ -67,7 +67,7 @@ class DisruptionUnit:
 
 
 class TrialFailed(Exception):
-    """A plugin broke in a trial, so nothing can be concluded from that; `status` names the plugin and the point."""
+    """A plugin broke in a trial, so the trial has no result; `status` names the plugin and the point."""
 
     def __init__(self, status: Status) -> None:
         super().__init__(status.message)
@@ -75,74 +75,74 @@ class TrialFailed(Exception):
 
 
 class PodGroupTrial(Protocol):
-    """What would be if these pods were gone, asked for a whole group. Nothing that it does outlives `scenario`.
+    """Trials of a whole group with pods removed. Nothing that it does outlives `scenario`.
 
-    `remove_pod`, `add_pod` and `fits` raise TrialFailed when a plugin breaks; the scenario is to be left then.
+    `remove_pod`, `add_pod` and `fits` raise TrialFailed when a plugin breaks; the caller must leave the scenario then.
     """
 
     @property
     def assignments(self) -> Sequence[Placed]:
-        """What `schedule` found: as many members as the group lacks, in the order they were placed."""
+        """The result of `schedule`: as many members as the group lacks, in the order in which they were placed."""
         ...
 
     @property
     def depends_on_cluster(self) -> bool:
-        """Whether a Filter plugin looks beyond each node for one of the assignments, see `fits`."""
+        """Whether a Filter plugin reads more than each node for one of the assignments, see `fits`."""
         ...
 
     def scenario(self) -> AbstractContextManager[None]:
-        """Around the calls below: at the end all is as before. Nominations of the group's members do not count."""
+        """The block for the calls below: its end undoes everything. The members' nominations do not count in it."""
         ...
 
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
-        """Take a pod off its node. Raises KeyError when it is not counted there."""
+        """Remove a pod from its node. Raises KeyError if it is not counted there."""
         ...
 
     def add_pod(self, pod: PodInfo, node_name: str) -> None:
-        """Put one back that was taken off."""
+        """Add a removed pod again."""
         ...
 
     def ask_about_nodes(self) -> Status | None:
-        """None once extenders have said which nodes they let members have if pods are evicted there; else why not.
+        """None once extenders have said which nodes members may have after evictions there; else a status.
 
-        They are asked then, and the group is decided again with their answers: to be called first, and outside of a
-        scenario. Without an extender that is interested in a member there is nothing to ask.
+        They are called after the decision, and the group is decided again with their answers: so call this first, and
+        outside of a scenario. If no extender is interested in a member, there is nothing to ask.
         """
         ...
 
     def ask_about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
-        """None once extenders have agreed that the victims, by node, are evicted for these members; else why not.
+        """None once extenders have agreed that the victims, by node, are evicted for these members; else a status.
 
-        A node whose victims they do not agree to is not given to such members any more when the group is decided again.
+        When the group is decided again, equal members do not get a node on whose victims extenders did not agree.
         """
         ...
 
     def schedule(self) -> Status | None:
-        """Find nodes for as many members as the group lacks, with all plugins; None, or why that many do not fit.
+        """Find nodes for as many members as the group lacks, with all plugins; None, or the status if fewer fit.
 
-        Leaves the members off the nodes again. kube-scheduler's PodGroupSchedulingFunc.
+        Leaves the members off the nodes afterwards. kube-scheduler's PodGroupSchedulingFunc.
         """
         ...
 
     def fits(self, nodes: Collection[str] | None = None) -> bool:
-        """Whether the assignments still do, member by member, each with those before it on their nodes.
+        """Whether the assignments still fit, member by member, each with the previous ones on their nodes.
 
-        With `nodes` only those to these nodes are looked at.
+        With `nodes`, only assignments to these nodes are checked.
         """
         ...
 
     @property
     def rows_in_all(self) -> Rows:
-        """Rows on which so much has to be free that the group asks for as a whole, see `TotalCapacity`; else none.
+        """Rows on which the group as a whole needs a total amount of free capacity, see `TotalCapacity`; else none.
 
-        `schedule` and `fits` look at that, too.
+        `schedule` and `fits` check that amount too.
         """
         ...
 
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them.
+        """Rows that could take the member now, and rows that perhaps could after evictions.
 
-        Those that extenders do not let through are left out once they were asked, see `ask_about_nodes`.
+        Rows that extenders refused are left out once they were asked, see `ask_about_nodes`.
         """
         ...
 

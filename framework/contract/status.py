@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 LONGEST = 1 << 12
-"""Characters of a text in a message: a pod may ask for thousands of things that no node has."""
+"""The maximal length of a text in a message: a pod may request thousands of things that no node has."""
 
 
 def cut(text: str) -> str:
-    """The text, or its beginning where it is too long for a message."""
+    """The text, cut at the maximal length of a message."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
 def text_of(error: BaseException) -> str:
-    """Its text, or its type where it has none; what is too long is cut. Raises nothing but KeyboardInterrupt."""
+    """The error's text, or its type if it has none; a long text is cut. Raises nothing but KeyboardInterrupt."""
     try:
         return cut(str(error)) or type(error).__name__
     except KeyboardInterrupt:
@@ -29,30 +29,30 @@ def text_of(error: BaseException) -> str:
 
 
 class Code(IntEnum):
-    """kube-scheduler's status codes. Each says how the pod comes back to the queue.
+    """kube-scheduler's status codes. Each one determines how the pod returns to the queue.
 
     Attributes:
         wire_name: the name kube-scheduler prints, e.g. `UnschedulableAndUnresolvable`.
-        rejected: whether the pod was turned away, rather than let through or struck by an error.
+        rejected: whether the code rejects the pod, as opposed to success and error.
     """
 
     wire_name: str
     rejected: bool
 
     SUCCESS = 0
-    """The pod goes on."""
+    """The attempt continues."""
     ERROR = 1
     """Something broke. The pod is retried after backoff, whatever happens in the cluster."""
     UNSCHEDULABLE = 2
-    """Not now; other pods leaving may help. The pod waits for an event that its rejecting plugins asked for."""
+    """Not feasible now; the end or eviction of other pods may help. It waits for an event of a rejecting plugin."""
     UNSCHEDULABLE_AND_UNRESOLVABLE = 3
-    """Not now, and no pod's leaving helps. The pod waits like UNSCHEDULABLE; preemption passes the node over."""
+    """Not feasible now, and no eviction helps. The pod waits as with UNSCHEDULABLE; preemption skips the node."""
     WAIT = 4
-    """Permit holds the pod until it is allowed, rejected or its time is up. Plugins answer `Wait` instead."""
+    """Permit holds the pod until it is allowed or rejected, or its time is up. Plugins answer `Wait` instead."""
     SKIP = 5
-    """The plugin has nothing to do for this pod: its Filter, Score or Bind is left out."""
+    """The plugin has nothing to do for this pod: its Filter, Score or Bind is skipped."""
     PENDING = 6
-    """Waiting for something outside; when the event comes the pod is retried at once, without backoff."""
+    """The pod waits for something outside; when the event occurs, it is retried at once, without backoff."""
 
 
 for _code in Code:  # plain attributes, as they are read several times for each pod
@@ -65,9 +65,9 @@ class Status:
     """A code with its reasons.
 
     Attributes:
-        code: what the cycle does next.
-        reasons: texts for people; each is counted on its own in the FailedScheduling message.
-        plugin: who said it; the runtime fills it in.
+        code: determines the next step of the cycle.
+        reasons: texts for users; each is counted separately in the FailedScheduling message.
+        plugin: the plugin that answered; the runtime sets it.
         error: the exception behind an ERROR, if there was one.
     """
 
@@ -93,7 +93,7 @@ class Status:
 
     @classmethod
     def wait(cls, *reasons: str) -> Status:
-        """WAIT with these reasons: a pod that Permit holds. A plugin answers `Wait`, which has the time, too."""
+        """WAIT with these reasons, for a pod that Permit holds. A plugin answers `Wait`, which also has the time."""
         return cls(Code.WAIT, reasons)
 
     @classmethod
@@ -108,7 +108,7 @@ class Status:
 
     @property
     def rejected(self) -> bool:
-        """Whether the code turns the pod away (see `Code.rejected`)."""
+        """Whether the code rejects the pod (see `Code.rejected`)."""
         return self.code.rejected
 
     @property
@@ -118,13 +118,13 @@ class Status:
         return ", ".join(texts)
 
     def by(self, plugin: str) -> Status:
-        """This status, stamped with the plugin that gave it."""
+        """This status with the name of its plugin."""
         return self if self.plugin == plugin else replace(self, plugin=plugin)
 
     def checked(self) -> Status:
-        """This status, with each reason cut that is too long for a message.
+        """This status, with each reason cut at the maximal length of a message.
 
-        Raises TypeError for one that was made of anything but a code, texts and an exception.
+        Raises TypeError if it consists of anything but a code, texts and an exception.
         """
         if not isinstance(self.code, Code):
             raise TypeError(f"its status has code {self.code!r}, which is no Code")

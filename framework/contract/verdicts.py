@@ -17,17 +17,17 @@ _ROOM = 4096
 _ANONYMOUS = tuple(
     Status(code, (f"node(s) were {code.wire_name} for a plugin with too many reasons",)) for code in Code
 )
-"""What is said by a plugin that has given too many different reasons."""
+"""The statuses of a plugin that has given too many different reasons."""
 
 
 class StatusTable:
     """A plugin's possible rejections, numbered from 1; number 0 means that the node passes.
 
-    A plugin makes one table when it is built and answers with its numbers for as long as it lives, because verdicts are
-    remembered. So reasons are counted with `bincount` and a Status object exists once, not once a node. A plugin whose
-    reasons hold something of the pod makes one table for each signature instead (see `authoring.PerSignature`), which
-    is freed with its pods. A table holds a few thousand statuses; later ones are reported with their code alone, so
-    that a plugin which names pods in its reasons cannot use up the memory.
+    A plugin creates one table when it is built and answers with its numbers for its whole life, because verdicts are
+    cached. So reasons are counted with `bincount`, and a Status object exists once, not once per node. A plugin whose
+    reasons contain data of the pod creates one table per signature instead (see `authoring.PerSignature`), which is
+    freed with its pods. A table holds a few thousand statuses; later ones are reported with their code alone, so that a
+    plugin which names pods in its reasons cannot use up the memory.
     """
 
     __slots__ = ("_numbers", "_statuses", "errors")
@@ -41,9 +41,9 @@ class StatusTable:
             self.number(status)
 
     def number(self, status: Status) -> int:
-        """The number of `status`; a status not seen before gets the next one.
+        """The number of `status`; a new status gets the next number.
 
-        Raises TypeError for one that is made of anything but a code, texts and an exception.
+        Raises TypeError if it consists of anything but a code, texts and an exception.
         """
         known = self._numbers.get(status)
         if known is None:
@@ -70,11 +70,11 @@ class StatusTable:
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """One verdict a node, in the order of the nodes that were asked about.
+    """One verdict per node, in the order of the nodes in the question.
 
     Attributes:
         codes: int32, shape (nodes,): 0 where the node passes, else a number of `table`.
-        table: what the numbers mean.
+        table: the meaning of the numbers.
     """
 
     codes: Codes
@@ -100,13 +100,13 @@ class NodeRejection(NamedTuple):
 
     @property
     def status(self) -> Status:
-        """What it says."""
+        """The status behind the code."""
         return self.table[self.code].by(self.plugin)
 
 
 @dataclass(slots=True)
 class Diagnosis:
-    """Why a pod found no node: the first rejection of each node, kept as columns.
+    """Why a pod found no node: the first rejection of each node, stored as columns.
 
     Attributes:
         node_names: the nodes of the list, in its order.
@@ -114,11 +114,11 @@ class Diagnosis:
         codes: int32, shape (nodes,): the number of the status in that plugin's table.
         plugins: names of the Filter plugins in the order they ran.
         tables: their status tables.
-        absent: the status of nodes that no plugin was asked about (left out by PreFilter), if any.
-        prefilter_message: set when PreFilter turned the pod away as a whole.
+        absent: the status of nodes about which no plugin was asked (left out by PreFilter), if any.
+        prefilter_message: set if PreFilter rejected the pod as a whole.
         postfilter_message: what PostFilter added.
         unschedulable_plugins: every plugin with a rejection; the queue waits for their events.
-        pending_plugins: those that answered PENDING.
+        pending_plugins: the plugins that answered PENDING.
     """
 
     node_names: Sequence[str]
@@ -133,7 +133,7 @@ class Diagnosis:
     pending_plugins: set[str] = field(default_factory=set)
 
     def rejection(self, position: int) -> NodeRejection | None:
-        """How the node at `position` is rejected by a plugin, if it is."""
+        """The plugin's rejection of the node at `position`, if there is one."""
         number = int(self.rejector[position])
         return (
             NodeRejection(self.plugins[number - 1], self.tables[number - 1], int(self.codes[position]))
@@ -143,7 +143,7 @@ class Diagnosis:
 
     @property
     def passes(self) -> Mask:
-        """bool, shape (nodes,): nodes that nobody turned away, of those that plugins were asked about."""
+        """bool, shape (nodes,): nodes that no plugin rejected, of those in the question."""
         asked: Mask = self.rejector == 0
         return asked if self.absent is None else np.zeros(len(asked), np.bool_)
 
@@ -159,17 +159,17 @@ class Diagnosis:
         return self.tables[rejector - 1][int(self.codes[position])].by(self.plugins[rejector - 1])
 
     def status_of(self, node_name: str) -> Status | None:
-        """Why the node turned the pod away; None for a node that did not, or is not in the list."""
+        """Why the node was rejected; None for a node that passed, or is not in the list."""
         if node_name not in self.node_names:
             return None
         return self._status(self.node_names.index(node_name))
 
     def nodes_with(self, code: Code) -> list[str]:
-        """Names of the nodes that turned the pod away with this code, in the order of the list."""
+        """Names of the nodes that were rejected with this code, in the order of the list."""
         return [self.node_names[position] for position in np.flatnonzero(self.with_code(code)).tolist()]
 
     def with_code(self, code: Code) -> Mask:
-        """bool, shape (nodes,): nodes that turned the pod away with this code."""
+        """bool, shape (nodes,): nodes that were rejected with this code."""
         hit: Mask = np.full(len(self.node_names), self.absent is not None and self.absent.code is code)
         hit[self.rejector != 0] = False
         for index, table in enumerate(self.tables, start=1):
@@ -180,7 +180,7 @@ class Diagnosis:
 
     @classmethod
     def of_statuses(cls, node_names: Sequence[str], statuses: Mapping[str, Status], absent: Status) -> Diagnosis:
-        """A diagnosis made of a status for each of some nodes; the others have `absent`."""
+        """A diagnosis from a status for each of some nodes; the others have `absent`."""
         table = StatusTable()
         numbers = {
             id(status): table.number(status) for status in {id(each): each for each in statuses.values()}.values()
@@ -195,7 +195,7 @@ class Diagnosis:
         return cls(node_names, codes, codes, ("",), (StatusTable((status,)),), absent)
 
     def counts(self) -> Mapping[Status, int]:
-        """How many nodes were turned away with each status."""
+        """How many nodes were rejected with each status."""
         found: dict[Status, int] = {}
         for index, table in enumerate(self.tables, start=1):
             numbers = np.bincount(self.codes[self.rejector == index])
@@ -228,11 +228,11 @@ def fit_error(diagnosis: Diagnosis) -> str:
 
 
 def with_post_filter(text: str, message: str) -> str:
-    """The text of a diagnosis with what PostFilter said after it was written."""
+    """The text of a diagnosis followed by PostFilter's text."""
     return f"{text} {message}" if message else text
 
 
 def fit_error_of_one(status: Status) -> str:
-    """The text for a pod that was turned away after a node had been chosen: `0/1 nodes are available: 1 <reason>.`"""
+    """The text for a pod that was rejected after a node had been chosen: `0/1 nodes are available: 1 <reason>.`"""
     none = np.zeros(1, np.int32)
     return fit_error(Diagnosis([""], none, none, absent=status))

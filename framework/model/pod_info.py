@@ -159,7 +159,7 @@ class PodInfo:
 
     @property
     def terms(self) -> PodTerms:
-        """Its terms of inter-pod affinity."""
+        """The pod's terms of inter-pod affinity."""
         return self.signature.terms_in(self.namespace)
 
     def __repr__(self) -> str:

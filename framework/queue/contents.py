@@ -26,7 +26,7 @@ class QueueContents:
         return self._in_flight.get(uid) or self._sub_queues.get(uid)
 
     def place_of(self, uid: str) -> Place | None:
-        """Where the pod is; None when it is nowhere."""
+        """The pod's place; None if it is not in the queue."""
         if self._in_flight.get(uid) is not None:
             return Place.IN_FLIGHT
         entity = self._sub_queues.entity_of.get(uid)

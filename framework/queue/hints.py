@@ -19,8 +19,9 @@ from .entity import QueuedEntity, Rejection
 from .in_flight import InFlightEvents, ObjectEvent
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
-"""By profile (schedulerName) and plugin. A plugin that is absent is concerned by every event while its pods wait; of
-what happens while they are in flight only what somebody registered for is known."""
+"""By profile (schedulerName) and plugin. Every event concerns an absent plugin while its pods wait; of the events in
+the time of an attempt, only those with a registration are known.
+"""
 
 
 class Registered(Protocol):
@@ -39,14 +40,14 @@ _ALWAYS = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
 
 
 class QueueingStrategy(IntEnum):
-    """Where an event sends an entity (kube-scheduler's `queueingStrategy`); of several the greatest counts."""
+    """Where an event sends an entity (kube-scheduler's `queueingStrategy`); of several, the greatest counts."""
 
     SKIP = 0
-    """It goes on waiting for an event."""
+    """It keeps waiting for an event."""
     AFTER_BACKOFF = 1
-    """It is tried again once its backoff is over."""
+    """It is retried when its backoff is over."""
     IMMEDIATELY = 2
-    """It is tried again without waiting."""
+    """It is retried at once."""
 
 
 class QueueingHints:

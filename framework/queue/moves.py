@@ -30,7 +30,7 @@ from .transitions import ATTEMPT_FAILURE, Cause, Place, Trigger, When
 
 
 class _Woken(NamedTuple):
-    """Where a large group is to go, why, and whether PreEnqueue is to be asked about its members."""
+    """The target of a large group, the cause, and whether PreEnqueue has to be asked about its members."""
 
     strategy: QueueingStrategy
     cause: Cause

@@ -37,12 +37,12 @@ class QueuePolicy(Protocol):
 
     @property
     def signature_plugins(self) -> Mapping[str, frozenset[str]]:
-        """By profile, the plugins whose refusals go by nothing but the pod's signature and the cluster."""
+        """By profile, the plugins whose rejections depend only on the pod's signature and the cluster."""
         ...
 
     @property
     def class_plugins(self) -> Mapping[str, frozenset[str]]:
-        """By profile, the plugins whose refusals go by what its equivalence class has in common, too."""
+        """By profile, the plugins whose rejections depend only on the pod's equivalence class and the cluster."""
         ...
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:

@@ -31,27 +31,27 @@ from ..contract.events import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, UNSCHEDULED
 
 
 class Place(Enum):
-    """Where in the queue a pod is. It is in exactly one place from its coming until it is done or deleted.
+    """Where in the queue a pod is. It is in exactly one place from its addition until it is done or deleted.
 
     Attributes:
-        label: the name for people.
+        label: the name for users.
         queue: the name in metrics.
     """
 
     NOWHERE = "not in the queue", ""
-    """Is not the queue's yet, or not any more."""
+    """Not in the queue yet, or no longer."""
     ACTIVE = "active", "active"
     """activeQ: ready to be tried."""
     BACKOFF = "backoff", "backoff"
-    """backoffQ: was rejected by a plugin and is held off for a while; tried earlier if nothing is ready."""
+    """backoffQ: was rejected by a plugin and waits for its backoff; tried earlier if nothing is ready."""
     ERROR_BACKOFF = "error backoff", "backoff"
-    """backoffQ: was struck by an error and is held off for a while, whatever happens."""
+    """backoffQ: failed with an error and waits for its backoff, whatever happens."""
     UNSCHEDULABLE = "unschedulable", "unschedulable"
     """unschedulablePods: waits for an event that one of its rejecting plugins registered for."""
     GATED = "gated", "gated"
-    """unschedulablePods: a PreEnqueue plugin does not let it in."""
+    """unschedulablePods: a PreEnqueue plugin gates it."""
     IN_FLIGHT = "in flight", ""
-    """Was popped, and its attempt is not over."""
+    """Was popped; its attempt is not over."""
 
     __hash__ = object.__hash__  # in C: looked up with each move
 
@@ -189,7 +189,7 @@ class IllegalMove(RuntimeError):
 
 
 def _counted_as(trigger: Trigger, source: Place, when: When, target: Place) -> str:
-    """As kube-scheduler counts."""
+    """The name under which kube-scheduler counts it."""
     if trigger in (Trigger.CALL_OFF, Trigger.REFILE, Trigger.REMOVE) or when is When.LARGE:
         return ""
     if target is Place.IN_FLIGHT:

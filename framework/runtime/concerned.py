@@ -35,7 +35,7 @@ class ConcernedPlugins:
         return found
 
     def _is_concerned(self, plugin: Plugin, pod: PodInfo) -> bool:
-        """Of one that fails here, yes: it is asked at its points, where its failure counts."""
+        """A plugin that fails here counts as concerned: it is asked at its points, where its failure is reported."""
         answer = self._calls.call(CONCERNS, plugin, pod, plugin.concerns, pod)
         self._calls.log_failure(CONCERNS, plugin, pod, answer)
         return answer is not False

@@ -25,7 +25,7 @@ _SIGNATURES = 128
 _WHOLE_WHEN_OVER = 4
 """Everything is asked anew when more than one row in this many has changed: one long vector beats many short ones."""
 _SINGLY_UP_TO = 16
-"""As many changed rows are looked at one by one."""
+"""Up to this number, changed rows are evaluated one by one."""
 
 _NOTHING: frozenset[int] = frozenset()
 AskFilter = Callable[[FilterPlugin, NodeView], Verdicts]

@@ -96,7 +96,7 @@ class CallWatch:
         return _Suspended(running, now, self.paused, error)
 
     def resume(self, suspended: _Suspended) -> TimeoutError | None:
-        """It goes on, or ends with the error that is answered, because the call under way has used up its budget."""
+        """The call continues, or ends with the returned error because it has used up its budget."""
         self.current = suspended.running
         self._resumed = self._now()
         self.paused = suspended.paused + self._resumed - suspended.at

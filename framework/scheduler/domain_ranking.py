@@ -74,9 +74,9 @@ class Tightest:
 
 
 class ByPlacementScore:
-    """As kube-scheduler: what the PlacementScore plugins say, and the share of members that have a node.
+    """kube-scheduler's ranking: the scores of PlacementScore plugins, and the share of members that have a node.
 
-    `score` gives the former for members in each domain; `members` are to be placed, `placed` have a node already.
+    `score` computes the former for members in each domain; `members` are to be placed, `placed` have a node already.
     """
 
     def __init__(

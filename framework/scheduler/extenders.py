@@ -71,7 +71,7 @@ async def consult(
 async def _prioritize(
     extender: Extender, pod: PodInfo, names: Sequence[str], metrics: SchedulerMetrics
 ) -> Mapping[str, int]:
-    """Its scores as they count; none when it fails."""
+    """The extender's scores, weighted; none if it fails."""
     metrics.goroutines.add(("prioritizing_extender",), 1)
     try:
         scores = await extender.prioritize(pod, names)
@@ -86,7 +86,7 @@ async def _prioritize(
 async def process_preemption(
     extenders: Sequence[Extender], pod: PodInfo, question: PreemptionQuestion
 ) -> Mapping[str, Victims] | Status:
-    """Whom the pod may evict on which nodes, after every extender that has a say; a status when one failed."""
+    """The pods that may be evicted on each node, after every extender with a `preemptVerb`; a status if one failed."""
     victims = question.victims
     for extender in interested(extenders, pod):
         if not extender.supports_preemption:

@@ -42,7 +42,7 @@ class GroupOutcome:
     def at_fault(
         cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
-        """It is an error of the group: all members get this status."""
+        """An error of the group: all members get this status."""
         for attempt in attempts:
             attempt.fail(status)
         waiting = [attempt.pod for attempt in attempts]

@@ -77,7 +77,7 @@ class GroupTrials:
         return self._try(attempts, missing)
 
     def alone(self, attempts: Sequence[Attempt], tried: Sequence[PodDecision]) -> list[PodDecision]:
-        """Of the kinds of pods of which none was tried, what one comes to by itself; nothing is changed by that."""
+        """For kinds of pods of which none was tried, the result of one pod alone; nothing is changed by that."""
         known = {decision.pod.signature for decision in tried}
         found = []
         for attempt in attempts:

@@ -16,7 +16,7 @@ from .profile_handle import Ports
 
 PATIENCE_SECONDS = 5.0
 REASON = "WaitingOnPermit"
-"""Of the Event and of the condition. It is not Unschedulable: more nodes would not help."""
+"""The reason of the Event and of the condition. It is not Unschedulable, because more nodes would not help."""
 
 
 class PermitReports:

@@ -1,6 +1,6 @@
-"""Where members of a group are that have nodes already: they leave later members the domains that they are in.
+"""Placed members of a group: they restrict later members to the domains that they are in.
 
-`DomainSearch` asks. A pod's node is the one that the cache counts it on, else the one that its object names.
+`DomainSearch` asks. A pod's node is the one on which the cache counts it, else the one that its object names.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class PlacedMembers:
         self._partitions = partitions
 
     def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Sequence[Rows | None] | Status:
-        """Where a member that comes later may go: the domains that all placed members are in, the narrowest first.
+        """The domains that a later member may use: those that contain all placed members, the narrowest first.
 
-        All but the last are preferences. None stands for anywhere; a Status says that none can be named. Without a
+        All but the last are preferences. None means any node; a Status means that there is no such domain. Without a
         required level, members in slices still go to parts of the whole cluster.
         """
         holding = [*placed]
@@ -49,7 +49,7 @@ class PlacedMembers:
     def _beside_open_slices(
         self, topology: Topology, partition: Partition, rows: Rows, placed: Sequence[PodInfo]
     ) -> Rows:
-        """Of the rows of a domain those of parts in which a slice is not whole; of all parts where there is none."""
+        """The rows of a domain in parts with an incomplete slice; all rows if no slice is incomplete."""
         if not topology.slice_size:
             return rows
         parts = self._partitions.of((*partition.keys, topology.slice_level))

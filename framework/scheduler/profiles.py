@@ -73,14 +73,14 @@ class Profiles:
 
     @cached_property
     def signature_plugins(self) -> Mapping[str, frozenset[str]]:
-        """By profile, the plugins whose refusals go by nothing but the pod's signature and the cluster."""
+        """By profile, the plugins whose rejections depend only on the pod's signature and the cluster."""
         return {
             name: each.plugins.signature_plugins(self.registrations[name]) for name, each in self._frameworks.items()
         }
 
     @cached_property
     def class_plugins(self) -> Mapping[str, frozenset[str]]:
-        """By profile, the plugins whose refusals go by what its equivalence class has in common, too."""
+        """By profile, the plugins whose rejections depend only on the pod's equivalence class and the cluster."""
         return {name: each.plugins.class_plugins(self.registrations[name]) for name, each in self._frameworks.items()}
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:

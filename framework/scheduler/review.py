@@ -49,7 +49,7 @@ _LOOKS_AT_ONCE = 16
 _PAUSE_FACTOR = 9
 """Looks are followed by a pause so many times as long."""
 _MOST_SIGNATURES = 8
-"""Of the members of a group no more are looked at."""
+"""The maximal number of members of a group that are checked."""
 
 _Moment = tuple[int, int]
 """A position in the snapshot's journal, and how often people were told something."""

@@ -303,7 +303,7 @@ class GroupScheduler:
         return within[-1]
 
     def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
-        """Where a member that comes later may go, the best first, None for anywhere; a Status when nobody can tell."""
+        """Where a later member may go, the best first, None for anywhere; a Status if no domain can be determined."""
         if topology is None:
             return [None]
         try:

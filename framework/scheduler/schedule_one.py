@@ -43,7 +43,7 @@ from .set_aside import SetAside
 log = logging.getLogger(__name__)
 
 _SAMPLED_SHARE = 0.1
-"""Of attempts, the share in which the time of each plugin is measured."""
+"""The share of attempts in which the time of each plugin is measured."""
 
 
 class PodScheduler:

@@ -16,7 +16,7 @@ class DependsOn(Enum):
     """
 
     NODE = "node"
-    """That node's object alone: labels, taints, allocatable, ..."""
+    """Only that node's object: labels, taints, allocatable, ..."""
     PODS_ON_NODE = "pods on node"
     """That node's object and the pods on it."""
     CLUSTER = "cluster"

@@ -96,7 +96,7 @@ class NodeInfo:
 
     @property
     def node(self) -> Node:
-        """Its object. Raises LookupError once the node is gone; plugins are only asked about nodes that exist."""
+        """The node's object. Raises LookupError once the node is gone; plugins are asked only about existing nodes."""
         node = self._snapshot.nodes[self._row]
         if node is None:
             raise LookupError(f"node {self.name} is not known any more")
@@ -104,7 +104,7 @@ class NodeInfo:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Its labels."""
+        """The node's labels."""
         return MappingProxyType(self.node.metadata.labels)
 
     @property

@@ -55,7 +55,7 @@ _QUANTITY = (
 
 
 class Phase(StrEnum):
-    """Where a group is in its life, in scheduler-plugins' words."""
+    """The phase of a group, in scheduler-plugins' words."""
 
     PENDING = "Pending"
     """Fewer members exist than it needs."""
@@ -146,7 +146,7 @@ class PodGroupStatus(Wire):
 
 
 KNOWN_ANNOTATIONS = frozenset({*TOPOLOGY_ANNOTATIONS, MODE, HEALING_POLICY})
-"""Those under Muster's prefix that a PodGroup may carry."""
+"""The annotations under Muster's prefix that a PodGroup may have."""
 
 
 class PodGroup(Wire):

@@ -38,7 +38,7 @@ class PodGroupKind(GroupKind[PodGroup]):
     judges = True
 
     def group_of(self, pod: JoiningPod) -> str | None:
-        """As the pod's labels name it."""
+        """The group that the pod's labels name."""
         own = pod.spec.scheduling_group
         return None if own is not None else group_named(pod.metadata.namespace, pod.metadata.labels)
 
@@ -47,7 +47,7 @@ class PodGroupKind(GroupKind[PodGroup]):
         return [f"{label}={name}" for label in GROUP_LABELS]
 
     def needed(self, group: PodGroup) -> int:
-        """Its minMember."""
+        """The group's minMember."""
         return group.spec.min_member
 
     def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:

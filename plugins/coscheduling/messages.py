@@ -72,7 +72,7 @@ def group_unschedulable(group: str, placed: int, missing: int, cause: str, *, no
 
 
 def group_failed(group: str, cause: str) -> str:
-    """It was not even found out where the members that the group lacks could go."""
+    """An error before it was known where the members that the group lacks could go."""
     return f"pod group {group} is unschedulable: {cause}"
 
 

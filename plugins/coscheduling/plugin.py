@@ -51,7 +51,7 @@ SHARED = NAME
 """The key under which the plugins of all profiles, whose arguments are the same, share one `PodGroups`."""
 
 _GIVEN_UP = f"{NAME}/given-up"
-"""Where PostFilter notes, in an attempt's state, that the pod's group is to be given up."""
+"""PostFilter's note in an attempt's state that the pod's group has to release its nodes."""
 
 _NEVER = float("-inf")
 
@@ -109,7 +109,7 @@ class Coscheduling(
         return group if self._groups.missing(group) > 0 or self.topology(group) is not None else None
 
     def topology(self, group: str) -> Topology | None:
-        """As the annotations of the PodGroup say; PreFilter turns members away while they cannot be read."""
+        """The topology that the PodGroup's annotations require; PreFilter rejects members while they are invalid."""
         try:
             return self._groups.record(group).topology()
         except AnnotationError:

@@ -24,7 +24,7 @@ class PodGroupReason(StrEnum):
     """Why a group is, or is not, scheduled: the machine-readable word of the condition and of events."""
 
     SCHEDULED = "Scheduled"
-    """Its quorum has nodes."""
+    """The quorum has nodes."""
     WAITING_FOR_PODS = "WaitingForPods"
     """Fewer pods than minMember exist, or are there for Muster to try."""
     GATED_PODS = "GatedPods"
@@ -40,7 +40,7 @@ class PodGroupReason(StrEnum):
     SCHEDULING = "Scheduling"
     """Enough pods exist, and fewer than its quorum have nodes yet. Not announced: the pods show it."""
     LOST_MEMBERS = "LostMembers"
-    """Its quorum had nodes; pods went, and their successors have none yet. Not announced: the pods show it."""
+    """The quorum had nodes; pods are gone, and their successors have none yet. Not announced: the pods show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,11 @@ class GroupState:
         return self.failed_at is not None and now - self.failed_at < self.setback_seconds
 
     def tried(self) -> None:
-        """It was tried with the members that were there."""
+        """The group was tried with its existing members."""
         self.has_newcomer = self.was_incomplete = False
 
     def fail(self, now: float) -> None:
-        """It found no place."""
+        """The group did not fit."""
         self.failed_at = now
         self.failures += 1
         self.is_promising = True

@@ -65,7 +65,7 @@ class PodGroupReporter(GroupReporter):
         return Look(patient=not self._groups.record(group).has_members)
 
     def report(self, group: str) -> Report | None:
-        """Its status, and what the step to that means. While members are unaccounted for nothing is said of it."""
+        """The group's status, and the Events of its change. Nothing is reported while members are unaccounted for."""
         known, record = self._known[group], self._groups.record(group)
         if record.unaccounted:
             return None

@@ -38,7 +38,7 @@ class MinResourcesReservation(NamedTuple):
 
 
 class Reservations:
-    """Of all groups that ask for minResources. `wait_seconds` says how long Permit would wait for a group."""
+    """Reservations of all groups with minResources. `wait_seconds` says how long Permit would wait for a group."""
 
     def __init__(self, members: Members[PodGroupRecord], wait_seconds: Callable[[str], float], clock: Clock) -> None:
         self._members = members
@@ -70,7 +70,7 @@ class Reservations:
             record.claim.progressed = max(record.claim.progressed or created, created)
 
     def placed(self, group: str) -> None:
-        """It was decided to place members of the group."""
+        """Members of the group were placed by a decision."""
         record = self._members.record(group)
         claim = record.claim
         if claim is None or claim.over:

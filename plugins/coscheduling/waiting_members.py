@@ -16,7 +16,7 @@ from .record import PodGroupRecord
 
 
 class WaitingMembers:
-    """Who waits, by group and UID, and until when; seconds on the engine's clock.
+    """Held members, by group and UID, with the end of their wait; seconds on the engine's clock.
 
     `waiting` are the framework's waiting pods.
     """

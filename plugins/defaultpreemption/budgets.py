@@ -71,7 +71,7 @@ class DisruptionBudgets:
         return [sum(_use_up(budgets, count, left) for budgets, count in self._runs(pods)) for pods in units]
 
     def forbidding(self, pods: Iterable[PodInfo]) -> dict[str, str]:
-        """Of pods that are evicted in this order, by UID, the budget (`namespace/name`) that forbids it."""
+        """The budget (`namespace/name`) that forbids an eviction, by UID, for pods that are evicted in this order."""
         left: dict[str, int] = {}
         found = {pod.uid: self._violated(pod, left) for pod in pods}
         return {uid: budget for uid, budget in found.items() if budget}

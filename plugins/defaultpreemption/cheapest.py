@@ -44,7 +44,7 @@ class Evictable:
 def evictable(
     snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, *, protected: Callable[[PodInfo], bool]
 ) -> Evictable:
-    """Of the pods on these rows, ascending, those that a preemptor of priority `below` may evict."""
+    """The pods on these rows, ascending, that a preemptor of priority `below` may evict."""
     found: list[tuple[int, Level, int, Placed]] = []
     for row in rows:
         known: set[str] = set()

@@ -167,7 +167,7 @@ class VictimSearch:
                 node.violations += node.reprieve.violations[turn]
 
     def _failures(self, state: CycleState, nodes: Sequence[_Node]) -> dict[str, Status]:
-        """By name, the nodes that the pod does not fit on in the trial as it stands, or that a plugin broke on."""
+        """The nodes, by name, on which the pod does not fit in the current trial, or on which a plugin broke."""
         snapshot = self._handle.snapshot
         failures = {node.name: node.error for node in nodes if node.error is not None}
         rows = np.array([snapshot.row_of(node.name) for node in nodes if node.error is None], np.intp)
@@ -178,7 +178,7 @@ class VictimSearch:
         return failures
 
     def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:
-        """Where a whole group would go and pods that it can spare are enough, only these go."""
+        """If a whole group would be evicted and the pods that it can spare suffice, only these are."""
         for victim in [victim for victim in node.lost if victim.spare]:
             going = victim.spared({node.name})
             gone = {each.pods[0].pod.uid for each in going}

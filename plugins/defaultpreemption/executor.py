@@ -36,7 +36,7 @@ _RETRY_SECONDS = 1.0
 _DISRUPTION_TARGET = "DisruptionTarget"
 _BY_SCHEDULER = "PreemptionByScheduler"
 _SEEN_SECONDS = 30.0
-"""By then the watch has told of a pod that was deleted."""
+"""The time by which the watch has reported the deletion of a pod."""
 
 
 def terminating_by_preemption(pod: PodInfo) -> bool:
@@ -75,7 +75,7 @@ class _Run:
     victims: Sequence[Placed]
     asked: bool = False
     unseen: list[Placed] = field(init=False)
-    """Those of whose end nothing was known at the last look."""
+    """The victims whose end was unknown at the last look."""
 
     def __post_init__(self) -> None:
         self.unseen = [*self.victims]

@@ -37,7 +37,7 @@ NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preem
 _WIDER = 4
 """How much more room each further scenario looks for than the one before."""
 _FEW = 512
-"""Of so few pods, what is found without all of them is compared with the rest."""
+"""Up to this number of pods, the result without all of them is compared with the others."""
 
 Cost = tuple[int, int, int, int]
 
@@ -61,7 +61,7 @@ class GroupPreemption:
     cost: Cost
 
     def victims_by_node(self, budgets: DisruptionBudgets) -> dict[str, Victims]:
-        """Whom each node of the placement loses; with those on other nodes, which go with one of them."""
+        """The victims on each node of the placement, with those on other nodes that are evicted with them."""
         used = {placed.node_name for placed in self.placement}
         elsewhere = [placed.pod for placed in self.victims if placed.node_name not in used]
         found: dict[str, list[PodInfo]] = {}
@@ -237,7 +237,7 @@ class GroupSearch:
         return GroupPreemption(placement, pods, violations, sum(victim.group for victim in gone), cost)
 
     def _one_by_one(self, turns: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
-        """Where filters look at one node at a time: of the members only those on its nodes can be in a victim's way."""
+        """For filters that read one node at a time: only the members on a victim's nodes can conflict with it."""
         lost = []
         for victim, violations in turns:
             self._add(victim.pods)
@@ -263,7 +263,7 @@ class GroupSearch:
         return [*first, *second]
 
     def _spare(self, lost: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
-        """Where a whole group would go and those that it can spare are enough, only these go."""
+        """If a whole group would be evicted and the members that it can spare suffice, only these are."""
         kept: list[tuple[Victim, int]] = []
         for victim, violations in lost:
             if not victim.spare:

@@ -25,7 +25,7 @@ _KINDS = 32
 """Kinds of preemptors that are remembered."""
 
 Outcome = Candidate | Status
-"""Whom the node would lose, or why it does not do."""
+"""The victims on the node, or why evictions there do not help."""
 
 
 class _Seen(NamedTuple):

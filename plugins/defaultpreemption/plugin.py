@@ -160,7 +160,7 @@ class DefaultPreemption(
         return promised, Status(Code.SUCCESS, (text,)), plan
 
     def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
-        """Whom to evict, where extenders allow it, or why nobody."""
+        """The evictions, where extenders allow them, or why there are none."""
         nominated = any(self.handle.nominator.nominated_node(pod.uid) for pod in group.members)
         if not nominated and not any(priority < group.priority for priority in self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS

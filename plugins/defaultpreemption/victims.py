@@ -68,7 +68,7 @@ class Victim:
 
     @cached_property
     def sum_of_priorities(self) -> int:
-        """Of the pods' own."""
+        """The sum of the pods' own priorities."""
         return sum(pod.priority for pod in self.members)
 
     @cached_property

@@ -30,7 +30,7 @@ _MAX_BEGUN = 16
 _STEPS_OF_A_ROW = 4
 """For finding out in which state a node is."""
 _MOST_PARTS_AT_ONCE = 32
-"""Of a search that nobody can wait for."""
+"""The parts of a search in one call if its caller cannot wait."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Consumers:
         self._holders: dict[str, dict[str, bool]] = {}
 
     def consumer(self, pod: PodInfo, reference: PodResourceClaim) -> ConsumerReference:
-        """Whom the claim that the pod refers to so is reserved for: its group, if that refers to it alike."""
+        """The consumer of the claim to which the pod refers: its group, if the group refers to it in the same way."""
         group = self._group(pod)
         if group is None or reference not in group.spec.resource_claims:
             return itself(pod)
@@ -63,7 +63,7 @@ class Consumers:
         self._hold(pod, bound=False)
 
     def displace(self, pod: PodInfo) -> None:
-        """It was given up. A pod that is bound by now keeps it."""
+        """The reservation was released. A pod that is bound keeps it."""
         if not self._holders.get(_key(pod), {}).get(pod.uid, False):
             self._drop(pod)
 

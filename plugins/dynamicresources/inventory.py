@@ -190,7 +190,7 @@ class Inventory:
         return pool.state[1]
 
     def _number_of_its_own(self, pool: Pool) -> int:
-        """Of what is allocated of the pool and equal to that of no other; the same again when a trial is undone."""
+        """A number for the pool's current allocations, distinct from any other; restored when a trial is undone."""
         use = self.use
         state = frozenset(
             (id_, use.shared(id_), *sorted(use.consumed(id_).items())) for id_ in pool.ids() if use.allocated(id_)

@@ -45,7 +45,7 @@ _NODE_OPERATIONS = "DRAOptionalNodeOperations"
 _LONGEST_SEARCH = 3.0
 """Seconds, whatever is allowed: others have to wait for some of that, where it is a group that searches."""
 _STEPS_AT_ONCE = 1024
-"""Of searches, in a call of Filter, and one part more at most."""
+"""The steps of searches in one call of Filter, and one more part at most."""
 _STEPS_BETWEEN = 256
 """So many before others have their turn."""
 _MOST_LOST = 8

@@ -64,7 +64,9 @@ TAINT_RULE = "DeviceTaintRule"
 _NOT_ASKED = Status.failure("not found")
 _NO_CLAIMS = Claiming([])
 MOST_CHARACTERS = 10 * 1024
-"""Of selectors in a pod's claims: as many as the API takes in one. Five hundred take a millisecond to compile."""
+"""The maximal length of the selectors in a pod's claims: the API's limit for one. Five hundred take a millisecond to
+compile.
+"""
 _TOO_LONG = f"too many characters in selectors of the resource claims: at most {MOST_CHARACTERS}"
 
 _CLAIMS = WatchedKind(EventResource.RESOURCE_CLAIM, f"{DEVICES_API}/resourceclaims", ResourceClaim, optional=True)
@@ -112,7 +114,7 @@ class DynamicResources(
         self._devices.consumers.follow(old, new)
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """It holds no node any more."""
+        """The pod holds no node any more."""
         self._devices.consumers.displace(pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:

@@ -92,7 +92,7 @@ class Pool:
         return not self.incomplete and not self.invalid
 
     def ids(self) -> Iterable[DeviceId]:
-        """Its devices, those for other nodes too."""
+        """The pool's devices, including those for other nodes."""
         return (device.id for each in (*self.slices, *self.elsewhere) for device in each.devices)
 
 

@@ -27,7 +27,7 @@ _MAX_PROBLEMS = 64
 """Problems whose answers are kept. One takes four bytes a node and what its distinct outcomes take."""
 _USUAL_LENGTH = 4_096
 _MOST_BYTES = _MAX_PROBLEMS * _USUAL_LENGTH
-"""Of the claims that pose them; the largest is as large as an object may be."""
+"""The maximal size of the claims behind cached problems; the largest is as large as an object may be."""
 
 
 class _Kept(NamedTuple):

@@ -54,9 +54,9 @@ def is_root(group: str) -> bool:
 
 
 def topology_of(constraints: SchedulingConstraints | None) -> Topology | None:
-    """Where all pods have to be together, the domain chosen as kube-scheduler does; None for anywhere.
+    """Where all pods have to be together, in the domain that kube-scheduler would choose; None for anywhere.
 
-    The API lets a group have one constraint. Of more the first counts, as in kube-scheduler.
+    The API lets a group have one constraint. If there are more, the first one counts, as in kube-scheduler.
     """
     if constraints is None or not constraints.topology:
         return None

@@ -24,15 +24,15 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
     annotations = frozenset({HEALING_POLICY})
 
     def group_of(self, pod: JoiningPod) -> str | None:
-        """As the pod's spec names it."""
+        """The group that the pod's spec names."""
         return group_named(pod.metadata.namespace, pod.spec.scheduling_group)
 
     def needed(self, group: NativePodGroup) -> int:
-        """Its minCount."""
+        """The group's minCount."""
         return group.spec.min_count
 
     def status(self, group: NativePodGroup, members: Sequence[Pod]) -> GroupStatus:
-        """Its phase is what kubectl shows as its status."""
+        """The group's status; its phase is the one that kubectl shows."""
         pods = [pod for pod in members if pod.metadata.deletion_timestamp is None]
         phases = Counter(pod.status.phase for pod in pods)
         said = group.condition()
@@ -48,12 +48,12 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
         )
 
     def parent(self, group: NativePodGroup | CompositePodGroup) -> str:
-        """As its spec names it."""
+        """The parent that the spec names."""
         spec: GroupSpec = group.spec
         return spec.parent_composite_pod_group_name or ""
 
     def needed_parts(self, composite: CompositePodGroup) -> int:
-        """Its minGroupCount."""
+        """The group's minGroupCount."""
         return composite.spec.min_group_count
 
 

@@ -123,7 +123,7 @@ class GangScheduling(
         return group_key(pod) or ""
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
-        """As the group says, else as its pods do, which agree."""
+        """Whether the group may evict pods: as its own policy says, else as its pods' policies do, which agree."""
         found = self._groups.object_of(group)
         policy = None if found is None else found.spec.preemption_policy
         return super().may_preempt(group, waiting) if policy is None else policy != NEVER

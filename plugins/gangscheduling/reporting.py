@@ -50,7 +50,7 @@ class NativePodGroupReporter(GroupReporter):
         return None
 
     def report(self, group: str) -> Report | None:
-        """Its condition. A group that is not tried has none; people are told once when its pods do not come soon."""
+        """The group's condition. A group that is not tried has none; an Event reports once that its pods are late."""
         found, said = self._groups.get(group), self._groups.record(group).said
         if found is None:
             return None

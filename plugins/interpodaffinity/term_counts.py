@@ -56,7 +56,7 @@ class TermCounts:
     _about: dict[tuple[str, Added], TermsAbout] = field(default_factory=dict)
 
     def wanted_by(self, snapshot: SnapshotReader, keys: Iterable[str], added: Added) -> Iterable[tuple[str, Domains]]:
-        """By topology key: the terms about the pod that running pods carry, summed up by domain; `added` says how."""
+        """By topology key, the terms of running pods about this pod, summed by domain; `added` describes the sums."""
         for key in keys:
             question = self._about.get((key, added))
             if question is None:

@@ -103,4 +103,4 @@ SIZES: Final[Mapping[str, tuple[str, Callable[[PodSpec], int]]]] = MappingProxyT
         "resource_claims": ("resource claims", lambda spec: len(spec.resource_claims)),
     }
 )
-"""By name of the limit: what is counted, in words, and how."""
+"""By the name of the limit: what is counted, in words, and how."""

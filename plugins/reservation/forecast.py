@@ -65,7 +65,7 @@ class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower,
 
 
 class _Who(NamedTuple):
-    """Who waits, as `Start` has it."""
+    """The waiting pod or group, as `Start` names it."""
 
     name: str
     group: bool = False

@@ -59,12 +59,12 @@ class PlacedGroup:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """Where a group is to go.
+    """The plan of a group.
 
     Attributes:
-        start: when all of it fits there at the latest; infinity when nobody can say.
+        start: the latest time at which all of it fits there; infinity if it is unknown.
         placed: the groups of pods in it that start.
-        cost: without a start, what has to come free for it.
+        cost: without a start, the capacity that has to become free for it.
     """
 
     start: float

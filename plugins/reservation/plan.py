@@ -64,12 +64,12 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where members are to go.
+    """The plan of members.
 
     Attributes:
-        start: when all of them fit there at the latest; infinity when nobody can say.
+        start: the latest time at which all of them fit there; infinity if it is unknown.
         nodes: where each member goes.
-        cost: without a start, what has to come free for it.
+        cost: without a start, the capacity that has to become free for it.
     """
 
     start: float

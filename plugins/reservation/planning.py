@@ -259,7 +259,7 @@ def _ask(
 
 
 def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
-    """By resource column, then the one pod that it is."""
+    """The amounts by resource column, followed by the count of one pod."""
     requests = pod.signature.requests
     return [*(requests.get(name, 0) if name else 0 for name in columns.names), 1]
 

@@ -85,7 +85,7 @@ class _Shared:
         self._room_came: Timer | None = None
 
     def _hold_began(self, hold: Hold) -> None:
-        """Its holder is tried again, and all is computed anew, when it should have started long ago."""
+        """If the holder should have started long ago, it is retried, and everything is computed again."""
         clock, holder = self._handle.clock, hold.holder
         self._handle.metrics.reservations.add((), 1)
         if hold.start < inf:
@@ -187,7 +187,7 @@ class Reservation(
         return self._shared.reserves
 
     def reserved_shares(self) -> Mapping[str, float]:
-        """By the resources of which something is held."""
+        """The reserved shares of the resources that are reserved anywhere."""
         return shares(self._shared.holds, self.handle.snapshot.resources.offered_in_all())
 
     # What follows.
@@ -241,7 +241,7 @@ class Reservation(
             self._reserve_for_group(holder, decision)
 
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
-        """Of a tree other parts may have started than those that were promised to: theirs stays reserved."""
+        """Other parts of a tree may have started than those with reservations, which stay reserved."""
         with_node = {each.pod.uid for each in decision.members if each.status is None}
         unfit = {f"{decision.plugin}/{part}" for part, status in decision.parts.items() if status is not None}
         holds = self._shared.holds.of(holder)
@@ -261,7 +261,7 @@ class Reservation(
             self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
 
     def _note(self, decision: PodDecision) -> None:
-        """Whom reservations keep off is tried when one ends."""
+        """Pods that reservations keep off are retried when a reservation ends."""
         if self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
 

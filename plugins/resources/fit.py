@@ -94,7 +94,7 @@ class NodeResourcesFit(
         return Verdicts(codes, demand.table)
 
     def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
-        """As many as the scarcest of its resources allows."""
+        """As many pods as the scarcest resource allows."""
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
         demand.arrange(columns, self._devices)

@@ -20,7 +20,7 @@ from .constraint import HOSTNAME, Constraint
 from .reading import PodConstraints
 
 _LARGEST_TABLE = 4096
-"""As many scores are worked out before they are looked up for nodes; of more, one for each node."""
+"""Up to this number, scores are computed in a table and looked up for nodes; beyond it, one for each node."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ from .storage import CAPACITIES, CLAIMS, CLASSES, CSI_DRIVERS, CSI_NODES, VOLUME
 from .wakeups import Wakeups
 
 MOST_PARTS = 2_000
-"""Of the selectors of a pod's claims that wait for their first consumer: they are read at each attempt."""
+"""The maximal size of selectors of a pod's claims that wait for their first consumer: each attempt reads them."""
 _PARTS = "labels and values in selectors of persistent volume claims"
 UNBOUND = Status.unresolvable("pod has unbound immediate PersistentVolumeClaims")
 
@@ -163,7 +163,7 @@ class VolumeBinding(
         return None if isinstance(attempt, _Attempt) and attempt.claims.delayed else Status.skip()
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
-        """By the use of the storage on each node."""
+        """The score by the use of the storage on each node."""
         attempt = state.read(self.name, _Attempt)
         found = attempt.found_for(nodes) or self._finder.find(attempt.claims, nodes)
         return self._score.of(found, len(nodes))

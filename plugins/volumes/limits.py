@@ -136,7 +136,7 @@ def _takes_more(pod: PodInfo, old: CSINode, new: CSINode) -> Hint:
 
 
 def _limits(csi_node: CSINode) -> dict[str, int]:
-    """By driver; no limit is told as 0, as kube-scheduler compares them."""
+    """The limits by driver; an absent limit is 0, as in kube-scheduler's comparison."""
     return {
         driver.name: (driver.allocatable.count or 0) if driver.allocatable is not None else 0
         for driver in csi_node.spec.drivers
