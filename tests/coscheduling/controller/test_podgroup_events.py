@@ -7,8 +7,8 @@ import pytest
 
 from muster.operator.podgroups.events import event_of
 from muster.plugins.coscheduling.api import POD_GROUPS, SCHEDULED, PodGroup, PodGroupCondition, PodGroupStatus
-from muster.plugins.coscheduling.notices import notices
 from muster.plugins.coscheduling.record import Announcement, PodGroupReason
+from muster.plugins.coscheduling.reporting import notices
 
 from .groups import pod_group
 
