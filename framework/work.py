@@ -39,14 +39,14 @@ def at_each() -> bool:
 
 
 def at_once() -> None:
-    """Let nobody in."""
+    """Do not pause."""
 
 
 class WorkObserver(Protocol):
-    """Follows which function runs on whose account."""
+    """Follows which function is running, for accounting."""
 
     def suspend(self) -> Any:
-        """The function under way stops at a checkpoint. The answer is for `resume`."""
+        """The running function pauses at a checkpoint. The result is passed to `resume`."""
         ...
 
     def resume(self, suspended: Any) -> BaseException | None:
@@ -55,19 +55,19 @@ class WorkObserver(Protocol):
 
 
 class GivenUp(BaseException):
-    """Ends a function that is given up. Whoever catches it must raise it again."""
+    """Ends a function that is given up. Code that catches it must raise it again."""
 
 
 class _Job:
-    """What a worker's stack is at.
+    """The state of a worker's stack.
 
     Attributes:
-        function: what it runs; None when it stands still.
-        is_over: whether the slice is.
-        begun: whether the function has.
-        committed: whether it is carried through.
-        ending: what is to end it, or the call that it is at.
-        shields: how many `shielded` blocks it is in.
+        function: the running function; None while the stack is idle.
+        is_over: whether the slice is over.
+        begun: whether the function has begun.
+        committed: whether the function is completed in any case.
+        ending: the exception that has to end the function, or its current call.
+        shields: the number of `shielded` blocks around the current point.
         failure: what the function raised.
     """
 
@@ -95,17 +95,17 @@ class _Job:
 
 
 class _Stack(greenlet):
-    """Where functions run, one after another: a stack that is kept costs a tenth of a new one.
+    """A stack on which functions run, one after another: keeping it costs a tenth of creating one.
 
-    The garbage collector takes whatever a stack refers to for alive once it has begun. So it refers to nothing while it
-    stands still: what refers to the worker in turn would never be freed.
+    The garbage collector treats everything that a started stack refers to as alive. So an idle stack refers to nothing:
+    otherwise objects that refer to the worker in turn would never be freed.
     """
 
     job: _Job
 
 
 def _run(job: _Job) -> None:
-    """What a stack runs. It must not refer to the stack, which ends with its worker."""
+    """The main function of a stack. It must not refer to the stack, which ends with its worker."""
     while job.function is not None:
         job.begun = True
         try:
@@ -117,7 +117,7 @@ def _run(job: _Job) -> None:
 
 
 def _resume_caller() -> None:
-    """Go on where `go_on` or `give_up` was called, until this stack is switched to again."""
+    """Continue where `go_on` or `give_up` was called, until this stack is switched to again."""
     caller = getcurrent().parent
     if caller is None:
         raise RuntimeError("the stack of a worker has no caller")
@@ -125,9 +125,9 @@ def _resume_caller() -> None:
 
 
 class Worker:
-    """Runs one function at a time, each in a copy of the context that it is taken on in.
+    """Runs one function at a time, each in a copy of the context in which it was begun.
 
-    `observed` hears when the function stops and goes on.
+    `observed` is notified when the function pauses and continues.
     """
 
     def __init__(self, observed: WorkObserver | None = None) -> None:
@@ -139,7 +139,7 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        """Whether a function has begun and not ended."""
+        """Whether a function is in progress."""
         return self._job.function is not None
 
     def begin(self, function: Callable[[], object]) -> None:
@@ -155,7 +155,7 @@ class Worker:
         return self._resume()
 
     def give_up(self) -> None:
-        """End the function where it stands, or carry it through if it is committed. Nothing when there is none."""
+        """End the function at its checkpoint, or complete it if it has committed. Does nothing without a function."""
         job = self._job
         if not job.begun:
             job.function = None
@@ -192,7 +192,7 @@ def _job() -> _Job | None:
 
 
 def checkpoint() -> None:
-    """Let others in if the slice of the function under way is over. Costs next to nothing, also without any worker."""
+    """Let other work run if the slice of the running function is over. Costs next to nothing, also without a worker."""
     stack = getcurrent()
     if isinstance(stack, _Stack) and (job := stack.job).is_over():
         if job.ending is None:
@@ -202,7 +202,7 @@ def checkpoint() -> None:
 
 
 def commit() -> None:
-    """From here on the function is carried through: something has been acted on that giving up would not undo."""
+    """From here on the function is completed in any case: it has acted on something that giving up would not undo."""
     job = _job()
     if job is not None:
         job.committed = True

@@ -96,7 +96,7 @@ class SchedulingQueue:
     # Pods come, change and go.
 
     def add(self, info: PodInfo) -> None:
-        """A pod that is to be scheduled was seen. One that is here already is updated."""
+        """A pod that has to be scheduled was seen. A pod that is already in the queue is updated."""
         known = self.contents.get(info.uid)
         if known is not None:
             self.update(known.info, info)
@@ -105,9 +105,9 @@ class SchedulingQueue:
         self._moves.admit(QueuedPodInfo(info, now, now), Place.NOWHERE, POD_ADD)
 
     def update(self, old: PodInfo, new: PodInfo) -> None:
-        """A pod without a node changed; one that is not here is added. Must not be called for a pod that is assumed.
+        """A pod without a node changed; a pod not in the queue is added. Must not be called for an assumed pod.
 
-        A pod in flight keeps its version until it comes back.
+        A pod in flight keeps its version until it returns.
         """
         if old.uid != new.uid:
             self.delete(old)
@@ -125,7 +125,7 @@ class SchedulingQueue:
             self._pods.update(entity, new, events)
 
     def delete(self, info: PodInfo) -> None:
-        """The pod is gone, or has a node. If it is in flight it will not come back."""
+        """The pod was deleted, or has a node. If it is in flight, it does not return."""
         flying, entity = self._in_flight.get(info.uid), self._sub_queues.entity_of.get(info.uid)
         if flying is not None:
             flying.deleted = True
@@ -136,7 +136,7 @@ class SchedulingQueue:
     # Attempts begin and end.
 
     def pop(self) -> QueuedEntity | None:
-        """The entity to try next, its pods now in flight; None when nothing is ready, or only once it is settled.
+        """The entity to try next, its pods now in flight; None if nothing is ready, or only after `settle`.
 
         For each of its pods `done`, `requeue` or `delete` must follow.
         """
@@ -154,35 +154,34 @@ class SchedulingQueue:
         return bool(self._pods.left or self._moves.woken or self._moves.considered)
 
     def settle(self) -> None:
-        """Do what is left to be done for large groups that were woken, and for many pods that were activated.
+        """Complete the moves of large groups that were woken, and of many pods that were activated.
 
-        Nothing else may reach the queue meanwhile. It may be given up: what is left stays due.
+        The queue must not be called meanwhile. The call may be given up: the rest stays due.
         """
         self._pods.settle()
         self._moves.settle()
 
     def done(self, uid: str) -> None:
-        """The pod's attempt is over, or so far that no event matters to it any more. It may still be requeued."""
+        """The pod's attempt has ended, or has reached a point from which no event matters. It may still be requeued."""
         pod = self._in_flight.get(uid)
         if pod is not None:
             self._in_flight.end(uid)
             self._batching.attempt_ended(pod)
 
     def found_node(self, uid: str) -> None:
-        """The pod, which is in flight, is assumed on a node: there may be capacity for others like it."""
+        """The pod, which is in flight, is assumed on a node: there may be capacity for other equal pods."""
         pod = self._in_flight.get(uid)
         if pod is not None:
             self._batching.attempt_ended(pod)
 
     def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
-        """Bring back pods that failed in one attempt for one reason, be they in flight or done.
+        """Return pods that failed in one attempt for one reason, whether they are in flight or done.
 
-        Pods of a group join its entity if it has one by now, and become its entity otherwise. A pod that was deleted in
-        flight, or that is back already, is left out. What happens to a pod after `done`, changes and deletion alike, is
-        the caller's to notice.
+        Pods of a group join its waiting entity, or become its entity. A pod that was deleted in flight, or that has
+        returned already, is left out. Changes and deletion of a pod after `done` are for the caller to notice.
 
-        A pod in flight stays that until it waits. Must not be given up halfway; nothing else may reach the queue
-        meanwhile. Raises TypeError for a pod that `pop` did not hand out.
+        A pod stays in flight until it waits. Must not be given up halfway; the queue must not be called meanwhile.
+        Raises TypeError for a pod that `pop` did not return.
         """
         now, flying = self._now(), self._in_flight
         returning: dict[str, QueuedPodInfo] = {}
@@ -217,7 +216,7 @@ class SchedulingQueue:
             self._batching.attempt_ended(pod)
 
     def _next(self) -> QueuedEntity | None:
-        """The entity to be tried next, left where it is."""
+        """The entity to be tried next, which stays in its place."""
         while True:
             if self._sub_queues.woken:
                 self._batching.release_first_in_turn()
@@ -233,7 +232,7 @@ class SchedulingQueue:
                 return entity
 
     def _may_return(self, pod: QueuedPodInfo) -> bool:
-        """Whether the pod is in flight as this one, or nowhere without having been deleted."""
+        """Whether the pod is in flight as this object, or in no place without having been deleted."""
         flying = self._in_flight.get(pod.info.uid)
         if flying is not None:
             return flying is pod
@@ -257,9 +256,9 @@ class SchedulingQueue:
     # Other things happen.
 
     def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
-        """Something happened in the cluster: move whom it may help, but not the entity of the pod `besides` (a UID).
+        """An event occurred: move the entities that it may help, except that of the pod `besides` (a UID).
 
-        Costs next to nothing when nobody waits for it.
+        Costs next to nothing if no pod waits for such an event.
         """
         unschedulable_pods = self._sub_queues.unschedulable_pods
         waits = bool(unschedulable_pods)
@@ -279,9 +278,9 @@ class SchedulingQueue:
                 self._moves.ungate_if_helped(entity, happened)
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
-        """Make these pods ready with the groups they belong to by now, wherever they wait.
+        """Make these pods ready, with their current groups, wherever they wait.
 
-        One in flight will not wait for an event when it comes back. Many are made ready by `settle`.
+        A pod in flight does not wait for an event when it returns. If there are many, `settle` makes them ready.
         """
         waiting: list[str] = []
         for info in pods:
@@ -292,7 +291,7 @@ class SchedulingQueue:
         self._pods.move_each(waiting, ACTIVATE)
 
     def flush(self, now: float) -> None:
-        """Make ready what has completed its backoff, and try again what has waited for an event for too long.
+        """Make ready the entities whose backoff is over, and retry those that have waited too long for an event.
 
         Pods that errors keep out are reported here, so that a standby, which does not flush, reports none.
         """
@@ -318,14 +317,14 @@ class SchedulingQueue:
         return bool(waiting.active_q or waiting.woken or waiting.backoff_q.first()) or self.is_unsettled
 
     def next_deadline(self) -> float | None:
-        """When `flush` is next of use, seconds on the clock; None while nothing waits for a time."""
+        """When `flush` has to be called next, seconds on the clock; None while nothing waits for a time."""
         completion = self._sub_queues.backoff_q.next_completion()
         if not self._sub_queues.unschedulable_pods:
             return completion
         return self._next_sweep if completion is None else min(completion, self._next_sweep)
 
     def try_again(self, waiting: QueuedEntity | Batch, cause: Cause = REVIEW) -> None:
-        """Try what is unschedulable once its backoff is over, though nothing has helped it; of a batch the first."""
+        """Retry unschedulable pods after their backoff, although no event has helped them; of a batch the first pod."""
         if isinstance(waiting, Batch):
             waiting.first(self._now()).flushed = True
             self._batching.release_first(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
@@ -334,7 +333,7 @@ class SchedulingQueue:
             self._moves.requeue(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
 
     def _time_out(self, now: float) -> None:
-        """Try again whatever has waited for an event for longer than the limit."""
+        """Retry the entities that have waited for an event for longer than the limit."""
         limit, unschedulable_pods = now - self._settings.unschedulable_seconds, self._sub_queues.unschedulable_pods
         gated = unschedulable_pods.since_before(limit, Place.GATED).entities
         batches, entities = unschedulable_pods.since_before(limit, Place.UNSCHEDULABLE)
@@ -349,15 +348,15 @@ class SchedulingQueue:
     # What is asked of those that wait.
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
-        """Whether a refusal of one of the batch by these plugins would be that of each of them."""
+        """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
         return self._batching.holds_for_all(batch, rejectors)
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
-        """The place that the pod has among those that are tried: smaller goes first. An ERROR when it has none."""
+        """The pod's place in the order of attempts: smaller goes first. An ERROR if it has none."""
         return self._policy.sort_key((pod,))
 
     def pending_pod(self, uid: str) -> PendingPod | None:
-        """How the pod waits; None when it does not."""
+        """How the pod waits; None if it does not."""
         entities, limit = self._sub_queues.entity_of, self._settings.unschedulable_seconds
         return pending_pod(uid, entities, now=self._now(), sweep=self._next_sweep, limit=limit)
 

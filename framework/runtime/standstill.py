@@ -43,14 +43,14 @@ def _timeless() -> float:
 
 
 class Standstill:
-    """Whether the picture stands still.
+    """Whether the snapshot must not change now, and what waits for the end of that.
 
-    `stopwatch` gives the seconds that slices are measured by. By default these stand still, so that decisions are made
-    in one go and nothing is held up.
+    `stopwatch` returns the seconds by which slices are measured. The default stands still, so that decisions are made
+    without pauses and nothing is delayed.
 
     Attributes:
-        under_way: whether a decision is.
-        follow: wraps the work of each task of the engine's own, for whoever wants to know of its steps.
+        under_way: whether a decision is in progress.
+        follow: wraps the work of each task of the engine's own, for observers of its steps.
     """
 
     def __init__(self, stopwatch: Callable[[], float] = _timeless) -> None:
@@ -65,11 +65,11 @@ class Standstill:
 
     @property
     def crowded(self) -> bool:
-        """Whether tasks, or what one of them does `in_slices`, are to go on before another decision begins."""
+        """Whether delayed tasks, or a change `in_slices`, have to continue before another decision begins."""
         return bool(self.under_way or self._let_go or self._held_up or self._once_more)
 
     def slice_end(self) -> Callable[[], bool]:
-        """Begin a slice. The answer, which is asked at each checkpoint, tells whether it has lasted long enough."""
+        """Begin a slice. The returned function, which is called at each checkpoint, says whether it is over."""
         now, end, left = self._now, self._now() + SLICE_SECONDS, iter(range(_MOST_CHECKPOINTS))
         return lambda: now() >= end or next(left, None) is None
 
@@ -89,9 +89,9 @@ class Standstill:
         self._let_go_on()
 
     async def in_slices(self, change: Callable[[], None], worker: Worker) -> None:
-        """Let `worker` call `change`, a slice in each turn of the event loop. No decision begins meanwhile.
+        """Let `worker` call `change`, one slice in each turn of the event loop. No decision begins meanwhile.
 
-        For a task that is paced. If it is cancelled, the change is carried through all the same.
+        For a paced task. If the task is cancelled, the change is completed all the same.
         """
         loop = asyncio.get_running_loop()
         done = loop.create_future()
@@ -115,7 +115,7 @@ class Standstill:
         await done if not done.done() else await asyncio.sleep(0, done.result())
 
     def apply(self, change: Callable[[], None]) -> None:
-        """Call `change`: now, or as soon as the decision under way has ended."""
+        """Call `change` now, or at the end of the decision in progress."""
         # Changes that waited may call this while they are carried out: a later change must not overtake them.
         if self.under_way or self._changes:
             self._changes.append(change)
@@ -123,11 +123,11 @@ class Standstill:
             change()
 
     def pace(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """Work of which no step is taken while a decision is under way. To be run as a task."""
+        """Work that takes no step while a decision is in progress. To be run as a task."""
         return _Paced(self, work)
 
     def pace_own(self, work: Work) -> Work:
-        """Work of the engine's own of which no step is taken while a decision is under way. To be run as a task."""
+        """Work of the engine's own that takes no step while a decision is in progress. To be run as a task."""
         return _Paced(self, self.follow(work))
 
     def clock(self, clock: Clock) -> Clock:
@@ -135,7 +135,7 @@ class Standstill:
         return _Clock(self, clock)
 
     def hold_up(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
-        """What a task that has `waited_for` this has to wait for before its next step; None if it may take it now."""
+        """What a task, which has `waited_for` this, must wait for before its next step; None if it may run now."""
         if waited_for is not None and not waited_for.cancelled():
             self._let_go -= 1
         if not self.under_way and self._has_time():
@@ -157,7 +157,7 @@ class Standstill:
             self._let_go_on()
 
     def _let_go_on(self) -> None:
-        """Each turn begins with the first that goes on, so that one does in any case."""
+        """Each turn begins with the first waiting task, so at least one makes progress."""
         while self._let_go < _AT_ONCE and (waiting := self._once_more or self._held_up):
             waits = waiting.popleft()
             if not waits.done():  # as that of a task that was cancelled is
@@ -166,7 +166,7 @@ class Standstill:
 
 
 class _Paced(Coroutine[Any, Any, T]):
-    """A coroutine as `pace` makes it: what its task sends or throws into it reaches `work` when that may go on."""
+    """The coroutine that `pace` returns: what its task sends or throws reaches `work` when `work` may continue."""
 
     def __init__(self, standstill: Standstill, work: Coroutine[Any, Any, T]) -> None:
         self._standstill = standstill
@@ -175,7 +175,7 @@ class _Paced(Coroutine[Any, Any, T]):
         self._thrown: BaseException | None = None
 
     def send(self, value: Any) -> Any:
-        """Go on, or wait for being allowed to. Called by the task."""
+        """Continue, or wait for permission. Called by the task."""
         self._waits = self._standstill.hold_up(self._waits)
         if self._waits is not None:
             return next(iter(self._waits))
@@ -187,7 +187,7 @@ class _Paced(Coroutine[Any, Any, T]):
     def throw(
         self, error: type[BaseException] | BaseException, value: object = None, trace: TracebackType | None = None
     ) -> Any:
-        """Go on with an exception, or wait for being allowed to. Called by the task, for a cancellation above all."""
+        """Continue with an exception, or wait for permission. Called by the task, above all for a cancellation."""
         self._thrown = error if isinstance(error, BaseException) else error()
         return self.send(None)
 
@@ -209,7 +209,7 @@ class _Clock:
         self._clock = clock
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Call back in so many seconds, or when the decision that is under way then has ended."""
+        """Call back after so many seconds, or at the end of a decision in progress then."""
         return _Timer(self._standstill, self._clock, seconds, callback)
 
 

@@ -70,7 +70,7 @@ class Attempt:
         return self.framework.name
 
     def begin_anew(self) -> None:
-        """Forget what was decided so far, but not what extenders said. To be called while nothing is reserved."""
+        """Forget all results except extenders' answers. Must be called while nothing is reserved."""
         before = self.state
         self.state = AttemptState(sampled=before.sampled)
         self.state.group, self.state.within, self.state.consultation = before.group, before.within, before.consultation
@@ -79,12 +79,12 @@ class Attempt:
         self.rejectors, self.pending, self.no_node = set(), set(), False
 
     def resume(self, kept: Attempt) -> None:
-        """Say again what a copy of this attempt said."""
+        """Repeat the statuses of a copy of this attempt."""
         for name in self.__slots__:
             setattr(self, name, getattr(kept, name))
 
     def fail(self, status: Status, diagnosis: Diagnosis | None = None) -> None:
-        """The pod found no node. Without a diagnosis, PostFilter had no say and the nomination is over."""
+        """The pod found no node. Without a diagnosis, PostFilter was not asked and the nomination ends."""
         self.status = status
         if diagnosis is None:
             self.nominated = ""
@@ -94,7 +94,7 @@ class Attempt:
             self.no_node = status.rejected and not self.nominated
 
     def fail_on_node(self, status: Status) -> None:
-        """The pod was turned away after a node had been chosen; the text is a FitError over that one node."""
+        """The pod was rejected after a node had been chosen; the text is a FitError over that one node."""
         self.nominated = ""
         if status.rejected:
             if status.plugin:
@@ -105,17 +105,17 @@ class Attempt:
         self.status = status
 
     def fail_on_lost_node(self, status: Status) -> None:
-        """The chosen node was lost to somebody else; the text is a FitError over that one node."""
+        """Another client took the capacity of the chosen node; the text is a FitError over that one node."""
         self.displaced = True
         self.fail_on_node(status)
 
     def fail_to_bind(self, status: Status) -> None:
-        """PreBind or Bind failed. Nobody can say which event would help, so the pod comes back after backoff."""
+        """PreBind or Bind failed. No event is known to help, so the pod returns after its backoff."""
         self.nominated = ""
         self.status = status
 
     def fail_with(self, sibling: Attempt) -> None:
-        """The pod goes back because a pod that it was to be placed with lost its place."""
+        """The pod returns because a pod of the same transaction lost its node."""
         self.rejectors |= sibling.rejectors
         self.displaced = sibling.displaced
         plugin = sibling.status.plugin if sibling.status is not None else ""
@@ -123,17 +123,17 @@ class Attempt:
         self.fail_on_node(Status.unschedulable(reason).by(plugin))
 
     def tell_followers(self) -> None:
-        """Tell the plugins that follow decisions what this one came to."""
+        """Report this decision to the plugins that follow decisions."""
         if self.framework.followers:
             self.framework.followers.tell_pod_decision(self.decision())
 
     def decision(self) -> PodDecision:
-        """What was decided, for plugins that follow decisions."""
+        """The decision, for plugins that follow decisions."""
         return PodDecision(
             self.pod, self.state, self.node_name, self.status, frozenset(self.rejectors), self.state.within
         )
 
     def rejection(self) -> Rejection:
-        """What the queue has to know to bring the pod back at the right time."""
+        """What the queue needs in order to retry the pod at the right time."""
         error = self.status is not None and not self.status.rejected
         return Rejection(frozenset(self.rejectors), frozenset(self.pending), error, self.no_node)

@@ -38,7 +38,7 @@ class GroupBinding:
         self._failures = pods.failures
 
     def place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
-        """Reserve for real, then permit. Once too few are left, all that was reserved is given back, last first."""
+        """Reserve for real, then permit. If too few members are left, all are released, the last first."""
         commit()
         for index, attempt in enumerate(fitting):
             if self._cycle.assume_and_reserve(attempt):
@@ -74,7 +74,7 @@ class GroupBinding:
         outcome.placed = []
 
     async def bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
-        """Bind members that were placed in one transaction; when that loses the quorum meanwhile, none is bound."""
+        """Bind members that were placed in one transaction; if the quorum is lost before that, none is bound."""
         with self._binding_cycle.counted():
             attempts = outcome.placed
             await self._each(self._binding_cycle.wait_on_permit, attempts)
@@ -89,7 +89,7 @@ class GroupBinding:
             await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 
     def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
-        """The places of those who lost theirs since, or are gone; of all if too few are left."""
+        """Release the nodes of members that lost theirs or are gone; of all members if too few are left."""
         for attempt in gone:
             attempt.fail_on_node(Status.unschedulable("removed"))
             self._cycle.unreserve_and_forget(attempt)
@@ -106,12 +106,12 @@ class GroupBinding:
         self._failures.handle_release(outcome.placed)
 
     def _withdraw(self, attempt: Attempt, because: Attempt) -> None:
-        """Give a member's place back, because a sibling that it was placed with lost its own."""
+        """Release a member's node, because a sibling of the same transaction lost its node."""
         attempt.fail_with(because)
         self._cycle.unreserve_and_forget(attempt)
 
     async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
-        """Have it done for all at once, some of which begin in each turn of the loop."""
+        """Run the work for all members concurrently; some begin in each turn of the loop."""
         tasks: list[asyncio.Task[object]] = []
         try:
             for attempt in attempts:
@@ -131,7 +131,7 @@ class GroupBinding:
 
 
 def has_quorum(plugin: GroupCalls, group: str) -> bool:
-    """Whether the group has its quorum; not where its plugin cannot tell: better none is bound than too few."""
+    """Whether the group has its quorum; False if its plugin fails: better no member is bound than too few."""
     try:
         return plugin.missing(group) <= 0
     except Failed as failed:

@@ -43,7 +43,7 @@ from .schedule_tree import TreeCycle
 
 
 class _Asked(NamedTuple):
-    """A group of which some members need nodes at once: `missing` of those that are `waiting`, one for each attempt."""
+    """A group with members that need nodes at once: `missing` of the `waiting` members, one for each attempt."""
 
     plugin: GroupCalls
     group: str
@@ -105,14 +105,14 @@ class GroupScheduler:
         return True
 
     def _decide_unless_it_fails(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """Decide; a group plugin that breaks is an error of the group. Nothing is reserved where Failed is raised."""
+        """Decide; a failure of the group plugin is an error of the group. Nothing is reserved when Failed is raised."""
         try:
             return self.decide(plugin, group, attempts)
         except Failed as failed:
             return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, status=failed.status)
 
     def decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """Place the members, or say why not. Raises Failed."""
+        """Place the members, or find the reason why not. Raises Failed."""
         missing, topology = plugin.missing(group), plugin.topology(group)
         for attempt in attempts:
             attempt.state.group = f"{plugin.name}/{group}"
@@ -140,7 +140,7 @@ class GroupScheduler:
     def _start(
         self, asked: _Asked, trial: MembersTrial, members: Sequence[PodDecision], outcome: GroupOutcome
     ) -> GroupOutcome:
-        """Place the members that fit, then try the others each by itself."""
+        """Place the members that fit, then try the others one by one."""
         placed = len(trial.placed)
         outcome.decision = GroupDecision(
             asked.plugin.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
@@ -154,7 +154,7 @@ class GroupScheduler:
         return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome=outcome)
 
     def _refuse(self, asked: _Asked, searched: Searched[MembersTrial], members: Sequence[PodDecision]) -> GroupOutcome:
-        """Too few members fit: ask PodGroupPostFilter for help, and say why the group waits."""
+        """Too few members fit: ask PodGroupPostFilter for help, and compute why the group waits."""
         plugin, group, trial = asked.plugin, asked.group, searched.trial
         cause, placed = trial.refusal or Status.pending(), len(trial.placed)
         status = plugin.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
@@ -190,7 +190,7 @@ class GroupScheduler:
         return outcome
 
     def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
-        """Place copies of the members in a trial of preemption, or say why too few fit."""
+        """Place copies of the members in a trial of preemption, or return why too few fit."""
         searched = self._search(asked.plugin, asked.group, asked.topology, copies, missing=asked.missing)
         if isinstance(searched, Status):
             return searched
@@ -209,7 +209,7 @@ class GroupScheduler:
     def _decide_tree(
         self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
     ) -> GroupOutcome:
-        """Place what fits of a tree as one."""
+        """Place the parts of a tree that fit, in one transaction."""
         unheard: list[Status] = []
 
         def helped(notes: AttemptState, place: Place) -> PostFiltered:
@@ -240,7 +240,7 @@ class GroupScheduler:
         notes: AttemptState,
         place: Place,
     ) -> PostFiltered:
-        """What PodGroupPostFilter makes of the refusal."""
+        """The result of PodGroupPostFilter for a refused group."""
         waiting = tuple(attempt.pod for attempt in attempts)
         info = PodGroupInfo(
             key=group,
@@ -268,7 +268,7 @@ class GroupScheduler:
         *,
         outcome: GroupOutcome,
     ) -> GroupOutcome:
-        """Try members one after another, and tell of each at once: the next must not evict what goes for it already."""
+        """Try members one after another, and report each decision at once: the next must not evict the same pods."""
         outcome.alone += attempts
         commit()
         if attempts and outcome.decision is not None:
@@ -291,7 +291,7 @@ class GroupScheduler:
         return outcome
 
     def _first_that_fits(self, attempt: Attempt, within: Sequence[Rows | None]) -> Rows | None:
-        """The first of these that takes the pod as things are; the last where none of those before does."""
+        """The first of these sets of rows that can take the pod now; the last one if none before it can."""
         for rows in within[:-1]:
             attempt.state.within = rows
             self._cycle.schedule_pod(attempt)
@@ -320,7 +320,7 @@ class GroupScheduler:
         *,
         missing: int,
     ) -> Searched[MembersTrial] | Status:
-        """Try the members: where they have to be together in one domain after another, else anywhere."""
+        """Try the members: in one domain after another if they need one, else anywhere."""
 
         def try_() -> MembersTrial:
             return self._trials.run(plugin, attempts, missing)
@@ -339,7 +339,7 @@ class GroupScheduler:
         decision: GroupDecision,
         helped: PostFiltered,
     ) -> GroupOutcome:
-        """All are told `status`, but those that were not tried `untried`, and get back to the queue together."""
+        """Give all members `status`, or `untried` if they were not tried, and return them to the queue together."""
         rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
         pending = set().union(*(attempt.pending for attempt in trial.refused))
         if rejectors or status.code is Code.PENDING:

@@ -50,11 +50,11 @@ class PodScheduler:
     """Schedules pods of all profiles, one by one.
 
     Attributes:
-        being_bound: pods on their way to be bound.
-        failures: handles attempts that failed.
+        being_bound: pods whose bindings are in flight.
+        failures: handles failed attempts.
         scheduling_cycle: decides.
         binding_cycle: binds.
-        set_aside: pods that long work is done for before they are decided.
+        set_aside: pods whose long work is done before they are decided.
     """
 
     def __init__(self, parts: Parts, consultations: Consultations, review: Review) -> None:
@@ -77,7 +77,7 @@ class PodScheduler:
         return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
 
     def begin_after_all(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """The attempts, put off for a while, that still make sense, on pods and cluster as they are by now."""
+        """The delayed attempts that still make sense, on the current pods and cluster."""
         left = [each for each in attempts if self.failures.still_waits(each) and self._is_eligible(each.pod)]
         for attempt in left:
             attempt.generation = self._parts.cache.generation
@@ -93,7 +93,7 @@ class PodScheduler:
         return False
 
     def schedule_one(self, attempt: Attempt) -> None:
-        """Find a node for the pod and have it bound there, or handle that there is none."""
+        """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
         if self.set_aside.takes(attempt, partial(cycle.work_out, attempt)):
@@ -138,7 +138,7 @@ class SchedulingCycle:
             self.permit(attempt)
 
     def schedule_pod(self, attempt: Attempt) -> None:
-        """Set `attempt.node_name`, or its status; PostFilter is not asked. Reserves nothing."""
+        """Set `attempt.node_name`, or its status, without PostFilter. Reserves nothing."""
         self._schedule_pod(attempt)
         if self.work_out(attempt):
             self._schedule_pod(attempt)
@@ -151,7 +151,7 @@ class SchedulingCycle:
         self._parts.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
 
     def _find_host(self, attempt: Attempt) -> Feasible:
-        """Choose among the nodes that fit, if there are any."""
+        """Choose among the feasible nodes, if there are any."""
         algorithm, state, pod = self._parts.algorithms[attempt.profile], attempt.state, attempt.pod
         found = algorithm.find_nodes_that_fit(state, pod)
         algorithm.next_start = found.next_start
@@ -172,7 +172,7 @@ class SchedulingCycle:
             attempt.no_node = False  # others like it are not nominated to that node
 
     def work_out(self, attempt: Attempt) -> bool:
-        """Whether a Filter plugin had long work left, which is done now, so that the pod is to be tried once more."""
+        """Do the long work of a Filter plugin, if there is any; True if the pod has to be tried again then."""
         if attempt.state.long_work.left is None:
             return False
         attempt.framework.filtering.work_out(attempt.state, attempt.pod)
@@ -180,7 +180,7 @@ class SchedulingCycle:
         return True
 
     def assume_and_reserve(self, attempt: Attempt) -> bool:
-        """Assume the pod on its node and reserve what it needs there; if that fails, all is given back."""
+        """Assume the pod on its node and run Reserve there; on failure everything is released."""
         pod, nominator = attempt.pod, self._parts.nominator
         # The pod is assumed before its nomination ends, so its capacity is counted at every moment.
         self._parts.cache.assume(pod, attempt.node_name)
@@ -194,7 +194,7 @@ class SchedulingCycle:
         return status is None
 
     def permit(self, attempt: Attempt) -> bool:
-        """Ask Permit, which may hold the pod; if it turns the pod away, all is given back."""
+        """Ask Permit, which may hold the pod; if it rejects the pod, everything is released."""
         status = attempt.framework.permitting.run(attempt.state, attempt.pod, attempt.node_name)
         if status is None or status.code is Code.WAIT:
             attempt.waits = status is not None
@@ -204,7 +204,7 @@ class SchedulingCycle:
         return False
 
     def unreserve_and_forget(self, attempt: Attempt) -> None:
-        """Undo `assume_and_reserve` of an attempt that has failed: Unreserve in reverse order, then forget the pod."""
+        """Undo `assume_and_reserve` of a failed attempt: Unreserve in reverse order, then forget the pod."""
         self._being_bound.end(attempt.pod.uid)
         if attempt.assumed:
             attempt.assumed = False
@@ -233,9 +233,9 @@ class BindingCycle:
         self._binders = [extender for extender in parts.ports.extenders if extender.is_binder]
 
     def prepare(self, attempts: Sequence[Attempt]) -> None:
-        """Count these, which are to be bound together, before their task has taken its first step.
+        """Count pods that are to be bound together, before their task takes its first step.
 
-        Others may have the nodes that they were nominated to and do not need.
+        Nodes to which they were nominated, and which they do not need, become free for other pods.
         """
         for attempt in attempts:
             if attempt.leaves_nomination:
@@ -253,7 +253,7 @@ class BindingCycle:
 
     @contextmanager
     def counted(self) -> Iterator[None]:
-        """Count a task that binds while it is under way."""
+        """Count a binding task while it runs."""
         metrics = self._parts.ports.metrics
         metrics.goroutines.add(("binding",), 1)
         try:
@@ -262,7 +262,7 @@ class BindingCycle:
             metrics.goroutines.add(("binding",), -1)
 
     async def wait_on_permit(self, attempt: Attempt) -> bool:
-        """Wait for Permit, then look at the node again. On failure all is given back."""
+        """Wait for Permit, then check the node again. On failure everything is released."""
         unclear = self._pre_flight(attempt)
         refused: Status | None = None
         if attempt.waits and unclear is None:
@@ -280,9 +280,9 @@ class BindingCycle:
         return attempt.status is None
 
     def _pre_flight(self, attempt: Attempt) -> Status | None:
-        """Find out what is to be done before the pod is bound; an ERROR if that fails.
+        """Find out whether PreBind has work to do; an ERROR if that fails.
 
-        Where it takes time, the API is told the node, so that others, such as autoscalers, know of it
+        If it takes time, the API is told the node, so that autoscalers and other clients know it
         (upstream: NominatedNodeNameForExpectation).
         """
         framework, pod = attempt.framework, attempt.pod
@@ -295,7 +295,7 @@ class BindingCycle:
         return None
 
     def _lost_node(self, attempt: Attempt) -> Status | None:
-        """Whether others changed the node since it was chosen so that the pod does not fit any more; the reason."""
+        """Why the pod no longer fits on its node, after changes by other clients; None if it fits."""
         cache, pod = self._parts.cache, attempt.pod
         if not cache.changed_since(attempt.node_name, attempt.generation) or not cache.is_assumed(pod.uid):
             return None
@@ -342,7 +342,7 @@ class BindingCycle:
 
 
 class PodsBeingBound:
-    """UIDs of pods on their way to be bound, without those that Permit holds. `wake` is called as they get fewer."""
+    """UIDs of pods whose bindings are in flight, without pods held by Permit. `wake` is called when there are fewer."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._uids = set[str]()
@@ -362,7 +362,7 @@ class PodsBeingBound:
 
 
 class FailureHandler:
-    """Brings pods whose attempts failed back to the queue, and has it reported (upstream: handleSchedulingFailure)."""
+    """Returns pods whose attempts failed to the queue, and reports why (upstream: handleSchedulingFailure)."""
 
     def __init__(self, parts: Parts, review: Review) -> None:
         self._parts = parts
@@ -371,7 +371,7 @@ class FailureHandler:
         self._errors = ErrorLog(log, self._clock.now)
 
     def handle_failure(self, attempts: Sequence[Attempt]) -> None:
-        """Bring pods that failed for one reason back to the queue, and report why they wait."""
+        """Return pods that failed for one reason to the queue, and report why they wait."""
         back: list[Attempt] = []
         for attempt in attempts:
             if self.still_waits(attempt):
@@ -392,14 +392,14 @@ class FailureHandler:
             checkpoint()
 
     def handle_release(self, attempts: Sequence[Attempt]) -> None:
-        """Handle the failure of pods that had a node reserved and gave it back: it may help others."""
+        """Handle the failure of pods that had a node reserved: its capacity may help other pods."""
         self.handle_failure(attempts)
         for attempt in attempts:
             self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
             checkpoint()
 
     def still_waits(self, attempt: Attempt) -> bool:
-        """Whether the pod, as it is by now, waits for a node: not one that is gone, bound or another one."""
+        """Whether the pod still waits for a node: it was not deleted, bound or recreated meanwhile."""
         current = self._parts.known.get(attempt.pod.key)
         if current is None or current.node_name or current.uid != attempt.pod.uid:
             self._parts.queue.done(attempt.pod.uid)
@@ -429,7 +429,7 @@ class FailureHandler:
 
 
 def _cause(status: Status, attempt: Attempt) -> Hashable:
-    """What an error has in common with those of other pods: who met it, and its text without names and numbers."""
+    """What an error has in common with the errors of other pods: the plugin, and the text without names and numbers."""
     text = status.message
     for name in filter(None, (attempt.pod.name, attempt.group, attempt.node_name)):
         text = text.replace(name, "")

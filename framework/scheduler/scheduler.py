@@ -25,8 +25,8 @@ class Scheduler:
     """Runs the cycles of all profiles.
 
     Attributes:
-        reports: what people are told.
-        decided: how many decisions about pods that were ready have ended. It only grows.
+        reports: writes Events and conditions.
+        decided: the number of ended decisions about ready pods. It only grows.
     """
 
     def __init__(
@@ -50,25 +50,25 @@ class Scheduler:
 
     @property
     def under_way(self) -> bool:
-        """Whether a decision has begun and not ended."""
+        """Whether a decision is in progress."""
         return self._worker.busy
 
     @property
     def has_long_work(self) -> bool:
-        """Whether pods are set aside, so that a step goes on with that if there is nothing to decide."""
+        """Whether pods are set aside, so that a step continues their work if there is nothing to decide."""
         return bool(self._pods.set_aside)
 
     @property
     def has_looks_due(self) -> bool:
-        """Whether a step looks at pods that wait before anything else is decided."""
+        """Whether a step reviews waiting pods before anything else is decided."""
         return self._review.is_due
 
     def step(self) -> bool:
-        """Take the next entity and decide for its pods, or go on with the decision under way for a slice.
+        """Pop the next entity and decide its pods, or continue the decision in progress for a slice.
 
-        Every other step goes on with the long work of pods that are set aside.
+        Every other step continues the long work of pods that are set aside.
 
-        False when nothing is ready, or the picture stands still for something else.
+        False when nothing is ready, or another standstill is in progress.
         """
         if not self._worker.busy:
             if self._standstill.under_way:
@@ -85,7 +85,7 @@ class Scheduler:
         return True
 
     def give_up(self) -> None:
-        """End the decision under way, if there is one: its pods are ready again, or were acted on already."""
+        """End the decision in progress, if there is one: its pods are ready again, unless it had committed."""
         if self._worker.busy:
             try:
                 self._worker.give_up()
