@@ -2,8 +2,8 @@
 
 Group plugins use it: preemption frees capacity for members, and a member whose binding the API refused while others
 were bound keeps its node. When the group is deleted, the nomination is withdrawn in the API, and the capacity is free
-when the watch reports that; a nomination that the API does not know ends at once. In both cases the pods that wait for
-the capacity are retried.
+when the watch reports that; a nomination that the watch has not reported ends at once as well. In both cases the pods
+that wait for the capacity are retried.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ class MemberNominations:
     def take_back(self, group: str) -> None:
         """The group is gone: other pods may have the capacity."""
         for pod in [*self.of(group)]:
-            if pod.pod.status.nominated_node_name:
-                self._handle.spawn(self._end(pod))
-            else:
+            if not pod.pod.status.nominated_node_name:
                 self._handle.end_nomination(pod)
+            # The watch may only be behind: what the API was told would come back with it, for good.
+            self._handle.spawn(self._end(pod))
 
     async def _end(self, pod: PodInfo) -> None:
         """Withdraw the nomination. If the API does not accept that, it ends in this process alone."""

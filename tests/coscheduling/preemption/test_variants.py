@@ -311,6 +311,25 @@ async def test_a_gang_that_lost_a_member_or_its_group_gives_up_the_room_made_for
     assert len(world.engine.nominator) == 0
 
 
+async def test_a_nomination_that_the_watch_has_not_reported_is_withdrawn_in_the_api_when_the_group_goes(
+    world: EvictingWorld,
+) -> None:
+    """Else the late report brings it back, and nobody ever ends it."""
+    world.grace = 60.0
+    nodes(world, a=2)
+    runs(world, "low", "a", 2)
+    await world.settle()
+    gang = world.gang("high", 2, priority=10)
+    await world.run(3)
+    for key in gang:
+        world.api.pods[key].setdefault("status", {})["nominatedNodeName"] = "a"
+    world.api.delete("podgroups", "default/high")
+    await world.run(3)
+
+    assert [world.api.pods[key]["status"].get("nominatedNodeName") for key in gang] == [None, None]
+    assert len(world.engine.nominator) == 0
+
+
 async def test_a_member_beyond_the_quorum_makes_room_by_itself_once_the_others_have_nodes(world: EvictingWorld) -> None:
     nodes(world, a=3)
     runs(world, "low", "a")
