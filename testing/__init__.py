@@ -5,9 +5,10 @@ on an API in memory, in virtual time. Nothing here does I/O; `muster.sandbox` is
 that use HTTP. See docs/writing-plugins.md.
 """
 
+from muster.framework.embedded.clock import VirtualClock
+
 from .api import InMemoryApi, InMemoryBinder
 from .builders import NodeDict, PodDict, make_node, make_pod, require
-from .clock import VirtualClock
 from .cluster import Cluster
 from .engine import VirtualScheduler, configuration_of, engine_of
 

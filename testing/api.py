@@ -11,14 +11,14 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from itertools import count
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
 from muster.framework.contract import PodInfo, Status
+from muster.framework.embedded.clock import VirtualClock
+from muster.framework.embedded.known import KnownObjects, ResourceEventHandler
 from muster.framework.model.times import rfc3339
-
-from .clock import VirtualClock
 
 Object = dict[str, Any]
 Apply = Callable[[Callable[[], None]], None]
@@ -27,26 +27,13 @@ _ENDED = ("Succeeded", "Failed")
 _FIRST_TOLD = ("nodes", "pods")
 
 
-class _ResourceEventHandler(Protocol):
-    """Whom an informer tells."""
-
-    def on_add(self, obj: Any, /) -> None:
-        """An object appeared."""
-
-    def on_update(self, old: Any, new: Any, /) -> None:
-        """An object changed."""
-
-    def on_delete(self, obj: Any, /) -> None:
-        """An object is gone."""
-
-
 class Followed:
     """How the objects of one kind are followed: decoded as `type`, told to `handler`.
 
     `plural` names the kind where it is followed a second time, under another name.
     """
 
-    def __init__(self, type: type[Any], handler: _ResourceEventHandler, plural: str = "") -> None:
+    def __init__(self, type: type[Any], handler: ResourceEventHandler, plural: str = "") -> None:
         self.plural = plural
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(type).decode
         self.handler = handler
@@ -56,6 +43,9 @@ class Watcher:
     """The informers of one process: each stream is told in its order, as late as `latency` says, through `apply`.
 
     Like Muster's own they leave out pods that have ended, so that such a pod is deleted to them.
+
+    Attributes:
+        known: the objects as this process last saw them, by the name under which their kind is followed.
     """
 
     def __init__(
@@ -66,7 +56,7 @@ class Watcher:
         self.closed = False
         self._clock = clock
         self._apply = apply
-        self._seen: dict[tuple[str, str], Any] = {}
+        self.known = {kind: KnownObjects(followed.handler) for kind, followed in kinds.items()}
         self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in kinds}
 
     def tell(self, kind: str, key: str, obj: Object | None) -> None:
@@ -86,29 +76,15 @@ class Watcher:
         else:
             self._apply(lambda: self._deliver(kind))
 
-    def get(self, kind: str, key: str) -> Any | None:
-        """The object as this process last saw it."""
-        return self._seen.get((kind, key))
-
-    def list(self, kind: str) -> list[Any]:
-        """All objects of a kind as this process last saw them."""
-        return [obj for (of, _), obj in self._seen.items() if of == kind]
-
     def _deliver(self, kind: str) -> None:
         """Tell the first that has not been told."""
         if self.closed:
             return
         key, obj = self._streams[kind].popleft()
-        followed, old = self.kinds[kind], self._seen.pop((kind, key), None)
         if obj is None:
-            if old is not None:
-                followed.handler.on_delete(old)
-            return
-        new = self._seen[kind, key] = followed.decode(msgspec.json.encode(obj))
-        if old is None:
-            followed.handler.on_add(new)
+            self.known[kind].drop(key)
         else:
-            followed.handler.on_update(old, new)
+            self.known[kind].put(self.kinds[kind].decode(msgspec.json.encode(obj)))
 
 
 class InMemoryApi:

@@ -34,13 +34,13 @@ from muster.framework.contract import (
     WatchedKind,
 )
 from muster.framework.contract.handle import HasMetadata
+from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.waiting import HeldPod, HeldPods, PermitWait
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
 from .builders import NodeDict, PodDict
-from .clock import VirtualClock
 from .handle import ClusterHandle, RecordedEvent
 
 AnyPlugin = TypeVar("AnyPlugin", bound=Plugin)

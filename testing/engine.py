@@ -6,9 +6,8 @@ hour costs nothing. The scheduler can be killed and restarted on the current clu
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -16,22 +15,22 @@ import yaml
 
 from muster.framework.cache.recount import differences
 from muster.framework.config import load, resolve
-from muster.framework.contract import Lister, Node, Plugin, Pod, PodInfo
+from muster.framework.contract import Lister, Node, Plugin, Pod
 from muster.framework.contract.plugin import extension_points
+from muster.framework.embedded.clock import VirtualClock
+from muster.framework.embedded.engine import EmbeddedEngine
+from muster.framework.embedded.loop import VirtualLoop
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED
 
-from .api import Followed, InMemoryApi, InMemoryBinder, Watcher
-from .clock import VirtualClock
-
-_HOPS = 40
-"""Turns of the event loop after which every task that can go on waits for something."""
+from .api import Followed, InMemoryApi, InMemoryBinder
+from .reports import Reports
 
 
-class VirtualScheduler:
+class VirtualScheduler(Reports):
     """A cluster with Muster on it.
 
     Attributes:
@@ -44,9 +43,6 @@ class VirtualScheduler:
         on_wake: what the engine calls when there may be something to decide.
         may_report: whether this scheduler leads and knows the whole cluster, as far as plugins are to know.
         random: the engine's randomness, a number in [0, 1).
-        events: (pod's key, reason, note) of each Event.
-        conditions: (reason, message, nominated node) last written to each pod, by key; see `ConditionWriter`.
-        nominations: (pod's key, node) of each nomination that was written without a condition.
     """
 
     def __init__(
@@ -62,6 +58,7 @@ class VirtualScheduler:
         kube-scheduler's plugins, Coscheduling, and `plugins` at all their extension points. `stopwatch` measures the
         slices of long decisions; by default it stands, so that every decision is made in one step.
         """
+        super().__init__()
         self.clock = VirtualClock()
         self.api = InMemoryApi(self.clock)
         self.binder = InMemoryBinder(self.api, self.clock)
@@ -70,15 +67,11 @@ class VirtualScheduler:
         self.on_wake: Callable[[], None] = lambda: None
         self.may_report: Callable[[], bool] = lambda: True
         self.random: Callable[[], float] = Random(seed).random
-        self.events: list[tuple[str, str, str]] = []
-        self.conditions: dict[str, tuple[str, str, str | None]] = {}
-        self.nominations: list[tuple[str, str]] = []
         self._plugins = plugins
         names = ["Coscheduling", *(plugin.name for plugin in plugins)]
         self._configuration = configuration if configuration is not None else configuration_of(names)
         self.metrics = SchedulerMetrics()
         self._stopwatch = stopwatch
-        self._tasks: set[asyncio.Task[None]] = set()
         self.start()
 
     # The scheduler.
@@ -86,10 +79,11 @@ class VirtualScheduler:
     def start(self) -> None:
         """Start a scheduler that knows nothing, on the cluster as it is."""
         listers: dict[str, Lister] = {}
+        self._loop = VirtualLoop(self.clock)
         ports = Ports(
             clock=self.clock,
             random=lambda: self.random(),
-            spawn=self._spawn,
+            spawn=self._loop.spawn,
             wake=lambda: self.on_wake(),
             binder=self.binder,
             conditions=self,
@@ -109,7 +103,8 @@ class VirtualScheduler:
             kinds[name] = Followed(kind.type, handler, plural if again else name)
         self._watcher = self.api.watch(kinds, lambda: self.latency(), ports.standstill.apply)
         for resource, name in names.items():
-            listers[resource] = _Listed(self._watcher, name)
+            listers[resource] = self._watcher.known[name]
+        self._driver = EmbeddedEngine(self.engine, self.clock, self._loop, turns_between=lambda: self.slices())
 
     def build(self, ports: Ports) -> Engine:
         """The engine that `start` starts; overridden where it is made of something else than a configuration."""
@@ -118,49 +113,27 @@ class VirtualScheduler:
     async def kill(self) -> None:
         """End the scheduler in the middle of whatever it does."""
         self._watcher.closed = True
-        tasks = tuple(self._tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        self._loop.end()
 
     def step(self) -> bool:
         """Take one decision, or a slice of it, and nothing else; whether there was one to take."""
-        if not self.engine.scheduler.under_way:
-            self.engine.queue.flush(self.clock.now())
-        return self.engine.scheduler.step()
+        return self._driver.step()
 
     async def settle(self) -> None:
         """Let happen all that happens without time."""
-        idle = 0
-        while idle < 2:
-            idle = 0 if await self._slice() or self.engine.standstill.under_way else idle + 1
-            await self.breathe()
+        await self._driver.settle()
 
     async def breathe(self) -> None:
         """Let everything happen but decisions and time."""
-        for _ in range(_HOPS):
-            await asyncio.sleep(0)
+        self._loop.run_ready()
 
     async def run(self, seconds: float) -> None:
         """Let so much time pass."""
-        end = self.clock.now() + seconds
-        await self.settle()
-        while (moment := self._next_moment()) <= end:
-            self.clock.move_to(moment)
-            await self.settle()
-        self.clock.move_to(end)
-        await self.settle()
+        await self._driver.run(seconds)
 
     async def until(self, probe: Callable[[], bool], within: float) -> float:
         """Let time pass until `probe` holds, within so many seconds; the seconds that it took."""
-        began = self.clock.now()
-        await self.settle()
-        while not probe():
-            moment = self._next_moment()
-            assert moment <= began + within, f"not so within {within:g} s"
-            self.clock.move_to(moment)
-            await self.settle()
-        return self.clock.now() - began
+        return await self._driver.until(probe, within)
 
     # The cluster.
 
@@ -213,64 +186,6 @@ class VirtualScheduler:
         assert engine.cache.assumed_count == 0
         assert len(engine.waiting) == 0
         assert snapshot.node_count == len(self.api.objects["nodes"])
-
-    # The ports.
-
-    def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
-    ) -> None:
-        """Implements `contract.EventSink`."""
-        self.events.append((regarding.key, reason, note))
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        """Implements `contract.ConditionWriter`."""
-        self.conditions[pod.key] = (reason, message, nominated_node)
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        """Implements `contract.ConditionWriter`."""
-        self.nominations.append((pod.key, node_name))
-
-    def forget(self, uid: str) -> None:
-        """Implements `contract.ConditionWriter`: what was written stays for tests to read."""
-
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled():
-            task.result()
-
-    async def _slice(self) -> bool:
-        worked = False
-        while self.step():
-            worked = True
-            for _ in range(self.slices()):
-                await asyncio.sleep(0)
-        return worked
-
-    def _next_moment(self) -> float:
-        """When something happens by itself the next time."""
-        moments = (self.clock.next_due(), self.engine.queue.next_deadline())
-        return max(self.clock.now(), min((moment for moment in moments if moment is not None), default=float("inf")))
-
-
-class _Listed:
-    """The objects of one kind as an informer knows them; implements `contract.Lister`."""
-
-    def __init__(self, watcher: Watcher, kind: str) -> None:
-        self._watcher = watcher
-        self._kind = kind
-
-    def get(self, key: str) -> object | None:
-        """The object with this `namespace/name` (or name, when not namespaced)."""
-        return self._watcher.get(self._kind, key)
-
-    def list(self) -> Iterable[object]:
-        """All objects."""
-        return self._watcher.list(self._kind)
 
 
 def engine_of(configuration: bytes, plugins: Iterable[type[Plugin]], ports: Ports) -> Engine:

@@ -7,7 +7,7 @@ when the test calls `Cluster.settle`.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, TypeVar, cast
@@ -15,13 +15,13 @@ from typing import Any, NamedTuple, TypeVar, cast
 from muster.framework.contract import Api, Binder, Lister, PodInfo, Status, WatchedKind
 from muster.framework.contract.api import NoApi
 from muster.framework.contract.handle import HasMetadata, Obj
+from muster.framework.embedded.clock import VirtualClock
+from muster.framework.embedded.known import KnownObjects
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import HeldPods
 from muster.framework.snapshot.snapshot import Snapshot
-
-from .clock import VirtualClock
 
 T = TypeVar("T")
 
@@ -32,21 +32,6 @@ class RecordedEvent(NamedTuple):
     regarding: str
     reason: str
     note: str
-
-
-class WatchedObjects:
-    """The objects of one watched kind, by key; implements `contract.Lister`."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Any] = {}
-
-    def get(self, key: str) -> Any:
-        """The object with this `namespace/name`, or name."""
-        return self.objects.get(key)
-
-    def list(self) -> Iterable[Any]:
-        """All objects."""
-        return self.objects.values()
 
 
 class NoBinder:
@@ -77,7 +62,7 @@ class ClusterHandle:
     nominator: PodNominator = field(default_factory=PodNominator)
     waiting_pods: HeldPods = field(default_factory=lambda: HeldPods(Standstill()))
     random: Callable[[], float] = field(default_factory=lambda: Random(0).random)
-    objects: defaultdict[str, WatchedObjects] = field(default_factory=lambda: defaultdict(WatchedObjects))
+    objects: defaultdict[str, KnownObjects] = field(default_factory=lambda: defaultdict(KnownObjects))
     values: dict[str, Any] = field(default_factory=dict)
     recorded: list[RecordedEvent] = field(default_factory=list)
     activated: list[str] = field(default_factory=list)
@@ -133,10 +118,11 @@ class ClusterHandle:
 
     def keep(self, resource: str, obj: HasMetadata) -> object | None:
         """The cluster has this object from now on; the one before it, if there was one."""
-        known = self.objects[resource].objects
-        old, known[obj.metadata.key] = known.get(obj.metadata.key), obj
-        return cast("object | None", old)
+        return cast("object | None", self.objects[resource].put(obj))
 
     def drop(self, resource: str, key: str) -> object | None:
         """The cluster does not have the object any more. Raises KeyError for one that it did not have."""
-        return cast("object | None", self.objects[resource].objects.pop(key))
+        old = self.objects[resource].drop(key)
+        if old is None:
+            raise KeyError(key)
+        return cast("object", old)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
-from muster.framework.contract import Status, Timer, WatchedKind
+from muster.framework.contract import Status, WatchedKind
 from muster.framework.contract.extender import Extender
+from muster.framework.embedded.clock import VirtualClock
+from muster.framework.embedded.known import KnownObjects
+from muster.framework.embedded.silent import Silent
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine, build_engine
 from muster.framework.scheduler.profile_handle import Ports
-from muster.operator.kube.listing import KnownObjects
 from muster.operator.process.settings import Assembly
 
 
@@ -31,13 +33,13 @@ def picture(
 
     Raises QuantityError when an amount in one of them cannot be parsed.
     """
-    still = _Still(time.time())
+    still = _Still()
     listers = {kind.resource: KnownObjects() for kind in assembly.watched()}
     ports = Ports(
-        clock=still,
-        random=still.random,
+        clock=VirtualClock(0.0, time.time()),
+        random=lambda: 1.0,
         spawn=still.spawn,
-        wake=still.wake,
+        wake=lambda: None,
         binder=still,
         conditions=still,
         events=lambda _: still,
@@ -50,56 +52,21 @@ def picture(
     for kind, handler in engine.objects.items():
         known = listers[kind.resource]
         for obj in (objects or {}).get(kind, ()):
-            known.add(obj)
+            known.put(obj)
             handler.on_add(obj)
     for pod in pods:
         engine.pods.on_add(pod)
     return engine
 
 
-class _Still:
-    """The outside of an engine for which nothing happens and time stands still, `wall` seconds after 1970.
+class _Still(Silent):
+    """The outside of an engine for which nothing happens.
 
-    That is later than whatever the cluster tells of: pods without a start time are the youngest.
+    Time stands still later than whatever the cluster tells of: pods without a start time are the youngest.
     """
-
-    def __init__(self, wall: float) -> None:
-        self._wall = wall
-
-    def now(self) -> float:
-        return 0.0
-
-    def wall(self) -> float:
-        return self._wall
-
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        return self
-
-    def cancel(self) -> None:
-        pass
-
-    def random(self) -> float:
-        return 1.0
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         work.close()
 
-    def wake(self) -> None:
-        pass
-
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         raise RuntimeError("nothing is bound in a picture")
-
-    def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
-    ) -> None:
-        pass
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        pass
-
-    def forget(self, uid: str) -> None:
-        pass
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        pass

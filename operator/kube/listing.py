@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, TypeVar
 
 import msgspec
@@ -56,22 +55,3 @@ async def list_raw(client: ApiClient, path: str, *, label_selector: str = "") ->
         if not page.metadata.get("continue"):
             return items
         params["continue"] = page.metadata["continue"]
-
-
-class KnownObjects:
-    """The objects of one kind that such a command knows of; implements `contract.Lister`."""
-
-    def __init__(self) -> None:
-        self._by_key: dict[str, Any] = {}
-
-    def add(self, obj: HasMetadata) -> None:
-        """There is this object, too, or this version of it."""
-        self._by_key[obj.metadata.key] = obj
-
-    def get(self, key: str) -> Any | None:
-        """The object with this `namespace/name` (or name, when not namespaced)."""
-        return self._by_key.get(key)
-
-    def list(self) -> Iterable[Any]:
-        """All objects."""
-        return self._by_key.values()

@@ -9,7 +9,6 @@ recorded.
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter, defaultdict, deque
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster.framework.contract import Node, Pod
+from muster.framework.embedded.known import KnownObjects
+from muster.framework.embedded.loop import VirtualLoop
+from muster.framework.embedded.silent import Silent
 from muster.framework.groups.record import EndedMember
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
@@ -42,7 +44,7 @@ from .recorder import NODES, PODS
 from .surroundings import Bound, RecordedAnswers, ReplayClock, ReplayTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from muster.framework.contract import Lister, PodInfo
     from muster.framework.runtime.results import Scored
@@ -62,7 +64,7 @@ _IDLE_SECONDS = 0.5
 
 def replay(recording: Recording, assembly: Assembled) -> Comparison:
     """Decide again. Raises RecordingError for a broken line, and ConfigurationError when a plugin cannot be made."""
-    return asyncio.run(Replay(recording, assembly).run())
+    return Replay(recording, assembly).run()
 
 
 class Replay:
@@ -72,13 +74,13 @@ class Replay:
         head, answers = recording.head, _Ahead(recording)
         self._recording = recording
         self._clock = ReplayClock(head.at, head.wall)
-        self._tasks = ReplayTasks()
-        self._answers = RecordedAnswers(self._tasks, answers.bound, answers.calls, self._clock.now)
+        self._loop = VirtualLoop(self._clock)
+        self._tasks = ReplayTasks(self._loop)
+        self._answers = RecordedAnswers(self._loop, self._tasks, answers.bound, answers.calls)
         self._stepped = head.at
         self.comparison = Comparison()
         standstill = Standstill()
         standstill.follow = self._tasks.tasks.follow
-        self._objects: dict[str, dict[str, Any]] = {}
         self._listers: dict[str, Lister] = {}
         self._engine = build_engine(
             assembly.configuration,
@@ -88,29 +90,27 @@ class Replay:
                 clock=self._clock,
                 random=Random(head.seed).random,
                 choose=Random(head.seed).randrange,
-                spawn=self._tasks.spawn,
+                spawn=self._loop.spawn,
                 wake=lambda: None,
                 binder=self._answers,
-                conditions=_Silent(),
-                events=lambda name: _Silent(),
+                conditions=Silent(),
+                events=lambda name: Silent(),
                 listers=self._listers,
                 api=self._answers,
                 standstill=standstill,
             ),
             assumed_ttl=head.assumed_ttl,
         )
-        self._handlers: dict[str, tuple[type[Any], Any]] = {
-            PODS: (Pod, self._engine.pods),
-            NODES: (Node, self._engine.nodes),
-        }
+        self._kinds: dict[str, type[Any]] = {PODS: Pod, NODES: Node}
+        self._known = {PODS: KnownObjects(self._engine.pods), NODES: KnownObjects(self._engine.nodes)}
         for kind, handler in self._engine.objects.items():
-            self._handlers[kind.resource] = kind.type, handler
-            self._listers[kind.resource] = _Listed(self._objects.setdefault(kind.resource, {}))
+            self._kinds[kind.resource] = kind.type
+            self._listers[kind.resource] = self._known[kind.resource] = KnownObjects(handler)
         self.comparison.whole = head.whole
-        self.comparison.not_followed = sorted(self._handlers.keys() - set(head.kinds))
+        self.comparison.not_followed = sorted(self._kinds.keys() - set(head.kinds))
         self._listener = _Listener(self._engine, self._decided, answers.placed)
 
-    async def run(self) -> Comparison:
+    def run(self) -> Comparison:
         """Live through all of it."""
         if not self._recording.head.whole:
             self._diverged("what was before its first file is not there")
@@ -120,9 +120,9 @@ class Replay:
                 continue
             self._compare(all_told=isinstance(event, Stepped))
             self.comparison.events += 1
-            await self._let_happen(event)
+            self._let_happen(event)
         self._compare(all_told=self._recording.ended)
-        await self._tasks.end()
+        self._tasks.end()
         return self.comparison
 
     def _recorded(self, decision: Decision) -> None:
@@ -143,12 +143,12 @@ class Replay:
         self._listener.free = True
         self._tasks.let_all_go_on()
 
-    async def _let_happen(self, event: AnyEvent) -> None:
+    def _let_happen(self, event: AnyEvent) -> None:
         if not isinstance(event, (Decided, GroupDecided)):
-            self._clock.move_to(event.at)
+            self._clock.stand_at(event.at)
         self._listener.steps += isinstance(event, Stepped)
         if self._tasks.free:
-            await self._let_happen_freely(event)
+            self._let_happen_freely(event)
             return
         match event:
             case Flushed():
@@ -159,20 +159,20 @@ class Replay:
                 if not self._clock.go_off(number):
                     self._diverged("a timer that went off is not there")
             case TaskWentOn(number=number):
-                if not await self._tasks.let_go_on(number):
+                if not self._tasks.let_go_on(number):
                     self._diverged("a task that went on does not")
             case Answered():
-                if not await self._answers.answer(event):
+                if not self._answers.answer(event):
                     self._diverged("nobody asked for what was answered")
             case _:
                 self._tell(event)
 
-    async def _let_happen_freely(self, event: AnyEvent) -> None:
+    def _let_happen_freely(self, event: AnyEvent) -> None:
         if isinstance(event, Answered):
-            await self._answers.answer(event)
+            self._answers.answer(event)
         else:
             self._tell(event)
-        self._clock.go_off_when_due()
+        self._clock.move_to(self._clock.now())
         now = self._clock.now()
         idle = now - self._stepped >= _IDLE_SECONDS
         if isinstance(event, (Stepped, Flushed)) or idle:
@@ -180,7 +180,7 @@ class Replay:
             self._engine.queue.flush(now)
             while self._engine.scheduler.step() and idle:
                 pass
-            await self._tasks.breathe()
+            self._loop.run_ready()
 
     def _diverged(self, why: str) -> None:
         self.comparison.diverged(why)
@@ -194,21 +194,13 @@ class Replay:
             book = self._engine.books().get(event.books)
             if book is not None:
                 book.follow_ended(event.uid, _ended(event.was), _ended(event.now))
-        if not isinstance(event, OfObject) or event.kind not in self._handlers:
+        if not isinstance(event, OfObject) or event.kind not in self._kinds:
             return
-        kind, handler = self._handlers[event.kind]
-        new = msgspec.json.decode(event.object, type=kind)
-        known = self._objects.setdefault(event.kind, {})
-        key = new.metadata.key
+        obj = msgspec.json.decode(event.object, type=self._kinds[event.kind])
         if isinstance(event, ObjectGone):
-            if known.pop(key, None) is not None:
-                handler.on_delete(new)
-            return
-        old, known[key] = known.get(key), new
-        if old is None:
-            handler.on_add(new)
+            self._known[event.kind].drop(obj.metadata.key)
         else:
-            handler.on_update(old, new)
+            self._known[event.kind].put(obj)
 
 
 def _ended(ending: MemberEnding | None) -> EndedMember | None:
@@ -287,36 +279,3 @@ class _Listener(DecisionListener):
             return None
         position = int(rows.searchsorted(row))
         return position if position < len(rows) and rows[position] == row else None
-
-
-class _Listed:
-    """Implements `contract.Lister`."""
-
-    def __init__(self, objects: Mapping[str, Any]) -> None:
-        self._objects = objects
-
-    def get(self, key: str) -> Any | None:
-        """The object with this `namespace/name`, or name."""
-        return self._objects.get(key)
-
-    def list(self) -> Iterable[Any]:
-        """All objects."""
-        return self._objects.values()
-
-
-class _Silent:
-    """Implements `contract.EventSink` and `contract.ConditionWriter`: what people are told follows from decisions."""
-
-    def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
-    ) -> None:
-        """Nobody listens."""
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        """Nobody listens."""
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        """Nobody listens."""
-
-    def forget(self, uid: str) -> None:
-        """Nothing is kept."""

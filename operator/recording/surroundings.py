@@ -9,23 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, defaultdict, deque
-from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from muster.framework.contract import MERGE_PATCH, ApiError, Status
+from muster.framework.embedded.clock import VirtualClock, VirtualTimer
+from muster.framework.embedded.loop import VirtualLoop
 
 from .calls import asked, binding
 from .events import Answered, Failure
 from .tasks import Task, Tasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Mapping
 
     from muster.framework.contract import PodInfo
-
-_HOPS = 60
-"""Turns of the event loop after which every task that can go on has."""
-
 
 _SOON_SECONDS = 5.0
 """A pod that was bound within this is bound, wherever it would be now; any other gives its room back."""
@@ -38,89 +35,40 @@ class Bound(NamedTuple):
     at: float
 
 
-class ReplayTimer:
-    """A timer that is let go off."""
-
-    def __init__(self, due: float, callback: Callable[[], None]) -> None:
-        self.due = due
-        self.callback: Callable[[], None] | None = callback
-
-    def cancel(self) -> None:
-        """Do not call."""
-        self.callback = None
-
-    def go_off(self) -> None:
-        """Call, if that is still wanted."""
-        callback, self.callback = self.callback, None
-        if callback is not None:
-            callback()
-
-
-class ReplayClock:
-    """Implements `contract.Clock`: it is as late as the event is that happens."""
+class ReplayClock(VirtualClock):
+    """A clock that is as late as the event is that happens, and whose timers are let go off one by one."""
 
     def __init__(self, now: float, wall: float) -> None:
-        self._now = now
-        self._wall = wall - now
-        self._timers: dict[int, ReplayTimer] = {}
-        self._due: list[tuple[float, int]] = []
-        self._set = 0
+        super().__init__(now, wall)
+        self._set: list[VirtualTimer] = []
 
-    def now(self) -> float:
-        """Seconds on a monotonic clock."""
-        return self._now
-
-    def wall(self) -> float:
-        """Seconds since the epoch."""
-        return self._wall + self._now
-
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> ReplayTimer:
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> VirtualTimer:
         """Call back when the recording says so, or when it is time."""
-        self._set += 1
-        timer = self._timers[self._set] = ReplayTimer(self._now + seconds, callback)
-        heappush(self._due, (timer.due, self._set))
+        self._set.append(timer := super().call_later(seconds, callback))
         return timer
 
-    def move_to(self, moment: float) -> None:
-        """It is this time now."""
+    def stand_at(self, moment: float) -> None:
+        """It is this time now, and no timer goes off by itself."""
         self._now = max(self._now, moment)
 
     def go_off(self, number: int) -> bool:
         """Let the timer go off that was set as the `number`-th; whether there is one."""
-        timer = self._timers.pop(number, None)
-        if timer is None or timer.callback is None:
-            return False
-        timer.go_off()
-        return True
-
-    def go_off_when_due(self) -> None:
-        """Let all timers go off whose time has come."""
-        while self._due and self._due[0][0] <= self._now:
-            timer = self._timers.pop(heappop(self._due)[1], None)
-            if timer is not None:
-                timer.go_off()
+        return 0 < number <= len(self._set) and self._set[number - 1].go_off()
 
 
 class ReplayTasks:
-    """Lets tasks go on, each when it did; as `tasks.Steps`.
+    """Lets tasks of a loop go on, each when it did; as `tasks.Steps`.
 
     Attributes:
         free: whether they go on by themselves.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, loop: VirtualLoop) -> None:
         self.tasks = Tasks(self)
         self.free = False
+        self._loop = loop
         self._may: defaultdict[int, int] = defaultdict(int)
         self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._running: set[asyncio.Task[Any]] = set()
-        self._failures: list[BaseException] = []
-
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start a task. As the port."""
-        task = asyncio.get_running_loop().create_task(work)
-        self._running.add(task)
-        task.add_done_callback(self._ended)
 
     def begin(self, task: Task) -> asyncio.Future[None] | None:
         """None when this task may go on, else what it has to wait for."""
@@ -129,25 +77,16 @@ class ReplayTasks:
         if self._may[task.number]:
             self._may[task.number] -= 1
             return None
-        waits = self._waiting[task.number] = asyncio.get_running_loop().create_future()
+        waits = self._waiting[task.number] = self._loop.create_future()
         return waits
 
-    async def let_go_on(self, number: int) -> bool:
+    def let_go_on(self, number: int) -> bool:
         """Let a task take one step; whether it did."""
         self._may[number] += 1
         self._wake(number)
-        for _ in range(_HOPS):
-            await asyncio.sleep(0)
-            if not self._may[number]:
-                return True
+        while self._loop.run_ready() and self._may[number]:
             self._wake(number)
-        self._may[number] = 0
-        return False
-
-    async def breathe(self) -> None:
-        """Let happen all that needs no event."""
-        for _ in range(_HOPS):
-            await asyncio.sleep(0)
+        return not self._may.pop(number)
 
     def let_all_go_on(self) -> None:
         """From here on they go on by themselves."""
@@ -155,24 +94,17 @@ class ReplayTasks:
         for number in tuple(self._waiting):
             self._wake(number)
 
-    async def end(self) -> None:
+    def end(self) -> None:
         """Give up what is under way. Raises what a task ended with that was no cancellation."""
         self.let_all_go_on()
-        for task in tuple(self._running):
-            task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
-        for failure in self._failures:
+        self._loop.end()
+        for failure in self._loop.failures:
             raise failure
 
     def _wake(self, number: int) -> None:
         waits = self._waiting.pop(number, None)
         if waits is not None and not waits.done():
             waits.set_result(None)
-
-    def _ended(self, task: asyncio.Task[Any]) -> None:
-        self._running.discard(task)
-        if not task.cancelled() and (failure := task.exception()) is not None:
-            self._failures.append(failure)
 
 
 class RecordedAnswers:
@@ -183,16 +115,20 @@ class RecordedAnswers:
     """
 
     def __init__(
-        self, tasks: ReplayTasks, bound: Mapping[str, Bound], left: Counter[str], now: Callable[[], float]
+        self,
+        loop: VirtualLoop,
+        tasks: ReplayTasks,
+        bound: Mapping[str, Bound],
+        left: Counter[str],
     ) -> None:
+        self._loop = loop
         self._tasks = tasks
-        self._now = now
         self._bound = bound
         self._left = left
         self._asked: defaultdict[str, list[tuple[int, asyncio.Future[Answered]]]] = defaultdict(list)
         self._early: defaultdict[str, deque[Answered]] = defaultdict(deque)
 
-    async def answer(self, answered: Answered) -> bool:
+    def answer(self, answered: Answered) -> bool:
         """Give this answer to whoever asked; whether somebody did."""
         self._left[answered.call] -= 1
         waiting = self._asked[answered.call]
@@ -203,7 +139,7 @@ class RecordedAnswers:
             return False
         waiting.remove(asker)
         asker[1].set_result(answered)
-        await self._tasks.breathe()
+        self._loop.run_ready()
         return True
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
@@ -211,7 +147,7 @@ class RecordedAnswers:
         bound = self._bound.get(pod.uid)
         if not self._tasks.free:
             answered = await self._recorded(binding(pod.uid, node_name))
-        elif bound is not None and bound.at - self._now() <= _SOON_SECONDS:
+        elif bound is not None and bound.at - self._loop.time() <= _SOON_SECONDS:
             answered = await self._recorded(binding(pod.uid, bound.node))
         else:
             return Status.failure("it was not bound by then when it was recorded")
@@ -250,7 +186,7 @@ class RecordedAnswers:
             return early.popleft()
         if self._left[call] <= len(self._asked[call]):
             return Answered(0.0, call, failed=Failure("this was not asked for when it was recorded"))
-        future: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Answered] = self._loop.create_future()
         self._asked[call].append((self._tasks.tasks.current, future))
         with self._tasks.tasks.outside():
             return await future

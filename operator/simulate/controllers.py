@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import EventResource
+from muster.framework.embedded.known import KnownObjects
 from muster.framework.model.claims import BIND_COMPLETED, SELECTED_NODE, class_of_claim
 from muster.framework.model.meta import OwnerReference, from_plain
 from muster.framework.model.volume_sources import CSISource
@@ -23,7 +24,6 @@ from muster.framework.model.volumes import (
     StorageClass,
     StorageMeta,
 )
-from muster.operator.kube.listing import KnownObjects
 
 _replace = msgspec.structs.replace
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from typing import Any, Self, TypeVar
@@ -28,23 +29,20 @@ _AT_ONCE = 16
 
 
 class Hearing:
-    """What extenders say while one answer is found, on one event loop.
+    """What extenders say while one answer is found.
 
     Attributes:
         extenders: the extenders as the engine may ask them.
     """
 
-    def __init__(
-        self, extenders: Iterable[Extender], nodes: Iterable[Node], home: asyncio.AbstractEventLoop | None = None
-    ) -> None:
-        """`nodes` are those that the cluster has; `home` is the extenders' own loop where that is another."""
+    def __init__(self, extenders: Iterable[Extender], nodes: Iterable[Node]) -> None:
+        """`nodes` are those that the cluster has. Extenders are asked on the running loop, whichever awaits them."""
         self._names = frozenset(node.metadata.name for node in nodes)
-        self._home = home
         self._turns = asyncio.Semaphore(_AT_ONCE)
-        self._answers: dict[Hashable, asyncio.Future[Any]] = {}
-        self._awaited: set[asyncio.Future[Any]] = set()
-        self._is_news = False
+        self._answers: dict[Hashable, Future[Any]] = {}
+        self._awaited: list[Future[Any]] = []
         self.extenders: Sequence[Extender] = [_Heard(each, self) for each in extenders]
+        self._home = asyncio.get_running_loop() if self.extenders else None
 
     def exists(self, node_name: str) -> bool:
         """Whether the cluster has the node."""
@@ -54,28 +52,22 @@ class Hearing:
         """The answer to a question, which is put unless it was before. Raises what `put` does."""
         answer = self._answers.get(question)
         if answer is None:
-            home = self._home or asyncio.get_running_loop()
-            answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(self._in_turn(put), home))
-            self._answers[question] = answer
-            self._awaited.add(answer)
-            answer.add_done_callback(self._awaited.discard)
+            assert self._home is not None
+            answer = self._answers[question] = asyncio.run_coroutine_threadsafe(self._in_turn(put), self._home)
+        self._awaited.append(answer)
         try:
-            found: T = await asyncio.shield(answer)
+            found: T = await asyncio.shield(asyncio.wrap_future(answer))
         finally:
-            self._is_news = True
+            self._awaited.remove(answer)
         return found
+
+    def unanswered(self) -> Sequence[Future[Any]]:
+        """The answers that somebody waits for."""
+        return self._awaited
 
     async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
         async with self._turns:
             return await put()
-
-    async def answered(self) -> bool:
-        """Wait for what is being asked; whether an answer was given since this was asked last."""
-        if self._awaited:
-            await asyncio.wait(self._awaited)
-            self._is_news = True
-        news, self._is_news = self._is_news, False
-        return news
 
 
 NOBODY = Hearing((), ())
@@ -176,7 +168,7 @@ class TrialExtenders:
             return NOBODY
         if any(map(is_sent_nodes, self._configuration.extenders)):
             await self._objects.read_nodes()
-        return Hearing(self._all, nodes, asyncio.get_running_loop())
+        return Hearing(self._all, nodes)
 
 
 async def _nothing(uid: str) -> None:

@@ -16,6 +16,9 @@ import msgspec
 
 from muster.framework.contract import Code, GroupId, Part, Status
 from muster.framework.contract.reservation import Start
+from muster.framework.embedded.clock import VirtualClock
+from muster.framework.embedded.engine import EmbeddedEngine
+from muster.framework.embedded.loop import VirtualLoop
 from muster.framework.groups.plugin import GroupBookPlugin
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
@@ -28,9 +31,7 @@ from muster.framework.scheduler.explain import heard
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.profile_handle import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
-from muster.operator.process.tasks import TaskSet
 
-from .clock import RehearsalClock
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
 from .extenders import NOBODY, Hearing
@@ -42,8 +43,6 @@ from .stored import StoredObjects
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
 """Past the longest backoff: when nothing was bound for so long, nothing will be."""
-_HOPS = 10
-"""Turns of the event loop after which every binding that can go on has ended."""
 
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
@@ -108,16 +107,16 @@ class Rehearsal:
     ) -> None:
         self.groups = assembly.groups
         self._names = [profile.scheduler_name for profile in assembly.profiles]
-        self._clock = RehearsalClock(wall)
+        self._clock = VirtualClock(0.0, wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
-        self._bindings = TaskSet()
+        self._loop = VirtualLoop(self._clock)
         self._stage = RehearsalApi()
         self._hearing = hearing
         self._stored = StoredObjects(assembly.watched(), bind_volumes, otherwise=self._stage)
         ports = Ports(
             clock=self._clock,
             random=lambda: 1.0,
-            spawn=self._bindings.spawn,
+            spawn=self._loop.spawn,
             wake=lambda: None,
             binder=self._stage,
             conditions=self._stage,
@@ -128,6 +127,7 @@ class Rehearsal:
         )
         followed = followed_by(assembly, Spectator, *forecasters(assembly))
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
+        self._driver = EmbeddedEngine(self._engine, self._clock, self._loop, calls=hearing.unanswered)
         self.nodes = tuple(cluster.nodes)
         self.pods = tuple({pod.metadata.key: self._waiting(pod) for pod in wanted.pods}.values())
         self._set(cluster, wanted)
@@ -136,7 +136,7 @@ class Rehearsal:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._bindings.drain(within=0)
+        self._loop.end()
 
     async def place(self, pods: Sequence[Pod]) -> list[Placement]:
         """Create the pods one after another and let the scheduler do what it can."""
@@ -254,7 +254,7 @@ class Rehearsal:
             for kind, objects in found.watched.items():
                 if kind in self._engine.objects:
                     for obj in objects:
-                        self._stored.put_object(kind.resource, obj)
+                        self._stored.listers[kind.resource].put(obj)
         self._stored.tell(self._engine.objects)
         anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
@@ -275,36 +275,21 @@ class Rehearsal:
         """Let time pass until nothing has been bound for as long as a pod may be set back."""
         await self._settle()
         bound, until = len(self._stage.bound), self._clock.now() + self._quiet
-        while (moment := self._next_moment()) <= until:
+        while (moment := self._driver.next_moment()) <= until:
             self._clock.move_to(moment)
             await self._settle()
             if len(self._stage.bound) > bound:
                 bound, until = len(self._stage.bound), self._clock.now() + self._quiet
 
-    def _next_moment(self) -> float:
-        """When something happens by itself the next time."""
-        moments = (self._clock.next_due(), self._engine.queue.next_deadline())
-        due = min((moment for moment in moments if moment is not None), default=float("inf"))
-        return max(self._clock.now(), due)
-
     async def _settle(self) -> None:
         """Let happen all that happens without time: decisions, bindings, and the news of them."""
-        busy = True
-        while busy:
-            busy = False
-            self._engine.queue.flush(self._clock.now())
-            while self._engine.scheduler.step():
-                busy = True
-            await _hop()
-            while await self._hearing.answered():
-                busy = True
-                await _hop()
+        await self._driver.settle()
+        while self._stage.has_news:
             for pod, node in self._stage.news():
-                busy = True
                 self._engine.pods.on_update(pod, _on(node, pod))
             for pod in self._stage.deletions():
-                busy = True
                 self._engine.pods.on_delete(pod)
+            await self._driver.settle()
 
     def _placement(self, pod: PodInfo) -> Placement:
         group, node = self.groups.key_of(pod.pod), self._stage.bound.get(pod.uid, "")
@@ -323,11 +308,6 @@ class Rehearsal:
         """Why the pod was never tried."""
         status = self._engine.algorithms[pod.pod.spec.scheduler_name].framework.run_pre_enqueue_plugins(pod)
         return _WAITS if status is None else status.message
-
-
-async def _hop() -> None:
-    for _ in range(_HOPS):
-        await asyncio.sleep(0)
 
 
 def _reasons(found: Feasible | None) -> dict[str, Status]:

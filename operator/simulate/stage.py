@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 from muster.framework.contract import MERGE_PATCH, ApiError, Status
 from muster.framework.contract.api import NoApi
+from muster.framework.embedded.silent import Silent
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 
 _NOT_FOUND = 404
 
 
-class RehearsalApi(NoApi):
+class RehearsalApi(NoApi, Silent):
     """The API of a rehearsal.
 
     Attributes:
@@ -27,6 +28,11 @@ class RehearsalApi(NoApi):
         self.running: dict[str, Pod] = {}
         self._news: list[tuple[Pod, str]] = []
         self._deleted: list[Pod] = []
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was bound or deleted that was not asked for yet."""
+        return bool(self._news or self._deleted)
 
     def news(self) -> Sequence[tuple[Pod, str]]:
         """What was bound since this was last asked for."""
@@ -65,12 +71,6 @@ class RehearsalApi(NoApi):
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
         """Accepts what is said of an object, and changes nothing."""
         return b"{}"
-
-    def nominated(self, pod: PodInfo, node_name: str) -> None:
-        pass
-
-    def forget(self, uid: str) -> None:
-        pass
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         self.told[pod.uid] = message

@@ -1,7 +1,7 @@
 """The objects of a rehearsal that plugins watch, with an API in memory that accepts plugins' writes to them.
 
-The rehearsal fills it. Writes are reported to the engine as informers would report them, and so are the changes that
-the cluster's controllers would make.
+The rehearsal fills its listers. Writes are reported to the engine as informers would report them, and so are the
+changes that the cluster's controllers would make.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import MERGE_PATCH, Api, ApiError, WatchedKind
+from muster.framework.embedded.known import KnownObjects
 from muster.framework.scheduler.event_handlers import ObjectEventHandler
-from muster.operator.kube.listing import KnownObjects
 
 Controllers = Callable[[Any, Mapping[str, KnownObjects]], Iterator[tuple[str, Any]]]
 """What controllers do about an object that was written: further objects, each with its resource."""
@@ -32,26 +32,12 @@ class StoredObjects:
         self._paths = {resource: _path_of(kind) for resource, kind in self._kinds.items()}
         self._controllers = controllers
         self._otherwise = otherwise
-        self._handlers: dict[str, ObjectEventHandler] = {}
         self.listers = {resource: KnownObjects() for resource in self._kinds}
 
     def tell(self, handlers: Mapping[WatchedKind, ObjectEventHandler]) -> None:
         """Tell the engine of everything, and of whatever happens from now on."""
-        self._handlers = {kind.resource: handler for kind, handler in handlers.items()}
-        for resource, handler in self._handlers.items():
-            for obj in list(self.listers[resource].list()):
-                handler.on_add(obj)
-
-    def put_object(self, resource: str, obj: Any) -> None:
-        """There is this object, as it is now."""
-        known = self.listers[resource]
-        before = known.get(obj.metadata.key)
-        known.add(obj)
-        handler = self._handlers.get(resource)
-        if handler is not None and before is None:
-            handler.on_add(obj)
-        elif handler is not None:
-            handler.on_update(before, obj)
+        for kind, handler in handlers.items():
+            self.listers[kind.resource].follow(handler)
 
     async def get(self, path: str) -> bytes:
         """Read an object."""
@@ -69,9 +55,9 @@ class StoredObjects:
         version = plain["metadata"].get("resourceVersion", "0")
         merged["metadata"]["resourceVersion"] = str(int(version) + 1) if version.isdecimal() else "1"
         obj = msgspec.convert(merged, self._kinds[resource].type)
-        self.put_object(resource, obj)
+        self.listers[resource].put(obj)
         for further, made in self._controllers(obj, self.listers):
-            self.put_object(further, made)
+            self.listers[further].put(made)
         return msgspec.json.encode(obj)
 
     async def post(self, path: str, body: bytes) -> bytes:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from muster.framework.contract import ApiError, CycleState, Handle, PodInfo, Status, WatchedKind
+from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.devices import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from muster.framework.model.node import Node
@@ -17,7 +18,6 @@ from muster.operator.metrics import blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import SharedDRAManager
 from muster.plugins.gangscheduling.api import POD_GROUPS, NativePodGroup
-from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
 from tests.serving.scraping import Scrape, scrape
 

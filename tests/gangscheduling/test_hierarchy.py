@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
+from muster.framework.embedded.clock import VirtualClock
 from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.hierarchy import is_root
-from muster.testing.clock import VirtualClock
 from tests.coscheduling.objects import typed_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members
 

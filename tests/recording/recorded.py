@@ -49,11 +49,11 @@ def assembled(without: Mapping[str, Iterable[str]] = {}, **args: Mapping[str, ob
     return assemble(load(configuration_of(["Coscheduling"], args=args, without=without), "configuration.yaml"))
 
 
-async def replayed(
+def replayed(
     recording: Recording, without: Mapping[str, Iterable[str]] = {}, **args: Mapping[str, object]
 ) -> Comparison:
     """Decided again, `without` some filters, or with other `args` of plugins."""
-    return await Replay(recording, assembled(without, **args)).run()
+    return Replay(recording, assembled(without, **args)).run()
 
 
 def add_gang(cluster: VirtualScheduler, name: str, members: int, **requests: str) -> list[str]:

@@ -14,10 +14,10 @@ async def test_an_hour_replays_byte_for_byte_and_shows_the_effect_of_another_str
     await live(cluster, 1, rounds=980, nodes=60, pods=13)
     recording = cluster.end()
     assert cluster.clock.now() > 3500
-    comparison = await replayed(recording)
+    comparison = replayed(recording)
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
     assert len(comparison.stories) > 10_000
-    changed = await replayed(recording, NodeResourcesFit=_MOST_ALLOCATED)
+    changed = replayed(recording, NodeResourcesFit=_MOST_ALLOCATED)
     assert changed.own_way is None
     assert changed.elsewhere > 5000
     assert {difference for difference, _ in changed.differences()} == {Difference.ELSEWHERE}

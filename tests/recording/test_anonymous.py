@@ -45,9 +45,9 @@ async def test_a_copy_holds_no_name_and_replays_to_the_same_decisions(tmp_path: 
     anonymous_copy(recording, copy, assembled())
     text = copy.read_text().lower()
     assert [secret for secret in SECRETS if secret in text] == []
-    original = await replayed(recording)
+    original = replayed(recording)
     assert original.exact, (original.own_way, original.broken_off)
-    comparison = await replayed(Recording(copy))
+    comparison = replayed(Recording(copy))
     assert comparison.exact, (comparison.own_way, comparison.broken_off, comparison.told_otherwise)
     assert comparison.decisions == original.decisions > 5
 

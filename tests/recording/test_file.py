@@ -112,7 +112,7 @@ async def test_an_anonymous_copy_has_other_names_and_replays_byte_for_byte(tmp_p
     assert [name for name in told if name in text] == []
     assert "Insufficient cpu" in text
     assert Recording(copy).head.anonymous
-    comparison = await replayed(Recording(copy))
+    comparison = replayed(Recording(copy))
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
     assert comparison.decisions > 5
 
@@ -172,7 +172,7 @@ async def test_a_recording_keeps_to_its_size_and_its_last_two_files_replay(tmp_p
     assert all(file.stat().st_size < 0.6 * most for file in files)
     assert Recording(path).head.part > 2
     for paths in (files, (path,)):
-        comparison = await replayed(Recording(*paths))
+        comparison = replayed(Recording(*paths))
         assert len([*comparison.differences()]) < len(comparison.stories) / 5  # those that were on their way
     with pytest.raises(RecordingError, match="does not follow"):
         Recording(path, earlier(path))
@@ -184,7 +184,7 @@ async def test_two_files_with_the_beginning_replay_byte_for_byte(tmp_path: Path)
     await live(cluster, 2, rounds=12, nodes=6, pods=8)
     cluster.end()
     assert Recording(path).head.part == 2
-    comparison = await replayed(Recording(earlier(path), path))
+    comparison = replayed(Recording(earlier(path), path))
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
 
 

@@ -30,7 +30,7 @@ PLURALS = {"DeviceClass": "deviceclasses", "ResourceClaim": "resourceclaims", "R
 async def test_a_recording_replays_to_the_same_decisions_byte_for_byte(tmp_path: Path, seed: int) -> None:
     cluster = RecordedScheduler(tmp_path / "recording", seed)
     await live(cluster, seed, rounds=40, nodes=12, pods=8)
-    comparison = await replayed(cluster.end())
+    comparison = replayed(cluster.end())
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
     assert comparison.decisions > 150
 
@@ -44,7 +44,7 @@ async def test_another_configuration_shows_each_pod_that_it_would_send_elsewhere
     cluster.add(make_pod("second").requests(cpu="1"))
     await cluster.run(1)
     assert cluster.node_of("default/first") == "large"
-    comparison = await replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
+    comparison = replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
     [(difference, story), *_] = comparison.differences()
     assert difference is Difference.ELSEWHERE
     assert story.recorded is not None
@@ -64,7 +64,7 @@ async def test_no_difference_is_the_consequence_of_another(tmp_path: Path) -> No
     for number in range(6):
         cluster.add(make_pod(f"pod-{number}").requests(cpu="1"))
         await cluster.run(1)
-    comparison = await replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
+    comparison = replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
     assert comparison.own_way is None
     assert comparison.same + comparison.told_otherwise + comparison.elsewhere == comparison.decisions
 
@@ -76,7 +76,7 @@ async def test_a_plugin_less_places_who_waited(tmp_path: Path) -> None:
     cluster.add(make_pod("waits").requests(cpu="2"), make_pod("goes").requests(cpu="1"))
     await cluster.run(5)
     assert not cluster.node_of("default/waits")
-    comparison = await replayed(cluster.end(), without={"muster": ["TaintToleration"]})
+    comparison = replayed(cluster.end(), without={"muster": ["TaintToleration"]})
     assert Counter(difference for difference, _ in comparison.differences())[Difference.NOW_PLACED] == 1
     assert comparison.own_way is not None
 
@@ -97,7 +97,7 @@ async def test_members_that_have_ended_count_in_the_replay_too(tmp_path: Path) -
     left = cluster.add(*pods)
     await cluster.run(5)
     assert all(map(cluster.node_of, left))
-    comparison = await replayed(cluster.end())
+    comparison = replayed(cluster.end())
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
     assert '"memberEnded"' in cluster.path.read_text()
 
@@ -108,7 +108,7 @@ async def test_a_gang_that_waited_and_would_fit_is_shown_with_both_reasons(tmp_p
     await cluster.run(1)
     add_gang(cluster, "gang", 3, cpu="1")
     await cluster.run(5)
-    comparison = await replayed(cluster.end(), without={"muster": ["TaintToleration"]})
+    comparison = replayed(cluster.end(), without={"muster": ["TaintToleration"]})
     told = {story.recorded.pod: story for _, story in comparison.differences() if story.recorded is not None}
     assert {story.difference for story in told.values()} == {Difference.NOW_PLACED, Difference.ELSEWHERE}
     waited = [story.recorded for story in told.values() if story.difference is Difference.NOW_PLACED and story.recorded]
@@ -129,7 +129,7 @@ async def test_long_work_beside_other_decisions_is_done_again_where_it_was(tmp_p
     await cluster.settle()
     assert "cannot allocate all claims" in cluster.conditions["default/hard"][1]
 
-    comparison = await replayed(cluster.end())
+    comparison = replayed(cluster.end())
     assert comparison.exact, (comparison.own_way, comparison.broken_off)
     assert steps > 20
 

@@ -3,7 +3,6 @@
 Everything is drawn from a seed. None of the pods says when it ends.
 """
 
-import asyncio
 from dataclasses import dataclass
 from math import inf
 from random import Random
@@ -16,7 +15,7 @@ from tests.reservation.leaders import WITHOUT_LEADER, Leaders
 
 POOL = "example.com/pool"
 RACK = "example.com/rack"
-_HOPS, _WAITING = 8, 4
+_WAITING = 4
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,6 @@ class Crowd(Leaders):
         self._came = 0.0
         if pace.leader_every < inf:
             self.change_leader_every(pace.leader_every, self.clock.now() + self.draw.uniform(0, pace.leader_every))
-
-    async def breathe(self) -> None:
-        """Let everything happen but decisions and time; nothing here takes more turns of the event loop."""
-        for _ in range(_HOPS):
-            await asyncio.sleep(0)
 
     def add_node(self, name: str, *, services: int = 0, **labels: str) -> None:
         """A node with so many pods that never end, and full of small ones."""

@@ -1,6 +1,6 @@
 """A clock whose time on the wall jumps, as where somebody sets it."""
 
-from muster.testing.clock import VirtualClock
+from muster.framework.embedded.clock import VirtualClock
 
 
 class ClockThatJumps(VirtualClock):

@@ -2,10 +2,10 @@
 
 import pytest
 
+from muster.framework.embedded.clock import VirtualClock
 from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.ends import KnownEnds
-from muster.testing.clock import VirtualClock
 from tests.builders import PodDict, make_pod
 from tests.coscheduling.objects import typed_pod
 from tests.reservation.jumping import ClockThatJumps

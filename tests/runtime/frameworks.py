@@ -6,6 +6,7 @@ from typing import TypeVar, cast
 
 from muster.framework.config import ResolvedProfile
 from muster.framework.contract import Handle, Plugin
+from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.framework import Framework, SharedParts
@@ -15,7 +16,6 @@ from muster.framework.runtime.waiting import HeldPods
 from muster.framework.runtime.watch import CallWatch
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.testing.clock import VirtualClock
 
 T = TypeVar("T")
 

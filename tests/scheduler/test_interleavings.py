@@ -18,12 +18,12 @@ from msgspec.structs import replace
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import Status
+from muster.framework.embedded.clock import VirtualClock
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.profile_handle import Ports
 from muster.operator.kube.store import ResourceEventHandler
 from muster.testing import engine_of
-from muster.testing.clock import VirtualClock
 from tests.builders import NodeDict, PodDict
 from tests.coscheduling.objects import make_group
 from tests.coscheduling.world import configuration

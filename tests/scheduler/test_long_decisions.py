@@ -12,6 +12,12 @@ from tests.coscheduling.objects import make_member
 from tests.scheduler.slices import Timed, gang, sliced
 
 
+async def turns() -> None:
+    """Some turns of the test's own loop."""
+    for _ in range(40):
+        await asyncio.sleep(0)
+
+
 async def turns_until(probe: Callable[[], bool]) -> None:
     """Let the event loop turn until `probe` holds."""
     for _ in range(1000):
@@ -102,11 +108,12 @@ async def test_what_comes_meanwhile_waits_for_the_end_of_the_decision() -> None:
     elsewhere = asyncio.get_running_loop().create_task(world.engine.standstill.pace(asyncio.sleep(0, result="the end")))
     while scheduler.under_way:
         assert (snapshot.node_count, world.places()["active"], elsewhere.done()) == (1, 0, False)
-        await world.breathe()
+        await turns()
         assert world.step()
 
     assert (snapshot.node_count, world.engine.cache.assumed_count) == (2, 4)
     await world.settle()
+    await turns()
     assert elsewhere.result() == "the end"
     assert sorted(world.bound()) == [f"default/gang-{number}" for number in range(4)] + ["default/late"]
     world.check()
@@ -176,7 +183,7 @@ async def test_whoever_loses_the_lease_gives_up_the_decision_under_way() -> None
     task = asyncio.get_running_loop().create_task(loop.run())
     await turns_until(lambda: world.engine.scheduler.under_way)
     leads = False
-    await world.breathe()
+    await turns()
     task.cancel()
 
     assert not world.engine.scheduler.under_way

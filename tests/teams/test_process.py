@@ -120,7 +120,7 @@ async def test_a_team_is_written_told_shown_and_recorded(tmp_path: Path) -> None
         assert '<span class="tag" title="example.com">team</span>' in queue
         assert lacking in await muster.page("/web/team-groups/default/beta")
         assert "muster_waiting_podgroups 1.0" in await muster.page("/metrics")
-    replayed = await Replay(Recording(tmp_path / "recording"), assemble(ASSEMBLY)).run()
+    replayed = Replay(Recording(tmp_path / "recording"), assemble(ASSEMBLY)).run()
     assert replayed.exact, (replayed.own_way, replayed.broken_off)
     assert replayed.decisions >= 2
 

@@ -25,7 +25,7 @@ INNER = "Inside the engine each layer knows those below it"
 CYCLES = "No module imports one that imports it"
 PROCESS = "Inside the process each layer knows those below it"
 LAYER_NAMES = (
-    *("scheduler", "runtime", "queue", "cache", "groups", "authoring"),
+    *("embedded", "scheduler", "runtime", "queue", "cache", "groups", "authoring"),
     *("contract", "snapshot", "config", "model", "metrics", "work", "error_log"),
 )
 PROCESS_LAYER_NAMES = (

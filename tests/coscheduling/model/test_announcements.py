@@ -2,9 +2,9 @@
 
 import pytest
 
+from muster.framework.embedded.clock import VirtualClock
 from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcements
 from muster.plugins.coscheduling.record import Announcement, PodGroupReason, PodGroupRecord
-from muster.testing.clock import VirtualClock
 
 
 class Board:

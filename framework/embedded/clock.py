@@ -1,4 +1,4 @@
-"""A clock that only a test advances."""
+"""Time that passes when whoever drives an engine lets it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,26 @@ class VirtualTimer:
         """Do not call."""
         self.callback = None
 
+    def go_off(self) -> bool:
+        """Call, unless it was cancelled or has gone off; whether it was called."""
+        callback, self.callback = self.callback, None
+        if callback is None:
+            return False
+        callback()
+        return True
+
 
 class VirtualClock:
-    """Implements `contract.Clock`. Timers fire in the order of their times when the clock is moved past them."""
+    """Implements `contract.Clock`. Timers fire in the order of their times when the clock is moved past them.
+
+    It begins at `now` on its monotonic clock, which is `wall` seconds since the epoch.
+    """
 
     EPOCH = 1_760_000_000.0
 
-    def __init__(self, now: float = 1000.0) -> None:
+    def __init__(self, now: float = 1000.0, wall: float | None = None) -> None:
         self._now = now
+        self._epoch = self.EPOCH if wall is None else wall - now
         self._numbers = count()
         self._timers: list[tuple[float, int, VirtualTimer]] = []
 
@@ -35,7 +47,7 @@ class VirtualClock:
 
     def wall(self) -> float:
         """Seconds since the epoch."""
-        return self.EPOCH + self._now
+        return self._epoch + self._now
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> VirtualTimer:
         """Call back when the clock is moved so far."""
@@ -60,7 +72,5 @@ class VirtualClock:
         while (due := self.next_due()) is not None and due <= moment:
             timer = heappop(self._timers)[2]
             self._now = max(self._now, due)
-            callback, timer.callback = timer.callback, None
-            if callback is not None:
-                callback()
+            timer.go_off()
         self._now = max(self._now, moment)

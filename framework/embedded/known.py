@@ -1,0 +1,61 @@
+"""The objects of one kind as an informer would know them, told to whoever follows the kind in an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+from ..contract.handle import HasMetadata
+
+
+class ResourceEventHandler(Protocol):
+    """Whom an informer tells."""
+
+    def on_add(self, obj: Any, /) -> None:
+        """An object appeared."""
+
+    def on_update(self, old: Any, new: Any, /) -> None:
+        """An object changed."""
+
+    def on_delete(self, obj: Any, /) -> None:
+        """An object is gone."""
+
+
+class KnownObjects:
+    """Implements `contract.Lister`. Changes are told to `handler`, if there is one, or to the one of `follow`."""
+
+    def __init__(self, handler: ResourceEventHandler | None = None) -> None:
+        self._handler = handler
+        self._by_key: dict[str, Any] = {}
+
+    def follow(self, handler: ResourceEventHandler) -> None:
+        """Tell this handler of everything, and of whatever happens from now on."""
+        self._handler = handler
+        for obj in list(self._by_key.values()):
+            handler.on_add(obj)
+
+    def put(self, obj: HasMetadata) -> Any | None:
+        """There is this object, as it is now. The one before it, if there was one."""
+        key = obj.metadata.key
+        old, self._by_key[key] = self._by_key.get(key), obj
+        if self._handler is not None:
+            if old is None:
+                self._handler.on_add(obj)
+            else:
+                self._handler.on_update(old, obj)
+        return old
+
+    def drop(self, key: str) -> Any | None:
+        """There is no object of this key. The one before, if there was one."""
+        old = self._by_key.pop(key, None)
+        if old is not None and self._handler is not None:
+            self._handler.on_delete(old)
+        return old
+
+    def get(self, key: str) -> Any | None:
+        """The object with this `namespace/name` (or name, when not namespaced)."""
+        return self._by_key.get(key)
+
+    def list(self) -> Iterable[Any]:
+        """All objects."""
+        return self._by_key.values()
