@@ -5,9 +5,10 @@ be posted to an API server, encoded as a watch event or converted to a typed obj
 """
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 IMAGE = "pause:3.10"
+Pod = TypeVar("Pod", bound="PodDict")
 
 
 def make_node(name: str, *, cpu: str = "4", memory: str = "32Gi", pods: str = "110") -> "NodeDict":
@@ -91,10 +92,10 @@ class PodDict(ObjectDict):
     """A pod in the API's JSON shape. What concerns a container concerns the first one."""
 
     def requests(self, requests: Mapping[str, str] = {}, /, **more: str) -> Self:
-        return self._container_resources("requests", {**requests, **more})
+        return _container_resources(self, "requests", {**requests, **more})
 
     def limits(self, limits: Mapping[str, str] = {}, /, **more: str) -> Self:
-        return self._container_resources("limits", {**limits, **more})
+        return _container_resources(self, "limits", {**limits, **more})
 
     def host_port(self, port: int, *, protocol: str = "TCP", ip: str | None = None) -> Self:
         claim = {"containerPort": port, "hostPort": port, "protocol": protocol} | ({"hostIP": ip} if ip else {})
@@ -103,11 +104,11 @@ class PodDict(ObjectDict):
 
     def container(self, name: str, requests: Mapping[str, str] = {}, *, image: str = IMAGE) -> Self:
         """Adds one more container."""
-        return self._append("containers", {"name": name, "image": image, "resources": {"requests": dict(requests)}})
+        return _append(self, "containers", {"name": name, "image": image, "resources": {"requests": dict(requests)}})
 
     def init_container(self, name: str, requests: Mapping[str, str] = {}, *, sidecar: bool = False) -> Self:
         container = {"name": name, "image": IMAGE, "resources": {"requests": dict(requests)}}
-        return self._append("initContainers", container | ({"restartPolicy": "Always"} if sidecar else {}))
+        return _append(self, "initContainers", container | ({"restartPolicy": "Always"} if sidecar else {}))
 
     def overhead(self, **overhead: str) -> Self:
         self["spec"]["overhead"] = overhead
@@ -152,15 +153,15 @@ class PodDict(ObjectDict):
         return self
 
     def gate(self, name: str) -> Self:
-        return self._append("schedulingGates", {"name": name})
+        return _append(self, "schedulingGates", {"name": name})
 
     def claim(self, claim: str) -> Self:
         """Mounts a persistent volume claim."""
-        return self._append("volumes", {"name": claim, "persistentVolumeClaim": {"claimName": claim}})
+        return _append(self, "volumes", {"name": claim, "persistentVolumeClaim": {"claimName": claim}})
 
     def volume(self, name: str, **source: object) -> Self:
         """Adds a volume with this source by its API name: `volume("cache", emptyDir={})`."""
-        return self._append("volumes", {"name": name, **source})
+        return _append(self, "volumes", {"name": name, **source})
 
     def node_selector(self, labels: Mapping[str, str]) -> Self:
         self["spec"].setdefault("nodeSelector", {}).update(labels)
@@ -169,32 +170,32 @@ class PodDict(ObjectDict):
     def tolerate(self, key: str = "", *, value: str | None = None, effect: str = "") -> Self:
         """Tolerates a taint of this key with this value, or with any where none is given."""
         test = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
-        return self._append("tolerations", {"key": key, "effect": effect} | test)
+        return _append(self, "tolerations", {"key": key, "effect": effect} | test)
 
     def require_nodes(self, *requirements: Mapping[str, object]) -> Self:
         """Adds a term of required node affinity; one term of several has to hold."""
-        affinity = self._affinity("nodeAffinity")
+        affinity = _affinity(self, "nodeAffinity")
         required = affinity.setdefault("requiredDuringSchedulingIgnoredDuringExecution", {"nodeSelectorTerms": []})
         required["nodeSelectorTerms"].append({"matchExpressions": list(requirements)})
         return self
 
     def prefer_nodes(self, weight: int, *requirements: Mapping[str, object]) -> Self:
         term = {"weight": weight, "preference": {"matchExpressions": list(requirements)}}
-        return self._add_affinity("nodeAffinity", "preferred", term)
+        return _add_affinity(self, "nodeAffinity", "preferred", term)
 
     def near(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
         """Asks for pod affinity to pods with these labels: required, or preferred with a weight.
 
         `more` overrides or adds fields of the term by their API names.
         """
-        return self._pod_affinity("podAffinity", topology_key, labels, weight, more=more)
+        return _pod_affinity(self, "podAffinity", topology_key, labels, weight, more=more)
 
     def apart(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
         """Asks for pod anti-affinity to pods with these labels: required, or preferred with a weight.
 
         `more` overrides or adds fields of the term by their API names.
         """
-        return self._pod_affinity("podAntiAffinity", topology_key, labels, weight, more=more)
+        return _pod_affinity(self, "podAntiAffinity", topology_key, labels, weight, more=more)
 
     def spread(self, topology_key: str, labels: Mapping[str, str], *, max_skew: int = 1, **more: object) -> Self:
         """Adds a topology spread constraint; `more` overrides or adds fields by their API names."""
@@ -204,29 +205,34 @@ class PodDict(ObjectDict):
             "whenUnsatisfiable": "DoNotSchedule",
             "labelSelector": {"matchLabels": dict(labels)},
         }
-        return self._append("topologySpreadConstraints", constraint | more)
+        return _append(self, "topologySpreadConstraints", constraint | more)
 
-    def _container_resources(self, kind: str, amounts: Mapping[str, str]) -> Self:
-        self["spec"]["containers"][0].setdefault("resources", {}).setdefault(kind, {}).update(amounts)
-        return self
 
-    def _append(self, field: str, item: Mapping[str, object]) -> Self:
-        self["spec"].setdefault(field, []).append(item)
-        return self
+def _container_resources(pod: Pod, kind: str, amounts: Mapping[str, str]) -> Pod:
+    pod["spec"]["containers"][0].setdefault("resources", {}).setdefault(kind, {}).update(amounts)
+    return pod
 
-    def _affinity(self, kind: str) -> dict[str, Any]:
-        affinity: dict[str, Any] = self["spec"].setdefault("affinity", {}).setdefault(kind, {})
-        return affinity
 
-    def _add_affinity(self, kind: str, strength: str, term: Mapping[str, object]) -> Self:
-        field = f"{strength}DuringSchedulingIgnoredDuringExecution"
-        self._affinity(kind).setdefault(field, []).append(term)
-        return self
+def _append(pod: Pod, field: str, item: Mapping[str, object]) -> Pod:
+    pod["spec"].setdefault(field, []).append(item)
+    return pod
 
-    def _pod_affinity(
-        self, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None, *, more: Mapping[str, object]
-    ) -> Self:
-        term = {"topologyKey": topology_key, "labelSelector": {"matchLabels": dict(labels)}} | dict(more)
-        if weight is None:
-            return self._add_affinity(kind, "required", term)
-        return self._add_affinity(kind, "preferred", {"weight": weight, "podAffinityTerm": term})
+
+def _affinity(pod: PodDict, kind: str) -> dict[str, Any]:
+    affinity: dict[str, Any] = pod["spec"].setdefault("affinity", {}).setdefault(kind, {})
+    return affinity
+
+
+def _add_affinity(pod: Pod, kind: str, strength: str, term: Mapping[str, object]) -> Pod:
+    field = f"{strength}DuringSchedulingIgnoredDuringExecution"
+    _affinity(pod, kind).setdefault(field, []).append(term)
+    return pod
+
+
+def _pod_affinity(
+    pod: Pod, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None, *, more: Mapping[str, object]
+) -> Pod:
+    term = {"topologyKey": topology_key, "labelSelector": {"matchLabels": dict(labels)}} | dict(more)
+    if weight is None:
+        return _add_affinity(pod, kind, "required", term)
+    return _add_affinity(pod, kind, "preferred", {"weight": weight, "podAffinityTerm": term})

@@ -99,7 +99,7 @@ class Cluster:
         plugin = kind(args, handle)
         self._plugins.append(plugin)
         for resource, given in objects:
-            self._handle.keep(resource, given)
+            self._handle.objects[resource].put(given)
         for watched in plugin.watches:
             for obj in self._handle.lister(watched).list():
                 _tell(plugin, watched, None, obj)
@@ -110,13 +110,15 @@ class Cluster:
         for plain in objects:
             kind = self._kind_of(plain)
             obj = msgspec.convert(plain, kind.type)
-            self._tell_all(kind, self._handle.keep(kind.resource, obj), obj)
+            self._tell_all(kind, self._handle.objects[kind.resource].put(obj), obj)
 
     def drop(self, plain: Mapping[str, Any]) -> None:
-        """The API does not have the object any more."""
+        """The API does not have the object any more. Raises KeyError for one that it did not have."""
         kind = self._kind_of(plain)
         key = msgspec.convert(plain, kind.type).metadata.key
-        self._tell_all(kind, self._handle.drop(kind.resource, key), None)
+        if (old := self._handle.objects[kind.resource].drop(key)) is None:
+            raise KeyError(key)
+        self._tell_all(kind, old, None)
 
     def _kind_of(self, plain: Mapping[str, Any]) -> WatchedKind:
         own = (kind for plugin in self._plugins for kind in plugin.watches)

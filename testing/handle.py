@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from muster.framework.contract import Api, Binder, Lister, PodInfo, Status, WatchedKind
 from muster.framework.contract.api import NoApi
-from muster.framework.contract.handle import HasMetadata, Obj
+from muster.framework.contract.handle import Obj
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.embedded.known import KnownObjects
 from muster.framework.metrics import SchedulerMetrics
@@ -115,14 +115,3 @@ class ClusterHandle:
         if key not in self.values:
             self.values[key] = make()
         return cast("T", self.values[key])
-
-    def keep(self, resource: str, obj: HasMetadata) -> object | None:
-        """The cluster has this object from now on; the one before it, if there was one."""
-        return cast("object | None", self.objects[resource].put(obj))
-
-    def drop(self, resource: str, key: str) -> object | None:
-        """The cluster does not have the object any more. Raises KeyError for one that it did not have."""
-        old = self.objects[resource].drop(key)
-        if old is None:
-            raise KeyError(key)
-        return cast("object", old)

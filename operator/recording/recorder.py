@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from .calls import RecordedApi, RecordedBinder
 from .decisions import DecisionListener
@@ -32,6 +32,7 @@ from .tasks import Task, Tasks
 if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.contract.handle import Timer
+    from muster.framework.embedded.known import ResourceEventHandler
     from muster.framework.groups.record import EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
     from muster.framework.scheduler.engine import Engine
@@ -162,18 +163,10 @@ class EventClock:
         return self._clock.call_later(seconds, over)
 
 
-class _Handler(Protocol):
-    def on_add(self, obj: Any, /) -> None: ...
-
-    def on_update(self, old: Any, new: Any, /) -> None: ...
-
-    def on_delete(self, obj: Any, /) -> None: ...
-
-
 class _Told:
     """The handler of one kind."""
 
-    def __init__(self, recorder: Recorder, kind: str, handler: _Handler) -> None:
+    def __init__(self, recorder: Recorder, kind: str, handler: ResourceEventHandler) -> None:
         self._recorder = recorder
         self._kind = kind
         self._handler = handler

@@ -114,13 +114,7 @@ class RecordedAnswers:
     is still answered.
     """
 
-    def __init__(
-        self,
-        loop: VirtualLoop,
-        tasks: ReplayTasks,
-        bound: Mapping[str, Bound],
-        left: Counter[str],
-    ) -> None:
+    def __init__(self, loop: VirtualLoop, tasks: ReplayTasks, bound: Mapping[str, Bound], left: Counter[str]) -> None:
         self._loop = loop
         self._tasks = tasks
         self._bound = bound
