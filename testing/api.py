@@ -17,7 +17,7 @@ import msgspec
 
 from muster.framework.contract import PodInfo, Status
 from muster.framework.embedded.clock import VirtualClock
-from muster.framework.embedded.known import KnownObjects, ResourceEventHandler
+from muster.framework.embedded.known import KindHandler, KnownObjects
 from muster.framework.model.times import rfc3339
 
 Object = dict[str, Any]
@@ -33,7 +33,7 @@ class Followed:
     `plural` names the kind where it is followed a second time, under another name.
     """
 
-    def __init__(self, type: type[Any], handler: ResourceEventHandler, plural: str = "") -> None:
+    def __init__(self, type: type[Any], handler: KindHandler, plural: str = "") -> None:
         self.plural = plural
         self.decode: Callable[[bytes], Any] = msgspec.json.Decoder(type).decode
         self.handler = handler

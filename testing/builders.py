@@ -188,14 +188,14 @@ class PodDict(ObjectDict):
 
         `more` overrides or adds fields of the term by their API names.
         """
-        return _pod_affinity(self, "podAffinity", topology_key, labels, weight, more=more)
+        return _pod_affinity(self, "podAffinity", topology_key, labels, weight=weight, more=more)
 
     def apart(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
         """Asks for pod anti-affinity to pods with these labels: required, or preferred with a weight.
 
         `more` overrides or adds fields of the term by their API names.
         """
-        return _pod_affinity(self, "podAntiAffinity", topology_key, labels, weight, more=more)
+        return _pod_affinity(self, "podAntiAffinity", topology_key, labels, weight=weight, more=more)
 
     def spread(self, topology_key: str, labels: Mapping[str, str], *, max_skew: int = 1, **more: object) -> Self:
         """Adds a topology spread constraint; `more` overrides or adds fields by their API names."""
@@ -230,7 +230,7 @@ def _add_affinity(pod: Pod, kind: str, strength: str, term: Mapping[str, object]
 
 
 def _pod_affinity(
-    pod: Pod, kind: str, topology_key: str, labels: Mapping[str, str], weight: int | None, *, more: Mapping[str, object]
+    pod: Pod, kind: str, topology_key: str, labels: Mapping[str, str], *, weight: int | None, more: Mapping[str, object]
 ) -> Pod:
     term = {"topologyKey": topology_key, "labelSelector": {"matchLabels": dict(labels)}} | dict(more)
     if weight is None:

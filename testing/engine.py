@@ -27,10 +27,10 @@ from muster.framework.scheduler.profile_handle import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED
 
 from .api import Followed, InMemoryApi, InMemoryBinder
-from .reports import Reports
+from .reports import RecordedReports
 
 
-class VirtualScheduler(Reports):
+class VirtualScheduler(RecordedReports):
     """A cluster with Muster on it.
 
     Attributes:

@@ -6,7 +6,7 @@ from muster.framework.contract import PodInfo
 from muster.framework.embedded.silent import Silent
 
 
-class Reports(Silent):
+class RecordedReports(Silent):
     """Implements `contract.EventSink` and `contract.ConditionWriter`; what was written stays when a pod is gone.
 
     Attributes:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from ..contract.handle import HasMetadata
 
 
-class ResourceEventHandler(Protocol):
+class KindHandler(Protocol):
     """Whom an informer tells."""
 
     def on_add(self, obj: Any, /) -> None:
@@ -24,11 +24,11 @@ class ResourceEventHandler(Protocol):
 class KnownObjects:
     """Implements `contract.Lister`. Changes are told to `handler`, if there is one, or to the one of `follow`."""
 
-    def __init__(self, handler: ResourceEventHandler | None = None) -> None:
+    def __init__(self, handler: KindHandler | None = None) -> None:
         self._handler = handler
         self._by_key: dict[str, Any] = {}
 
-    def follow(self, handler: ResourceEventHandler) -> None:
+    def follow(self, handler: KindHandler) -> None:
         """Tell this handler of everything, and of whatever happens from now on."""
         self._handler = handler
         for obj in list(self._by_key.values()):

@@ -32,7 +32,7 @@ from .tasks import Task, Tasks
 if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.contract.handle import Timer
-    from muster.framework.embedded.known import ResourceEventHandler
+    from muster.framework.embedded.known import KindHandler
     from muster.framework.groups.record import EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
     from muster.framework.scheduler.engine import Engine
@@ -166,7 +166,7 @@ class EventClock:
 class _Told:
     """The handler of one kind."""
 
-    def __init__(self, recorder: Recorder, kind: str, handler: ResourceEventHandler) -> None:
+    def __init__(self, recorder: Recorder, kind: str, handler: KindHandler) -> None:
         self._recorder = recorder
         self._kind = kind
         self._handler = handler
