@@ -154,7 +154,7 @@ class Ledger:
         return entry
 
     def cursor(self, kind: Kind, revision: int) -> int:
-        """Where in the log of a kind to start reading to get all that came after a revision; or `HorizonError`."""
+        """The position in the log of a kind from which all changes after a revision are read; or `HorizonError`."""
         table = self._table(kind)
         if revision < table.horizon:
             raise HorizonError(revision, table.horizon)

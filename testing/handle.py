@@ -76,7 +76,7 @@ class ClusterHandle:
 
     @property
     def events(self) -> ClusterHandle:
-        """Where Events go: `recorded`."""
+        """The recorder of Events: `recorded`."""
         return self
 
     def event(

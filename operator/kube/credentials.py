@@ -53,7 +53,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Impersonated:
-    """Whom to act as, as `kubectl --as` and `--as-group` say it."""
+    """The user to impersonate, as `kubectl --as` and `--as-group` name it."""
 
     user: str
     groups: tuple[str, ...] = ()

@@ -22,9 +22,9 @@ log = logging.getLogger(__name__)
 
 
 class ResourceEventHandler(Protocol[T_contra]):
-    """Who wants to know. Called in order, one at a time, on the event loop; must not block.
+    """A receiver of an informer's changes. Called in order, one at a time, on the event loop; must not block.
 
-    What it raises is logged as the bug it is, and the next change is told all the same.
+    An exception is logged as a bug, and the next change is reported all the same.
     """
 
     def on_add(self, obj: T_contra, /) -> None:

@@ -72,7 +72,7 @@ def whole_nodes(client: ApiClient, timing: Timing | None = None) -> Informer[Who
 
 
 class NodeSource(Protocol):
-    """Where whole nodes are, e.g. an informer."""
+    """A source of whole nodes, e.g. an informer."""
 
     def get(self, key: str, /) -> Whole | None:
         """The node of this name."""
@@ -80,7 +80,7 @@ class NodeSource(Protocol):
 
 
 class Reader(Protocol):
-    """Where pods are read, e.g. a client of the API."""
+    """A source of whole pods, e.g. a client of the API."""
 
     async def get(self, path: str, /) -> Reply:
         """Read an object. Raises ApiError."""

@@ -55,6 +55,6 @@ class GroupKinds:
 
 
 def _names(watched: WatchedKind) -> Iterator[str]:
-    """As kubectl takes it: `podgroup`, `podgroups`, and either with the API group behind it."""
+    """The names that kubectl accepts: `podgroup`, `podgroups`, and either followed by the API group."""
     for name in (watched.name.lower(), watched.plural):
         yield from (name, f"{name}.{watched.group}")

@@ -27,7 +27,7 @@ _LEADING_POLL_SECONDS = 1.0
 
 
 class EventWriter(Protocol):
-    """Who writes Events, see `kube.events`. Never blocks."""
+    """Writes Events, see `kube.events`. Never blocks."""
 
     def record(self, key: EventKey) -> None:
         """Note an event that happens now."""

@@ -45,15 +45,15 @@ class Machine:
     exclusive: bool = True
 
     def clock(self) -> LoopClock:
-        """As the engine wants it."""
+        """The engine's clock."""
         return LoopClock(self.now, self.wall)
 
     def timing(self) -> Timing:
-        """As informers want it."""
+        """The informers' timing."""
         return Timing(random=self.random, clock=self.now)
 
     def election(self) -> ElectionClock:
-        """As an elector wants it."""
+        """The elector's clock."""
         return ElectionClock(now=self.now, wall=self.wall, random=self.random)
 
     def ambient(self) -> Ambient:

@@ -134,7 +134,7 @@ def _time_of(thread: int) -> Callable[[], float]:
 
 
 def _place(frame: FrameType | None) -> str:
-    """Where the loop's thread is: the innermost line of Muster's own, or of whatever there is."""
+    """The innermost line of Muster's own code on the loop's thread, or of any code if there is none."""
     innermost = frame
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

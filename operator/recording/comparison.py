@@ -53,7 +53,7 @@ class PodStory:
 
     @property
     def node(self) -> str:
-        """Where it would be placed."""
+        """The node on which the pod would be placed."""
         if self.would is not None:
             return self.would.node
         return "" if self.replayed is None else self.replayed.node

@@ -269,7 +269,7 @@ class _Listener(DecisionListener):
         return recorded
 
     def _position(self, pod: PodInfo, rows: Rows) -> int | None:
-        """Where among the rows the recorded node is."""
+        """The position of the recorded node among the rows."""
         placements = self._placed.get(pod.uid)
         if not placements:
             return None

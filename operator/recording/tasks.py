@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 
 class Steps(Protocol):
-    """Who follows the steps."""
+    """Follows the steps of tasks."""
 
     def begin(self, task: Task) -> Any:
         """None when the task may take its next step, else what it has to wait for."""

@@ -46,7 +46,7 @@ def make_file(path: Path) -> BinaryIO:
 
 
 def earlier(path: Path) -> Path:
-    """Where the part before the one in this file is."""
+    """The path of the part before the one in this file."""
     return path.with_name(path.name + ".1")
 
 

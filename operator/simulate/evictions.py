@@ -73,7 +73,7 @@ class Spectator(PostBindPlugin, DecisionFollower):
 
 
 def evicted_for(evictions: Evictions | None, preemptor: str, *, group: bool = False) -> Sequence[Evicted]:
-    """Whom a decision evicts for a pod, or for a `group`."""
+    """The pods that a decision evicts for a pod, or for a `group`."""
     if evictions is None:
         return ()
     return [

@@ -61,15 +61,15 @@ class StoredObjects:
         return msgspec.json.encode(obj)
 
     async def post(self, path: str, body: bytes) -> bytes:
-        """Not for these objects."""
+        """Not supported for these objects."""
         return await self._otherwise.post(path, body)
 
     async def put(self, path: str, body: bytes) -> bytes:
-        """Not for these objects."""
+        """Not supported for these objects."""
         return await self._otherwise.put(path, body)
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
-        """Not for these objects."""
+        """Not supported for these objects."""
         return await self._otherwise.delete(path, body)
 
     def _find(self, path: str) -> tuple[str, str] | None:

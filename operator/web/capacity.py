@@ -79,7 +79,7 @@ class Domain:
 
     @property
     def offered(self) -> int:
-        """By all of them."""
+        """The capacity of all of them."""
         return sum(node.offered for node in self.nodes)
 
     @property

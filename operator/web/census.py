@@ -18,14 +18,14 @@ from .cluster import ClusterState
 
 @dataclass(frozen=True, slots=True)
 class Census:
-    """Who is there.
+    """The pods and groups of a cluster, as the pages count them.
 
     Attributes:
         kinds: the kinds of groups.
         groups: all groups.
-        waiting: those that wait for their quorum, in the order in which they are tried.
-        alone: pods without a node and without a group, those that are tried first before others.
-        pods, placed: how many pods there are, and how many of them have nodes.
+        waiting: groups that lack their quorum, in the order in which they are tried.
+        alone: pods without a node and without a group, in the order in which they are tried.
+        pods, placed: the number of pods, and of pods with nodes.
     """
 
     kinds: GroupKinds

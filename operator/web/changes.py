@@ -162,7 +162,7 @@ def _groups(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]
 
 
 def _state(kind: GroupKind[Any], group: Any) -> str:
-    """Its phase, with the reason for it where there is another word for that."""
+    """The group's phase, with the reason if that is another word."""
     status = kind.status(group, ())
     reason = status.reason if status.placed == "False" and status.reason != status.phase else ""
     return f"{status.phase} ({reason})" if reason else status.phase

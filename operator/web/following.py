@@ -47,12 +47,12 @@ _LOOK_SECONDS = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Of which cluster the pages tell, and how.
+    """The cluster that the pages show, and how they read it.
 
     Attributes:
-        assembly: by which configuration is decided.
+        assembly: the configuration with which pods are decided.
         namespace: the one whose pods and groups are read; "" for all.
-        leader: who is asked of pods where the cluster may not be read.
+        leader: answers about pods if the cluster may not be read.
     """
 
     connection: Connection

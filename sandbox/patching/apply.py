@@ -23,7 +23,7 @@ _NOTHING: Fields = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Who writes: the manager's name, the subresource written through, and the time for `managedFields[].time`."""
+    """The author of a write: the manager's name, the subresource, and the time for `managedFields[].time`."""
 
     manager: str
     time: str
@@ -107,10 +107,10 @@ def _owners(kind: Kind, live: Object) -> _Owners:
 
 
 def _first_owners(kind: Kind, live: Object) -> _Owners:
-    """Who owns what in an object that is applied for the first time.
+    """The owners of the fields of an object that is applied for the first time.
 
-    What kubectl has applied in its own way is known from the annotation, and left to it; kubectl takes it over from
-    that manager. All else nobody can tell apart.
+    The annotation names the fields that kubectl applied in its own way; they stay with that manager, and kubectl takes
+    them over from it. The owners of all other fields are unknown.
     """
     applied = _last_applied(kind, live)
     if applied:

@@ -41,5 +41,5 @@ class CallLater(Protocol):
 
 
 def one_among(those: Sequence[T], whom: float) -> T | None:
-    """Whom an act concerns; None where there is nobody."""
+    """The object that an act concerns; None if there is none."""
     return those[int(whom * len(those))] if those else None

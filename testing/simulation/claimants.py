@@ -25,16 +25,16 @@ from .trees import Trees
 
 @dataclass(frozen=True, slots=True)
 class Claimant:
-    """Who waits.
+    """A single pod or a group that waits for nodes.
 
     Attributes:
         name: of the pod, or of the group.
-        pods: that wait; of a group one or more, all alike.
+        pods: the waiting pods; of a group one or more, all alike.
         missing: how many of them need a node at once.
-        is_group: whether it is one.
+        is_group: whether it is a group.
         rule: where its members have to be.
-        holding: of a group, the names of the nodes that its members have, one for each of them.
-        started: whether it is a group that has its quorum, so that these come later.
+        holding: for a group, the names of its members' nodes, one for each member with a node.
+        started: whether it is a group that has its quorum, so that these are later members.
     """
 
     name: str

@@ -192,7 +192,7 @@ class EvictionDecision:
                 yield f"{staying} members of {name} are to stay, which needs {needed}"
 
     def _of_budgets(self) -> Iterator[str]:
-        """Of a pod by itself alone: for groups the cheapest of some ways is taken, and not of all."""
+        """Checked for single pods only: for groups, preemption takes the cheapest of some options, not of all."""
         if not self._alternatives:
             return
         [(preemptor, _)] = self._placement

@@ -55,7 +55,7 @@ class GroupActs:
         self._store.create(COMPOSITE_POD_GROUPS, {"metadata": {"name": name}, "spec": spec}, namespace=NAMESPACE)
 
     def budget_comes(self, app: str, least: int | None, most: int | None) -> None:
-        """Of the pods of a name, so many have to be well at least, or may be missing at most."""
+        """A PodDisruptionBudget for the pods of a name: a minimum of available pods, or a maximum of others."""
         amount = ("minAvailable", least) if least is not None else ("maxUnavailable", most)
         spec = dict([("selector", {"matchLabels": {APP: app}}), amount])
         self._store.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": app}, "spec": spec}, namespace=NAMESPACE)

@@ -165,7 +165,7 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is left out when its time comes."""
+        """A cancelled timer is skipped when its time comes."""
 
     def create_task(
         self,

@@ -177,7 +177,7 @@ class SimulatedTransport:
             stream.mute()
 
     def close(self) -> None:
-        """Its process is gone."""
+        """The process has ended."""
         self.closed = True
         for stream in tuple(self.streams):
             stream.leave()

@@ -47,7 +47,7 @@ class NodeActs:
         self._cordon(whom, None)
 
     def node_grows(self, whom: float, cpu: int) -> None:
-        """It offers more than it did."""
+        """The node offers more than before."""
         node = one_among(self._server.objects(NODES), whom)
         if node is not None:
             has = node["status"]["allocatable"]
@@ -72,7 +72,7 @@ class NodeActs:
         self._change_node(name, "spec", {"unschedulable": None})
 
     def node_moves_to(self, name: str, pod: Object) -> None:
-        """It comes to the zone that the pod asks for."""
+        """The node moves to the zone that the pod asks for."""
         node = self._store.get(NODES, name).obj
         labels = {**node["metadata"]["labels"], ZONE: pod["spec"]["nodeSelector"][ZONE]}
         self._change_node(name, "metadata", {"labels": labels})

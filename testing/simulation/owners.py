@@ -58,7 +58,7 @@ class Owners:
         self._owns = False
 
     def member_is_lost(self, whom: float) -> None:
-        """Of a group that heals."""
+        """A group that heals loses a member."""
         groups = [*self._server.objects(self._server.pod_groups), *self._server.objects(NATIVE_POD_GROUPS)]
         healing = {each["metadata"]["name"] for each in groups if annotation_of(each, HEALING)}
         running = [pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName") and not has_ended(pod)]

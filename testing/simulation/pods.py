@@ -65,7 +65,7 @@ class PodActs:
             self._end(pod)
 
     def member_ends(self, name: str) -> None:
-        """It runs to its end, if it runs."""
+        """A running member succeeds."""
         pod = self._store.get(PODS, name, namespace=NAMESPACE).obj
         if pod["spec"].get("nodeName"):
             self._end(pod)
@@ -101,7 +101,7 @@ class PodActs:
         self._store.create(PODS, pod, namespace=NAMESPACE)
 
     def _claim(self, pod: PodDict, devices: int) -> None:
-        """It comes, and needs so many devices."""
+        """A claim for so many devices is created."""
         request = {"name": "request", "exactly": {"deviceClassName": DEVICE, "count": devices}}
         claim = {"metadata": {"name": pod.name}, "spec": {"devices": {"requests": [request]}}}
         self._store.create(RESOURCE_CLAIMS, claim, namespace=NAMESPACE)

@@ -21,10 +21,10 @@ from .world import World
 
 
 class Reasons:
-    """Of the first pod by itself that waits in a cluster that has a node.
+    """Checks the reasons of the first single pod that waits in a cluster with a node.
 
     Attributes:
-        wrong: what did not hold.
+        wrong: the violations.
     """
 
     def __init__(self, server: SimulatedServer, world: World, process: Process) -> None:

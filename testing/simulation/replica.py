@@ -56,7 +56,7 @@ class Replica:
 
     @property
     def identity(self) -> str:
-        """As the server knows who sends a request: another for each process."""
+        """The sender's name in its requests: a new one for each process."""
         return f"{self.name}.{self._incarnation}"
 
     @property
@@ -66,7 +66,7 @@ class Replica:
 
     @property
     def weather(self) -> Weather:
-        """Of its way to the API server."""
+        """The faults on the way to the API server."""
         return self._weather
 
     @weather.setter
@@ -127,7 +127,7 @@ class Replica:
         return process
 
     async def _live(self, process: Process, groups: list[GroupWorker]) -> None:
-        """As kopf does: start all, wait for the end, end all."""
+        """The life of a process under kopf: start everything, wait for the end, end everything."""
         process.start()
         for controller in groups:
             controller.start()

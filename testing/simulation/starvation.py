@@ -65,7 +65,7 @@ class Starvation:
         self._looked_at = self._still = now
 
     def look(self, now: float) -> Iterator[str]:
-        """Who has waited too long; looks now and then."""
+        """Check now and then whether any claimant has waited too long."""
         if now < self._looked_at + _EVERY_SECONDS:
             return
         self._looked_at = now
@@ -93,7 +93,7 @@ class Starvation:
         return max((replica.jump for replica in self._replicas if replica.leads and replica.jump > 0), default=0.0)
 
     def _first(self, wait: Sequence[Claimant]) -> Claimant | None:
-        """Of those that can be helped, the most important that has waited longest."""
+        """The most important claimant that can be helped, and of several the one that has waited longest."""
         if not wait:
             return None
         left = Capacity(self._server, counts=lambda pod: not passes(pod))

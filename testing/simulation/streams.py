@@ -155,7 +155,7 @@ class SimulatedStream:
         self._transport.streams.pop(self, None)
 
     def _give_up(self) -> None:
-        """It could not be opened."""
+        """The watch could not be opened."""
         self._transport.readers.pop(self, None)
         self.mute()
 

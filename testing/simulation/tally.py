@@ -78,7 +78,7 @@ class SeedTally:
             yield f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counter.items()))
 
     def data(self) -> dict[str, Any]:
-        """As JSON."""
+        """The tally as JSON."""
         return {what: dict(sorted(counter.items())) for what, counter in self._counters().items()}
 
     def _counters(self) -> dict[str, Counter[str]]:

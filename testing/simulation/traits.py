@@ -51,9 +51,9 @@ class Rule:
     """Where the members of a group have to be.
 
     Attributes:
-        levels: labels of nodes on which all have to agree.
-        in_all: so much CPU has to be free in all, with what its members have, in thousandths.
-        slice_level, slice_size: one more on which so many of them have to agree, 0 for no slices.
+        levels: labels of nodes on which all members have to agree.
+        in_all: how much CPU has to be free in total, including its members' own, in thousandths.
+        slice_level, slice_size: a further label on which so many of them have to agree, 0 for no slices.
     """
 
     levels: tuple[str, ...] = ()
