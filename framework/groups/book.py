@@ -24,13 +24,13 @@ _ACCOUNTING_SECONDS = 0.5
 
 
 class GroupBook(ABC, Generic[G, R]):
-    """What a family of plugins knows of its groups, by `namespace/name`; one object serves the plugins of all profiles.
+    """A family's knowledge of its groups, by `namespace/name`; one object serves the plugins of all profiles.
 
-    `group_key` names the group that a pod belongs to; `new` makes the record of a group.
+    `group_key` names the group to which a pod belongs; `new` creates the record of a group.
 
     Attributes:
-        members: who belongs to which group, and who holds a node.
-        profiles: names of the schedulers that are profiles of ours.
+        members: which pods belong to which group, and which of them hold nodes.
+        profiles: the schedulerNames of the profiles.
     """
 
     def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock, new: Callable[[str], R]) -> None:
@@ -41,13 +41,13 @@ class GroupBook(ABC, Generic[G, R]):
         self._readers: list[Callable[[str], None]] = []
 
     def subscribe(self, reader: Callable[[str], None]) -> None:
-        """`reader` is called with a group whose object, members or last word changed; it must not block."""
+        """`reader` is called with a group whose object, members or latest decision changed; it must not block."""
         self._readers.append(reader)
 
     # What the watches saw.
 
     def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod that has not ended came, changed or went."""
+        """A pod that has not ended was added, changed or removed."""
         pod = old or new
         if pod is None:
             return
@@ -72,24 +72,24 @@ class GroupBook(ABC, Generic[G, R]):
                     self._changed(group)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
-        """A pod has ended, or one that had was deleted; see `Members`."""
+        """A pod has ended, or an ended pod was deleted; see `Members`."""
         self.members.follow_ended(uid, old, new)
         for member in (old, new):
             if member is not None:
                 self._changed(member.group)
 
     def follow_group(self, group: str, new: G | None) -> None:
-        """An object came, changed or went. What was decided about one that went does not hold for a later one."""
+        """An object was added, changed or deleted. Decisions about a deleted object do not apply to a later one."""
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
         self._group_changed(self.members.follow_group(group, new), known, another=another)
         self._changed(group)
 
     def _left(self, record: R, pod: PodInfo) -> None:
-        """A member left the group; its record may be that of a group that is gone."""
+        """A member left the group, whose object may be gone."""
 
     def _joined(self, record: R, old: PodInfo | None, new: PodInfo) -> None:
-        """A member came, or changed."""
+        """A member was added or changed."""
 
     def _group_changed(self, record: R, known: G | None, *, another: bool) -> None:
         """The group's object, which was `known` before, came, changed or went; `another` when that one is gone."""
@@ -102,7 +102,7 @@ class GroupBook(ABC, Generic[G, R]):
         return found
 
     def object_of(self, group: str) -> GroupObject | None:
-        """The object of a group, also of one that consists of groups."""
+        """The object of a group, also of a group of groups."""
         return self.get(group)
 
     def __contains__(self, group: object) -> bool:
@@ -115,36 +115,36 @@ class GroupBook(ABC, Generic[G, R]):
 
     @abstractmethod
     def quorum(self, group: str) -> int:
-        """How many members it needs; 0 for a group that does not exist."""
+        """How many members the group needs; 0 for a group that does not exist."""
 
     def missing(self, group: str) -> int:
         """How many more members must get a node for the quorum."""
         return self.quorum(group) - len(self.record(group).placed)
 
     def standing(self, group: str) -> tuple[bool, int]:
-        """Whether the group has what it takes to be tried, and how many more of its members must get a node."""
+        """Whether the group may be tried, and how many more of its members must get a node."""
         return group in self, max(0, self.missing(group))
 
     @abstractmethod
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The group that the pod runs with; None for a pod that may be evicted by itself."""
+        """The group with which the pod runs; None for a pod that may be evicted alone."""
 
     def age(self, group: str) -> float:
-        """Seconds since the first member of the group was seen; 0.0 for a group without any."""
+        """Seconds since the first member of the group was seen; 0.0 for a group without members."""
         first_seen = self.record(group).first_seen
         return 0.0 if first_seen is None else self._clock.now() - first_seen
 
     def healing(self, group: str) -> HealingPolicy:
-        """What becomes of the group when it has lost members."""
+        """The consequences for the group when it has lost members."""
         found = self.get(group)
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
 
     def tree_around(self, group: str) -> Part | None:
-        """The groups that this one is decided with, as they stand; None for one that is in no tree."""
+        """The groups with which this one is decided, as they are now; None for a group in no tree."""
         return None
 
     def falling_with(self, group: str) -> Sequence[str]:
-        """The other groups that cannot go on when this one cannot."""
+        """The other groups that cannot continue without this one."""
         return ()
 
     def waiting_groups(self) -> int:
@@ -152,14 +152,14 @@ class GroupBook(ABC, Generic[G, R]):
         return sum(1 for _ in self._waiting())
 
     def oldest_waiting(self) -> float:
-        """For how many seconds the group that has waited longest for its quorum has; 0.0 when none waits."""
+        """How many seconds the group that has waited longest has waited for its quorum; 0.0 if none waits."""
         return max((self.age(group) for group in self._waiting()), default=0.0)
 
     def _waiting(self) -> Iterator[str]:
         return (group for group in self if self.record(group).pods and self.missing(group) > 0)
 
     def _write_off(self, group: str, uid: str) -> None:
-        """A member that had a node is gone, and has not turned out to have ended."""
+        """A member with a node is gone, and was not reported as ended."""
         if uid in self.record(group).unaccounted:
             self.members.write_off(group, uid)
             self._changed(group)

@@ -19,7 +19,7 @@ HEALING_POLICY = "muster-scheduler.io/healing-policy"
 
 
 class HealingPolicy(StrEnum):
-    """What a lost member means to the others."""
+    """The consequences of a lost member for the other members."""
 
     KEEP = "Keep"
     """Nothing: they go on, and a successor joins them."""
@@ -30,13 +30,13 @@ class HealingPolicy(StrEnum):
 
 
 def healing_policy(*annotations: Mapping[str, str]) -> HealingPolicy:
-    """The policy of the first object whose annotation is valid; KEEP where none is."""
+    """The policy of the first object with a valid annotation; KEEP if there is none."""
     values = (each.get(HEALING_POLICY, "") for each in annotations)
     return next((HealingPolicy(value) for value in values if value in [*HealingPolicy]), HealingPolicy.KEEP)
 
 
 def healing_fault(annotations: Mapping[str, str]) -> str:
-    """What is wrong with the annotation, with its field; "" when nothing is."""
+    """What is wrong with the annotation, with its field; "" for a valid one."""
     value = annotations.get(HEALING_POLICY, HealingPolicy.KEEP)
     if value in [*HealingPolicy]:
         return ""
@@ -58,7 +58,9 @@ class GroupRun(Generic[T]):
     doomed: set[str] = field(default_factory=set)
 
     def follow(self, bound: Mapping[str, T], succeeded: Collection[str], quorum: int) -> set[str]:
-        """Record the members that are bound, and that have succeeded, now. The UIDs of lost members of a begun run."""
+        """Record the members that are bound now, and those that have succeeded. Returns the UIDs of lost members of a
+        begun run.
+        """
         if self.doomed:
             self.doomed.intersection_update(bound)
             return set()
@@ -74,13 +76,13 @@ class GroupRun(Generic[T]):
         return not self.members or (bool(bound) and self.members.keys().isdisjoint(bound))
 
     def finish(self, succeeded: Collection[str]) -> None:
-        """Record members that have succeeded, whenever that is learned."""
+        """Record members that have succeeded, whenever this becomes known."""
         self.succeeded.update(succeeded)
         for uid in self.members.keys() & succeeded:
             del self.members[uid]
 
     def decide(self, policy: HealingPolicy, bound: Mapping[str, T], quorum: int) -> bool:
-        """Members are lost for good. Whether that ends the run; if not, it goes on with all that are bound."""
+        """Members are lost for good: whether that ends the run. Otherwise the run continues with all bound members."""
         self.members = {**bound}
         borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
         if policy is HealingPolicy.KEEP or borne:
@@ -89,5 +91,5 @@ class GroupRun(Generic[T]):
         return True
 
     def end(self, bound: Collection[str]) -> None:
-        """The run is over: all bound members are to be evicted."""
+        """End the run: all bound members are to be evicted."""
         self.doomed, self.members, self.succeeded = {*bound}, {}, set()

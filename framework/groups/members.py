@@ -20,9 +20,9 @@ R = TypeVar("R", bound=GroupRecord[Any])
 
 
 class Members(Generic[R]):
-    """The records of all groups, by `namespace/name` of the group, and which group each pod is counted in, by its UID.
+    """The records of all groups, by `namespace/name` of the group, and the group of each pod, by its UID.
 
-    `group_of` reads from a pod alone which group it wants to belong to; `new` makes the record of a group.
+    `group_of` reads a pod's group from the pod alone; `new` creates the record of a group.
     """
 
     def __init__(self, group_of: Callable[[PodInfo], str | None], new: Callable[[str], R]) -> None:
@@ -34,7 +34,7 @@ class Members(Generic[R]):
     # The records.
 
     def record(self, group: str) -> R:
-        """The group's record; of a group that has neither object nor members, an empty one that nobody else sees."""
+        """The group's record; an empty one, which is not stored, for a group with neither object nor members."""
         return self._records.get(group) or self._new(group)
 
     def records(self) -> Iterable[R]:
@@ -49,13 +49,13 @@ class Members(Generic[R]):
         return record
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group that the pod is counted in; it may be another than the pod's version says."""
+        """The group in which the pod is counted; the pod's latest version may name another one."""
         return self._group_of.get(pod.uid)
 
     # What happens to members.
 
     def follow(self, old: PodInfo | None, new: PodInfo | None) -> bool:
-        """A pod that has not ended came, changed or went. Whether anything changed that counts."""
+        """A pod that has not ended was added, changed or removed. Returns whether anything changed that counts."""
         gone = old is not None and (new is None or new.uid != old.uid) and self._leave(old, vanished=True)
         if new is None:
             return gone
@@ -84,7 +84,7 @@ class Members(Generic[R]):
             record.unaccounted.discard(uid)
 
     def write_off(self, group: str, uid: str) -> None:
-        """The member that was unaccounted for has not ended: it was deleted."""
+        """The unaccounted member has not ended: it was deleted."""
         record = self.record(group)
         record.unaccounted.discard(uid)
         self._discard_empty(record)
@@ -94,7 +94,7 @@ class Members(Generic[R]):
         self._of(pod).placed.add(pod.uid)
 
     def displace(self, pod: PodInfo) -> None:
-        """The member's reservation was given up. One that is bound by now keeps its place."""
+        """The member's reservation was released. A bound member keeps its node."""
         record = self._of(pod)
         if pod.uid not in record.bound:
             record.placed.discard(pod.uid)
@@ -104,7 +104,7 @@ class Members(Generic[R]):
         self._of(pod).bound.add(pod.uid)
 
     def expire(self, pod: PodInfo) -> None:
-        """The API accepted the member's binding and never reported it: it has no node any more."""
+        """The API accepted the member's binding but never reported it: the member has no node any more."""
         record = self._of(pod)
         known = record.pods.get(pod.uid)
         if known is not None and not known.node_name:
@@ -112,7 +112,7 @@ class Members(Generic[R]):
             record.bound.discard(pod.uid)
 
     def _of(self, pod: PodInfo) -> GroupRecord[Any]:
-        """The group the pod is counted in; for one that is no member (any more), one that nobody reads."""
+        """The record of the pod's group; for a pod that is no member, an empty record that is not stored."""
         group = self._group_of.get(pod.uid)
         return self._records[group] if group is not None else GroupRecord("")
 
@@ -123,7 +123,7 @@ class Members(Generic[R]):
         return record
 
     def _leave(self, pod: PodInfo, *, vanished: bool) -> bool:
-        """Take a pod out of its group; whether it was in one. One that `vanished` may have ended."""
+        """Remove a pod from its group; returns whether it was in one. A pod that `vanished` may have ended."""
         group = self._group_of.pop(pod.uid, None)
         if group is None:
             return False
@@ -140,5 +140,5 @@ class Members(Generic[R]):
 
 
 def _counted(pod: PodInfo) -> tuple[object, ...]:
-    """What of a member counts and owners go by."""
+    """The data of a member that affect counts and owners."""
     return pod.node_name, pod.pod.status.phase, pod.pod.metadata.owner_references, bool(pod.pod.spec.scheduling_gates)

@@ -49,7 +49,7 @@ class MissingGroups:
         self._look_later()
 
     def waits_no_more(self, uid: str) -> None:
-        """The pod's group exists, or the pod is gone."""
+        """The pod's group exists, or the pod is deleted."""
         self._pending.pop(uid, None)
         self._reported.pop(uid, None)
 

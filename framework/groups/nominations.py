@@ -30,9 +30,9 @@ class MemberNominations:
         self._handle = handle
 
     def keep(self, pod: PodInfo, node_name: str) -> None:
-        """Keep the node for a member that the API refused to bind to it, because other members are bound.
+        """Keep the node for a member whose binding the API refused while other members are bound.
 
-        A group that is bound in part is of no use, and the API has no transaction that could have prevented it.
+        A partly bound group is of no use, and the API has no transaction that could have prevented it.
         """
         self._handle.nominator.nominate(pod, node_name)
 
@@ -42,7 +42,7 @@ class MemberNominations:
         return (pod for pod in self._members.record(group).unplaced_pods() if nominator.nominated_node(pod.uid))
 
     def take_back(self, group: str) -> None:
-        """The group is gone: other pods may have the capacity."""
+        """The group is deleted: other pods may have the capacity."""
         for pod in [*self.of(group)]:
             if not pod.pod.status.nominated_node_name:
                 self._handle.end_nomination(pod)

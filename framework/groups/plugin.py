@@ -26,7 +26,7 @@ from .reporting import GroupReporter
 
 
 class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[Args], PodFollower[Args]):
-    """A group plugin that keeps its members in `_groups`, which it makes."""
+    """A group plugin that keeps its members in the book `_groups`, which it creates."""
 
     _groups: GroupBook[Any, Any]
 
@@ -36,11 +36,11 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
         return self._groups
 
     def reporter(self) -> GroupReporter | None:
-        """A new reporter on the book's groups; None where nothing is reported of them."""
+        """A new reporter on the book's groups; None if nothing is reported of them."""
         return None
 
     def missing(self, group: str) -> int:
-        """How many members must get a node at once."""
+        """How many members must get a node together."""
         return self._groups.missing(group)
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
@@ -54,20 +54,20 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
         return group if found is None else found.metadata.uid
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """A member's group, and how many of its members it can spare."""
+        """A member's group, and how many of its members may be evicted without the others."""
         return self._groups.disruption(pod)
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Counts the member in."""
+        """Counts the member as placed."""
         self._groups.members.place(pod)
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Counts the member out."""
+        """Counts the member as not placed."""
         self._groups.members.displace(pod)
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """Counts a member out that was bound and never reported on its node."""
+        """Counts a member as not placed that was bound but never reported on its node."""
         self._groups.members.expire(pod)
 
 
@@ -79,7 +79,7 @@ class GangPlugin(
     ObjectFollower[Args],
     DecisionFollower[Args],
 ):
-    """A group plugin that adapts one kind of groups: it decodes them, and adds the rules and messages of its own."""
+    """A group plugin that adapts one kind of group: it decodes the objects, and adds rules and messages of its own."""
 
     def __init__(self, args: Args, handle: Handle) -> None:
         super().__init__(args, handle)
@@ -95,33 +95,33 @@ class GangPlugin(
 
     @abstractmethod
     def _activate(self, group: str) -> None:
-        """Have the members tried that wait."""
+        """Retry the waiting members."""
 
     def _lack(self, group: str) -> str | None:
-        """What keeps the members of a group that exists out of the queue; None for nothing."""
+        """Why the members of an existing group are kept out of the queue; None if they are not."""
         return None
 
     def _admitted(self, group: str) -> None:
-        """A member came into the queue."""
+        """A member was admitted to the queue."""
 
     def _member_came(self, group: str) -> None:
-        """There is one more member, which has no node."""
+        """There is one more member without a node."""
 
     def _member_moved(self, group: str, pod: PodInfo) -> None:
-        """A pod that lives on is no member of the group any more."""
+        """A pod left the group without being deleted."""
 
     def _quorum_reached(self, group: str) -> None:
         """As many members hold nodes as the group needs."""
 
     def _fell_short(self, group: str) -> None:
-        """The group lacks by now what it takes to be tried."""
+        """The group may no longer be tried."""
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """None: the plugin sees what happens to a group and its pods itself, and activates the one that it concerns."""
+        """No events: the plugin sees changes of a group and its pods itself, and activates the group in question."""
         return ()
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Keeps a pod out until its group exists, and may be tried."""
+        """Gates a pod until its group exists and may be tried."""
         group = self._groups.members.wanted(pod)
         if group is None:
             return None
@@ -131,7 +131,7 @@ class GangPlugin(
         return None if lack is None else Status.unresolvable(lack)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """Reports a pod that waits for its group. One that is let in may be what its group lacked before."""
+        """Reports a pod that waits for its group. An admitted pod may be the member that its group lacked."""
         group = self._groups.members.wanted(pod)
         if group is not None and group not in self._groups:
             self._missing.waits_for(pod, group)
@@ -141,7 +141,7 @@ class GangPlugin(
             self._admitted(group)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the members, and sees whether that helps those that wait."""
+        """Updates the members, and retries waiting members that the change may help."""
         pod = new or old
         if pod is None:
             return
@@ -161,7 +161,7 @@ class GangPlugin(
             self._member_came(joined)
 
     def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """Members came or went, or others placed them."""
+        """Members were added or removed, or placed by another scheduler."""
         if group not in self._groups:
             return
         (enough, missing), (was_enough, was_missing) = self._groups.standing(group), before
@@ -178,11 +178,11 @@ class GangPlugin(
         return group if group in self._groups else None
 
     def _activate_members(self, *groups: str) -> None:
-        """Have the members of these groups tried that have no node."""
+        """Retry the members of these groups that have no node."""
         self.handle.activate({pod.key: pod for group in groups for pod in self._groups.record(group).unplaced_pods()})
 
     def _reserved_for(self, group: str) -> str | None:
-        """What is said of the capacity that is reserved for the group; None where none is."""
+        """The sentence about the group's reservation; None without one."""
         return self._reserved.get(f"{self.name}/{group}")
 
     def _binding_refused(self, decision: PodDecision) -> bool:

@@ -40,13 +40,13 @@ G = TypeVar("G", bound=GroupObject)
 
 @dataclass(frozen=True, slots=True)
 class MemberCounts:
-    """A group's members, of which none counts that is alive and being deleted.
+    """A group's members in numbers, without living members that are being deleted.
 
     Attributes:
-        pods: all of them, those that have ended included.
-        scheduled: who have a node and have not failed.
+        pods: all of them, including ended ones.
+        scheduled: members that have a node and have not failed.
         running, succeeded, failed: by the phase of the pod.
-        gated: who have scheduling gates.
+        gated: members with scheduling gates.
     """
 
     pods: int = 0
@@ -63,7 +63,7 @@ class MemberCounts:
 
 
 class MemberKind(NamedTuple):
-    """What members of a group usually have in common: what pods have to agree on to be one group."""
+    """What pods have to agree on to form one group, and what members usually have in common."""
 
     priority: int
     scheduler: str
@@ -71,7 +71,7 @@ class MemberKind(NamedTuple):
 
 
 class EndedMember(NamedTuple):
-    """A member that has ended: the group that it is counted in, `namespace/name`, and whether it succeeded."""
+    """A member that has ended: the group in which it is counted, `namespace/name`, and whether it succeeded."""
 
     group: str
     succeeded: bool
@@ -86,14 +86,14 @@ class GroupRecord(Generic[G]):
         group: its object as last seen; None while there is none.
         first_seen: when the first of its members was seen, seconds on the engine's clock; None while it has none.
         pods: members that have not ended, by UID.
-        placed: UIDs of those that hold a node, reserved or bound.
-        bound: UIDs of those that are bound.
-        gated: UIDs of those that have scheduling gates.
-        never_preempting: UIDs of those that may not preempt others.
-        kinds: how many of them are of which kind.
+        placed: UIDs of members that hold a node, reserved or bound.
+        bound: UIDs of bound members.
+        gated: UIDs of members with scheduling gates.
+        never_preempting: UIDs of members that may not preempt.
+        kinds: the number of members of each kind.
         ended: members that have ended, by UID.
-        unaccounted: UIDs of members of which it is not known yet whether they ended or were deleted; until it is,
-            counts say too little.
+        unaccounted: UIDs of members that have either ended or been deleted, which is not known yet; the counts are
+            too low meanwhile.
     """
 
     key: str
@@ -110,7 +110,7 @@ class GroupRecord(Generic[G]):
 
     @property
     def has_members(self) -> bool:
-        """Whether the group has any members, be it ended ones."""
+        """Whether the group has any members, including ended ones."""
         return bool(self.pods or self.ended or self.unaccounted)
 
     @property
@@ -177,7 +177,7 @@ class GroupRecord(Generic[G]):
         return ",".join(sorted(found)[:_MOST_OWNERS])
 
     def enter(self, pod: PodInfo, *, held: bool) -> None:
-        """Count this version of the pod in, which may be in already; one that `held` a node elsewhere keeps it."""
+        """Count this version of the pod, which may be counted already; a pod that `held` a node elsewhere keeps it."""
         uid, known = pod.uid, self.pods.get(pod.uid)
         if known is not None:
             self._count_kind(known, -1)
@@ -191,7 +191,7 @@ class GroupRecord(Generic[G]):
         _keep(self.never_preempting, uid, pod.pod.spec.preemption_policy == _NEVER)
 
     def leave(self, uid: str) -> None:
-        """Count a member out."""
+        """Stop counting a member."""
         self._count_kind(self.pods.pop(uid), -1)
         for uids in (self.placed, self.bound, self.gated, self.never_preempting):
             uids.discard(uid)

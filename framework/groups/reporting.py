@@ -22,7 +22,7 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """When a group is to be looked at: in so many seconds, a patient one after all others that are due."""
+    """When to look at a group: after so many seconds; a patient look comes after all others that are due."""
 
     after: float = 0.0
     patient: bool = False
@@ -34,13 +34,13 @@ def _nothing(_: bytes | None) -> Iterable[Notice]:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What is new of a group.
+    """The changes of a group that have to be reported.
 
     Attributes:
-        patch: of the status subresource of its object, in JSON; None where it need not be written.
-        strategic: whether that is a strategic merge patch, which only the API's own kinds take, not a merge patch.
-        accepted: called once the patch was accepted, with the object as the server answered, or with None where there
-            is no patch. It answers the Events that people are to be told.
+        patch: of the status subresource of its object, in JSON; None if it need not be written.
+        strategic: whether that is a strategic merge patch, which only the API's own kinds accept, not a merge patch.
+        accepted: called when the patch was accepted, with the object in the server's answer, or with None if there
+            is no patch. It returns the Events to record.
     """
 
     patch: bytes | None = None
@@ -49,18 +49,18 @@ class Report:
 
 
 class GroupReporter(ABC):
-    """Says what is to be written and told of the groups of one book.
+    """Decides which statuses and Events are written about the groups of one book.
 
     Attributes:
-        counts_ended: whether it counts members that have ended: then it is asked for no report before these are known.
+        counts_ended: whether it counts ended members: then it is asked for no report before these are known.
     """
 
     counts_ended: ClassVar[bool] = False
 
     @abstractmethod
     def look(self, group: str) -> Look | None:
-        """When to ask for a report on a group of which something changed, or that is gone; None for not at all."""
+        """When to ask for a report on a group that changed or is gone; None for not at all."""
 
     @abstractmethod
     def report(self, group: str) -> Report | None:
-        """What is new of a group that exists; None for nothing. Asked again when the patch was not accepted."""
+        """The changes of an existing group; None for none. Asked again if the patch was not accepted."""
