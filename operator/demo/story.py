@@ -27,7 +27,7 @@ async def tell(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes:
     await _gang_that_fits(cluster, console)
     fillers = await _fill(cluster, console, node_cpus=node_cpus, nodes=nodes)
     big = await _gang_that_does_not_fit(cluster, console, node_cpus=node_cpus)
-    await _room_made(cluster, console, fillers, big)
+    await _capacity_comes_free(cluster, console, fillers, big)
 
 
 async def _plain_pods(cluster: DemoCluster, console: Console) -> None:
@@ -76,8 +76,10 @@ async def _gang_that_does_not_fit(cluster: DemoCluster, console: Console, *, nod
     return big
 
 
-async def _room_made(cluster: DemoCluster, console: Console, fillers: Sequence[str], big: Sequence[str]) -> None:
-    console.rule("4. Room is made")
+async def _capacity_comes_free(
+    cluster: DemoCluster, console: Console, fillers: Sequence[str], big: Sequence[str]
+) -> None:
+    console.rule("4. Capacity comes free")
     console.print("The batch pods end …")
     began = time.monotonic()
     await cluster.delete_pods(fillers)

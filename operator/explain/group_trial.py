@@ -64,8 +64,8 @@ class Lack:
         """The outcome in a sentence."""
         asked = ", ".join(f"{amount} {name}" for name, amount in self.each.items())
         if self.members == 1:
-            return f"Room for 1 more member is lacking: {asked} on one node."
-        return f"Room for {self.members} more members is lacking: {asked} on one node for each."
+            return f"Capacity for 1 more member is lacking: {asked} on one node."
+        return f"Capacity for {self.members} more members is lacking: {asked} on one node for each."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class TriedGroup:
         lack: what has to become free; None where it is not room that the group lacks.
         help: the nodes that would have to be added.
         ending: the groups and pods that would have to end instead.
-        starts: when it would start at the latest with room reserved for it; empty where nobody can say.
+        starts: when it would start at the latest with capacity reserved for it; empty where nobody can say.
         place: the group's place among those of both kinds that wait, from 1; the parts of a tree share one.
         ahead: the groups before it, in order.
         waiting: how many groups wait.

@@ -32,4 +32,4 @@ def told(starts: Iterable[Start]) -> Iterator[str]:
         more = len(each.after) - _NAMES_SHOWN
         names = ", ".join(each.after[:_NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
         have = "has" if len(each.after) == 1 else "have"
-        yield f"With room reserved for it {who} would start by {each.by} at the latest, when {names} {have} ended."
+        yield f"With capacity reserved for it {who} would start by {each.by} at the latest, when {names} {have} ended."

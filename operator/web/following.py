@@ -131,7 +131,7 @@ class Following:
             and not (informer in self._groups.values() and isinstance(error, (NotFound, Forbidden)))
         ]
         if self._asked.namespace:
-            told.append(f"only pods of {self._asked.namespace} are read: nodes have less room than shown")
+            told.append(f"only pods of {self._asked.namespace} are read: nodes have less capacity free than shown")
         return told
 
     async def explain(self, pod: Pod) -> Explained | Told | Unanswered:

@@ -49,7 +49,7 @@ from .rounds import long_lived_before
 from .waiting import SLACK_SECONDS, Chance, LongWaiters, Waiter
 from .wanted import PlacementRequest, lacks_room, wanted_by_group, wanted_by_pod
 
-REASON = "node(s) had their room reserved for pods that have waited longer"
+REASON = "node(s) had their capacity reserved for pods that have waited longer"
 _SKIP = Status.skip()
 
 
@@ -294,7 +294,7 @@ class Reservation(
         holds.hold(found, told)
         if is_new:
             self.handle.events.event(
-                wanted.pods[0], kind="Normal", reason="RoomReserved", action="Scheduling", note=told
+                wanted.pods[0], kind="Normal", reason="CapacityReserved", action="Scheduling", note=told
             )
         return is_new
 
@@ -344,7 +344,7 @@ class Reservation(
     def _told(self, holds: Sequence[Hold]) -> str:
         pods, nodes = sum(int(hold.pods.sum()) for hold in holds), {row for hold in holds for row in hold.rows.tolist()}
         groups = f" of {len(holds)} groups" if len(holds) > 1 else ""
-        where = f"Room for {pods} pods{groups} is reserved on {len(nodes)} nodes"
+        where = f"Capacity for {pods} pods{groups} is reserved on {len(nodes)} nodes"
         start = holds[0].start
         if start == inf:
             return f"{where}, as it comes free there."

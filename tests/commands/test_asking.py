@@ -109,7 +109,7 @@ def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
         "default/many needs 5 pods, 5 exist, 0 have nodes",
         "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
         "0/4 nodes are available: 4 Insufficient cpu.",
-        "Room for 1 more member is lacking: 2 cpu on one node.",
+        "Capacity for 1 more member is lacking: 2 cpu on one node.",
         "1 more node like node-1 (2 cpu, 32Gi memory, 110 pods, 100Gi ephemeral-storage) would make the rest fit.",
         "Place 1 of 3 waiting groups.",
         "",

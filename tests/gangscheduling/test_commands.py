@@ -185,10 +185,10 @@ async def test_what_would_help_a_tree_is_told_of_it_and_of_each_of_its_parts() -
         reason, start, room, nodes, ending, place = told(trial)
         assert "minCount (2) cannot be satisfied: " in reason
         assert start == (
-            "With room reserved for it composite pod group default/job would start by 2026-01-05T14:10:00Z at the "
+            "With capacity reserved for it composite pod group default/job would start by 2026-01-05T14:10:00Z at the "
             "latest, when default/old has ended."
         )
-        assert room == "Room for 3 more members is lacking: 1 cpu on one node for each."
+        assert room == "Capacity for 3 more members is lacking: 1 cpu on one node for each."
         assert nodes.startswith("1 more node like one ")
         assert ending == "The group would fit if pod default/old ended."
         assert place == "Place 1 of 2 waiting groups."
@@ -205,7 +205,7 @@ async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_other
     )
     trial = await try_group(assembly, cluster, GroupId(NAME, "default/right"), now=NOW)
     assert trial is not None
-    assert "Room for 1 more member is lacking: 1 cpu on one node." in told(trial)
+    assert "Capacity for 1 more member is lacking: 1 cpu on one node." in told(trial)
     assert "The group would fit if pod default/old ended." in told(trial)
 
 

@@ -37,8 +37,8 @@ async def test_the_group_is_told_and_is_tried_when_its_room_comes_though_it_was_
     scheduler.add(*make_members("g", 2, cpu="3"))
     await scheduler.run(AFTER + 5)
     assert held(scheduler) == {"n0": 3000, "n1": 3000}
-    [note] = scheduler.notes("default/g-0", "RoomReserved")
-    assert note.startswith("Room for 2 pods is reserved on 2 nodes: they start by ")
+    [note] = scheduler.notes("default/g-0", "CapacityReserved")
+    assert note.startswith("Capacity for 2 pods is reserved on 2 nodes: they start by ")
     assert scheduler.conditions["default/g-0"][1].endswith(f"resource gap: map[cpu:5]. {note}")
 
     scheduler.delete("default/on-0", "default/on-1")

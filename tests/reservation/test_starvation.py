@@ -125,8 +125,8 @@ async def test_it_starts_by_the_time_that_was_promised_and_who_ends_before_is_pl
     await stream.flow(90)
     stream.add_gang()
     await stream.flow(130)
-    [note] = stream.notes("default/gang-0", "RoomReserved")
-    assert note.startswith("Room for 4 pods is reserved on 4 nodes: they start by ")
+    [note] = stream.notes("default/gang-0", "CapacityReserved")
+    assert note.startswith("Capacity for 4 pods is reserved on 4 nodes: they start by ")
     promised = parse_time(note.split()[-4])
 
     await stream.flow(30)
@@ -138,7 +138,7 @@ async def test_it_starts_by_the_time_that_was_promised_and_who_ends_before_is_pl
         stream.add(pod)
         await stream.run(1)
     assert (stream.node_of("default/long"), bool(stream.node_of("default/brief"))) == ("", True)
-    assert stream.conditions["default/long"][1].count("had their room reserved") == 1
+    assert stream.conditions["default/long"][1].count("had their capacity reserved") == 1
     stream.delete("default/brief")
 
     await stream.flow(2 * RUNS)

@@ -208,8 +208,8 @@ async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_b
         scheduler.add(*make_native_members(part, 2, cpu="4"))
     await scheduler.run(AFTER + 10)
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"], ["r2n0", "r2n1"]]
-    [note] = scheduler.notes("default/a-0", "RoomReserved")
-    assert note.startswith("Room for 4 pods of 2 groups is reserved on 4 nodes: they start by ")
+    [note] = scheduler.notes("default/a-0", "CapacityReserved")
+    assert note.startswith("Capacity for 4 pods of 2 groups is reserved on 4 nodes: they start by ")
     groups = scheduler.engine.shared[SHARED]
     assert isinstance(groups, NativePodGroups)
     said = groups.record("default/a").said
@@ -220,8 +220,8 @@ async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_b
     await scheduler.run(AFTER + 20)
     assert {scheduler.node_of(f"default/{part}-{n}")[:2] for part in ("a", "b") for n in range(2)} == {"r1", "r2"}
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r0n0", "r0n1"]]
-    [note] = scheduler.notes("default/c-0", "RoomReserved")
-    assert note.startswith("Room for 2 pods is reserved on 2 nodes: they start by ")
+    [note] = scheduler.notes("default/c-0", "CapacityReserved")
+    assert note.startswith("Capacity for 2 pods is reserved on 2 nodes: they start by ")
 
 
 async def test_a_tree_that_runs_in_a_rack_gets_room_for_its_later_pods_there(scheduler: VirtualScheduler) -> None:

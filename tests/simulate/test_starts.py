@@ -85,7 +85,7 @@ async def test_nothing_is_foretold_where_nothing_is_reserved() -> None:
 
 
 SENTENCE = (
-    "With room reserved for it {} would start by 2026-01-05T14:0{}:00Z at the latest, when default/first{} ended."
+    "With capacity reserved for it {} would start by 2026-01-05T14:0{}:00Z at the latest, when default/first{} ended."
 )
 
 
@@ -119,7 +119,7 @@ def test_simulate_tells_it(tmp_path: Path) -> None:
     asked.write_text(json.dumps(BIG))
     command = ["simulate", "-f", str(asked), "--from", str(dump)]
     shown = CliRunner().invoke(main, command).stdout
-    assert "With room reserved for it default/big would start by 20" in shown
+    assert "With capacity reserved for it default/big would start by 20" in shown
     assert "at the latest, when default/first has ended." in shown
     [start] = json.loads(CliRunner().invoke(main, [*command, "-o", "json"]).stdout)["starts"]
     assert (start["waiting"], start["group"], start["after"]) == ("default/big", False, ["default/first"])

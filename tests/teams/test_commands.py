@@ -43,7 +43,7 @@ def test_why_tries_a_team_and_tells_in_the_words_of_its_plugin(
     assert told[:2] == ["default/alpha needs 3 pods, 3 exist, 0 have nodes", "Benched: nobody has looked yet"]
     assert LACKING in told
     assert "Place 1 of 1 waiting groups." in told
-    assert "Room for 1 more member is lacking: 1 cpu on one node." in told
+    assert "Capacity for 1 more member is lacking: 1 cpu on one node." in told
 
 
 def test_the_shell_offers_teams(

@@ -35,7 +35,7 @@ async def test_one_namespace_is_shown_and_nothing_is_decided_from_it(tmp_path: P
             await following.start()
             try:
                 assert [pod.metadata.name for pod in following.pods()] == ["ours"]
-                assert following.missing() == ["only pods of team are read: nodes have less room than shown"]
+                assert following.missing() == ["only pods of team are read: nodes have less capacity free than shown"]
                 ours = following.pod("team/ours")
                 assert ours is not None
                 answer = await following.explain(ours)

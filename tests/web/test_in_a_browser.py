@@ -90,7 +90,7 @@ async def test_the_map_is_coloured_by_a_resource_and_parted_by_a_label(browser: 
         await expect(page.locator("figure.plot")).to_have_count(3)
         await expect(page.locator(".plot .b1")).to_have_count(2)
         await expect(page.locator(".plot .b4")).to_have_count(4)
-        await page.get_by_label("Free room of").select_option("pods")
+        await page.get_by_label("Free capacity of").select_option("pods")
         await page.get_by_label("by", exact=True).select_option("topology.kubernetes.io/region")
         await page.get_by_role("button", name="Show").click()
         await expect(page.locator("figure.plot")).to_have_count(1)

@@ -92,10 +92,10 @@ def test_muster_reserves_room_for_it_and_it_starts_as_soon_as_those_have_ended_w
     try:
         with running(options):
             stream = Stream(cluster)
-            [event] = eventually(lambda: cluster.events("gang-0", "RoomReserved"))
-            assert event["note"] == "Room for 2 pods is reserved on 2 nodes, as it comes free there."
+            [event] = eventually(lambda: cluster.events("gang-0", "CapacityReserved"))
+            assert event["note"] == "Capacity for 2 pods is reserved on 2 nodes, as it comes free there."
             for _ in range(PLACES - 1):
-                assert "had their room reserved" in cluster.wait_until_unschedulable(stream.goes_on())
+                assert "had their capacity reserved" in cluster.wait_until_unschedulable(stream.goes_on())
             stream.goes_on()  # with the last place the gang may start before this one is decided
             eventually(lambda: stream.gang_runs)
             told = cluster.wait_until_said("gang", "True", "Scheduled")
