@@ -15,6 +15,7 @@ Pods are evicted through the eviction API; an eviction that a PodDisruptionBudge
 from __future__ import annotations
 
 import logging
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -26,9 +27,9 @@ from muster.framework.groups.healing import GroupRun, HealingPolicy
 from muster.framework.groups.record import GroupObject
 from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
-from muster.operator.kube.errors import ApiError, Conflict, NotFound
+from muster.operator.kube.errors import ApiError, Conflict, Gone, NotFound
 from muster.operator.kube.frames import Decoder, GarbageError
-from muster.operator.kube.informer import Informer, InformerPhase, InformerStatus
+from muster.operator.kube.informer import Informer, InformerPhase
 
 from .ended_pods import EndedPod
 from .events import event_of
@@ -38,8 +39,6 @@ log = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 2.0
 _RETRY_SECONDS = 10.0
-_FOLLOWING = InformerStatus(InformerPhase.WATCHING)
-"""That of a watch which has listed all there is and goes on from there."""
 
 
 class Healer(GroupWorker):
@@ -96,7 +95,7 @@ class Healer(GroupWorker):
         """
         asked: set[str] = set()
         while key in self._runs and (unasked := self._lost(key) - asked):
-            if self._groups.record(key).unaccounted or self._ended.status != _FOLLOWING:
+            if self._groups.record(key).unaccounted or not self._follows_ended():
                 return False
             uid, run = min(unasked), self._runs[key]
             asked.add(uid)
@@ -105,6 +104,11 @@ class Healer(GroupWorker):
             elif self._groups.healing(key) is HealingPolicy.RESTART:
                 return True
         return True
+
+    def _follows_ended(self) -> bool:
+        """Whether the watch of ended pods has listed all there is and goes on from there, as it does after a 410."""
+        status = self._ended.status
+        return status.phase is InformerPhase.WATCHING and isinstance(status.error, (Gone, NoneType))
 
     async def _has_succeeded(self, pod: PodInfo) -> bool:
         """Whether the API says so of this very pod, which may be gone. Raises ApiError or GarbageError."""

@@ -60,6 +60,11 @@ class Evictions:
         for kind, name in events:
             self._events.put_nowait(msgspec.json.encode({"type": kind, "object": _ended(name, "Succeeded")}) + b"\n")
 
+    def compact(self) -> None:
+        """A watch breaks off, as what it is to go on from is forgotten."""
+        gone = {"kind": "Status", "status": "Failure", "reason": "Expired", "message": "too old", "code": 410}
+        self._events.put_nowait(msgspec.json.encode({"type": "ERROR", "object": gone}) + b"\n")
+
     async def get(self, path: str, *, params: Mapping[str, str]) -> Reply:
         assert path.endswith("/pods")
         if self.refuses:
@@ -226,6 +231,18 @@ async def test_a_loss_counts_once_the_watch_works_again_and_knows_of_no_success(
     await restarting.clock.advance(60)
     restarting.client.tell(("ADDED", "stranger"))
     await restarting.clock.advance(60)
+    assert restarting.client.evicted == ["train-0", "train-2"]
+
+
+async def test_a_loss_counts_when_all_was_listed_after_a_compaction_before_the_watch_has_told_of_anything(
+    restarting: Stage,
+) -> None:
+    await restarting.clock.advance(1)
+    restarting.client.compact()
+    restarting.client.compact()
+    await restarting.clock.advance(30)
+    restarting.lose("train-1")
+    await restarting.clock.advance(5)
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
