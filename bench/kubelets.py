@@ -12,7 +12,7 @@ _TO_GO = b'"deletionTimestamp"'
 
 
 class Kubelets(Following):
-    """Those of all nodes, at work while this is used.
+    """The kubelets of all nodes, which run within this block.
 
     Attributes:
         ended: when each pod that was to go was seen, by name, seconds on the monotonic clock.

@@ -54,7 +54,7 @@ class Provenance(msgspec.Struct, frozen=True):
 
 
 def provenance(repository: Path = REPOSITORY, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Provenance:
-    """That of a result measured now. Raises `DirtyTreeError`, and `CalledProcessError` outside a Git repository."""
+    """The provenance of a result measured now. Raises `DirtyTreeError`; `CalledProcessError` outside a repository."""
     return Provenance(measured_commit(repository), now().date().isoformat(), this_machine())
 
 

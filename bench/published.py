@@ -18,7 +18,7 @@ _FIGURE = re.compile(rf"[{NONE}+-]?[\d,]*\.?\d*(?: ?%)?")
 
 
 def pages(repository: Path = REPOSITORY) -> Iterator[Path]:
-    """Those that may show results."""
+    """The pages that may show results."""
     yield repository / "README.md"
     yield from sorted((repository / "docs").glob("*.md"))
 

@@ -46,7 +46,7 @@ def pod(name: str, labels: Mapping[str, str] = {}) -> Body:
 
 
 def shaped_pod(name: str, shape: Callable[[PodDict], PodDict]) -> Body:
-    """The same with whatever `shape` adds."""
+    """A plain pod with what `shape` adds."""
     made = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME)
     made.requests(cpu=f"{POD_CPU}m", memory="500Mi")
     return f"/api/v1/namespaces/{NAMESPACE}/pods", msgspec.json.encode(shape(made))

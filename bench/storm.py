@@ -199,7 +199,7 @@ async def _in_vain(url: str) -> int:
 
 
 def in_vain(page: str) -> int:
-    """The same, by a page of metrics."""
+    """The number, read from a page of metrics."""
     return sum(int(float(number)) for number in _IN_VAIN.findall(page))
 
 

@@ -171,7 +171,7 @@ class Cluster:
         return state, answer if isinstance(answer, Status) else None
 
     def rejected(self, plugin: FilterPlugin, pod: PodDict) -> dict[str, Status]:
-        """The nodes that the plugin turns the pod away from, and why; all of them where its PreFilter does."""
+        """The nodes on which the plugin rejects the pod, and why; all of them if its PreFilter rejects it."""
         nodes = self.view()
         state, status = self.prefiltered(plugin, pod, nodes)
         if status is not None:

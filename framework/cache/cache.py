@@ -110,7 +110,7 @@ class Cache:
         self._generations.pop(name, None)
 
     def changed_since(self, node_name: str, generation: int) -> bool:
-        """Whether the node has gone, or somebody else changed it or what runs on it, after `generation`."""
+        """Whether the node was removed, or another client changed it or the pods on it, after `generation`."""
         if self.snapshot.live_row_of(node_name) is None:
             return True
         return self._generations.get(node_name, 0) > generation

@@ -112,7 +112,7 @@ class InFlightPods:
             self._next += 1
 
     def missed(self, uids: Iterable[str], concerns: Callable[[ClusterEvent], bool]) -> list[InFlightEvents]:
-        """What has happened since the first of these pods, all in flight, was popped, and `concerns` somebody."""
+        """The events since the first of these pods, all in flight, was popped, for which `concerns` is true."""
         start = min((self._pods[uid].position for uid in uids), default=self._next)
         found: list[InFlightEvents] = []
         for (kind, target), events in self._events.items():

@@ -58,7 +58,7 @@ class Batch:
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """Every plugin that turned away the last of them that was tried."""
+        """Every plugin that rejected the pod of the batch that was tried last."""
         return self.unschedulable_plugins | self.pending_plugins
 
     def add(self, entity: QueuedEntity) -> None:

@@ -122,7 +122,7 @@ def all_of(answer: Iterable[Any], kind: type[T]) -> Sequence[T]:
 
 
 def rejection(answer: object) -> Status:
-    """A status that turns somebody away. Raises TypeError, or ValueError for one that does not."""
+    """A status that rejects. Raises TypeError, or ValueError for any other status."""
     status: Status = of_type(answer, Status).checked()
     if not (status.rejected or status.code is Code.ERROR):
         raise ValueError(f"it answered {status.code.wire_name} where it was asked for a rejection")

@@ -212,9 +212,9 @@ class Filtering:
         return found
 
     def _crowded(self, state: AttemptState, pod: PodInfo, among: Mask) -> dict[int, NodeRejection]:
-        """Rows of `among` that turn the pod away when the pods nominated there are counted, each with its rejection.
+        """Rows of `among` that reject the pod when the pods nominated there are counted, each with its rejection.
 
-        They are asked about together, unless a plugin's verdict for one depends on what is nominated to another.
+        They are asked about together, unless a plugin's verdict about one depends on what is nominated to another.
         """
         found: dict[int, Sequence[PodInfo]] = {}
         few = int(among.sum()) < len(self._nominator)
@@ -322,7 +322,7 @@ class Filtering:
         return None
 
     def follows_trials(self, state: AttemptState) -> bool:
-        """Whether `add_pod` and `remove_pod` have anybody to tell."""
+        """Whether any plugin has `add_pod` and `remove_pod`."""
         return any(plugin.name not in state.skip_filter_plugins for plugin in self._plugins.pre_filter_extensions)
 
     def add_pod(self, state: AttemptState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:

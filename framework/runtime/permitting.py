@@ -81,7 +81,7 @@ class Permitting:
         self._waiting.discard(pod.uid)
 
     async def wait_on_permit(self, pod: PodInfo) -> Status | None:
-        """Wait until the plugins that hold the pod let it go (None) or one of them turns it away."""
+        """Wait until the plugins that hold the pod allow it (None) or one of them rejects it."""
         waiting = self._waiting.get(pod.uid)
         if waiting is None:
             return None

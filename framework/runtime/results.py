@@ -19,10 +19,10 @@ _NO_STATUS = StatusTable()
 
 @dataclass(frozen=True, slots=True)
 class PreFiltered:
-    """What PreFilter came to.
+    """The result of PreFilter.
 
     Attributes:
-        status: why the pod is turned away as a whole; None when it goes on.
+        status: why the pod is rejected as a whole; None if the attempt continues.
         node_names: the only nodes that may pass; None for no restriction.
         absent: the status of nodes outside `node_names`.
         rejectors: the plugins behind `status`, or behind an empty set of nodes.

@@ -113,9 +113,9 @@ class HeldPods:
         return self._by_uid.get(uid)
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Turn the pod away, if it is here: whether it goes. kube-scheduler's WaitingPod.Preempt and CancelPod.
+        """Reject the pod, if it waits here; returns whether it did. kube-scheduler's WaitingPod.Preempt and CancelPod.
 
-        Also one that was turned away before and has not given its place back yet.
+        This includes a pod that was rejected before and has not released its node yet.
         """
         waiting = self._by_uid.get(uid)
         if waiting is not None:

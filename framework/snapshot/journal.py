@@ -16,9 +16,9 @@ class DependsOn(Enum):
     """
 
     NODE = "node"
-    """Only that node's object: labels, taints, allocatable, ..."""
+    """Only the node's object: labels, taints, allocatable, ..."""
     PODS_ON_NODE = "pods on node"
-    """That node's object and the pods on it."""
+    """The node's object and the pods on it."""
     CLUSTER = "cluster"
     """Anything; never kept."""
 

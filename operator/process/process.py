@@ -117,7 +117,7 @@ class Process:
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Watch, run for leader, and schedule when both the picture is complete and the election won."""
+        """Start watches and election, and schedule when every kind is synced and the election is won."""
         if self._machine.exclusive:
             self._watchdog.start()
             keep_all()

@@ -311,7 +311,7 @@ class Rehearsal:
 
 
 def _reasons(found: Feasible | None) -> dict[str, Status]:
-    """Why each node was turned down; nothing where the pod was turned away before any was looked at."""
+    """Why each node was rejected; nothing if the pod was rejected before any node was looked at."""
     if found is None or found.diagnosis is None or found.diagnosis.prefilter_message:
         return {}
     return {name: status for name, status in found.diagnosis.statuses() if status is not None}

@@ -21,7 +21,7 @@ from muster.operator.podgroups.membership import GroupKinds
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What somebody else said last of why a pod is where it is; `wall` in seconds since the epoch."""
+    """The latest report of another process on why a pod is where it is; `wall` in seconds since the epoch."""
 
     message: str
     node: str

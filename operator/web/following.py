@@ -151,7 +151,7 @@ class Following:
         return not self._asked.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
 
     async def _decide(self, ask: Callable[[Objects, Hearing], Awaitable[T]]) -> T | Unanswered:
-        """What is decided in a picture of all that is known."""
+        """The decision on a snapshot of all known objects."""
         try:
             others = await read_kinds(self._client, self._asked.assembly.read())
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)

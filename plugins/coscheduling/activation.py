@@ -82,7 +82,7 @@ class GroupActivation:
         self._look_in(group, max(setback, float(args.pod_group_backoff_seconds)))
 
     def denied(self, group: str) -> None:
-        """The group is turned away for a while: look again when that is over, if it is worthwhile then."""
+        """The group is rejected for a while: look again when that is over, if it is worthwhile then."""
         self._groups.deny(group)
         self._look_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 

@@ -15,13 +15,13 @@ DEFAULT_WAIT_SECONDS = 60
 
 
 class CoschedulingArgs(PluginArgs):
-    """What the plugin may be told.
+    """The plugin's arguments.
 
     Attributes:
-        permit_waiting_time_seconds: how long Permit holds a member for its siblings, where the PodGroup does not say;
-            0 means 60. As long is minResources reserved for members that are still to come.
-        denied_pg_expiration_time_seconds: how long a group that was denied is turned away without another look.
-        pod_group_backoff_seconds: how long a group that found no place is left alone; 0 for not at all.
+        permit_waiting_time_seconds: how long Permit holds a member for its siblings if the PodGroup does not say;
+            0 means 60. minResources are kept for later members for the same time.
+        denied_pg_expiration_time_seconds: how long a denied group is rejected without a trial.
+        pod_group_backoff_seconds: how long a group that did not fit is left alone; 0 for not at all.
         pod_group_reject_percentage: with PodByPod, when a member finds no node: reject its waiting siblings if more
             than this share of minMember is still missing, else let them wait.
         placement: `Transaction` places what a group lacks at once or not at all; `PodByPod` is the classic way, where

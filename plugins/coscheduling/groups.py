@@ -183,7 +183,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.denied_until = self._clock.now() + self.args.denied_pg_expiration_time_seconds
 
     def let_in(self, group: str) -> None:
-        """Less than minResources is free, and room is promised to it: it is tried whenever some comes."""
+        """Less than minResources is free, but the group has a reservation: it is tried when capacity becomes free."""
         self.record(group).denied_until = _FIRST
         self.state(group).is_short = True
 

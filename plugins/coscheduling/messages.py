@@ -50,7 +50,7 @@ def resource_gap(missing: str) -> str:
 
 
 def with_promise(message: str, promise: str | None) -> str:
-    """Why a group waits, and what it is promised, a sentence."""
+    """Why a group waits, followed by the sentence about its reservation."""
     return message if promise is None else f"{message.removesuffix('.')}. {promise}"
 
 

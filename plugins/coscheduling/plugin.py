@@ -278,9 +278,9 @@ class Coscheduling(
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
-        """Turns away the siblings that waited for the member. After a timeout the group is denied.
+        """Rejects the siblings that waited for the member. After a timeout the group is denied.
 
-        When the API refused to bind it while others were bound, its node stays promised to it.
+        If the API refused to bind it while others were bound, its node stays reserved for it.
         """
         pod, status = decision.pod, decision.status
         group = group_key(pod)

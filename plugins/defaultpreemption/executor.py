@@ -82,7 +82,7 @@ class _Run:
 
 
 class Executor:
-    """Evictions under way. `plugin` is the name that waiting victims are turned away in.
+    """Evictions in progress. `plugin` is the name in which waiting victims are rejected.
 
     Attributes:
         leaving: UIDs of pods whose eviction was decided, until their termination is sure to have been seen.

@@ -20,7 +20,7 @@ class NativeVerdicts(GangPlugin):
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """What the group is told: what became of the trial, and what it is promised, if it is."""
+        """The group's message: the result of the trial, and its reservation, if there is one."""
         status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         return Status(status.code, (self._with_promise(group, status.message),)) if status.rejected else status
 

@@ -299,10 +299,10 @@ class Reservation(
         return is_new
 
     def _plan(self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[Hold]) -> Sequence[Hold]:
-        """What is to be held for the waiter, nothing where it waits in vain.
+        """The reservation for the waiter, empty if no reservation helps it.
 
-        It takes no room from others that were promised a time or that come before it. If it has little chance itself,
-        it takes none from anybody. Where those that give way have what it needs to start at once, it takes that.
+        It takes nothing from earlier reservations and from those with a published time. If its own chance is small, it
+        takes nothing from any other. If reservations that give way have what it needs to start at once, it takes that.
         """
         shared, now = self._shared, self.handle.clock.now()
         chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()

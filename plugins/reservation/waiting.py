@@ -40,19 +40,19 @@ class Chance(IntEnum):
 
 @dataclass(slots=True)
 class Waiter:
-    """A pod or a group that was refused for want of room.
+    """A pod or a group that was refused for lack of capacity.
 
     Attributes:
         holder: the group, as `plugin/id`, or the pod, as `namespace/name`.
-        since: when the first of its pods was refused first, by whichever leader, seconds on the engine's clock.
+        since: when the first of its pods was refused first, under whichever leader, seconds on the engine's clock.
         priority: the highest of its pods'.
-        pods: those that wait, by UID.
-        chance: what the last plan said.
-        round: the round that this plan was made in, -1 for no plan yet.
-        planned_at: when it was made.
-        left: how many members lacked room, and how much, when the first plan of that round was made.
-        hindered: whether something else than capacity kept it off some nodes when the last plan was made.
-        to_plan: whether it is to be planned for, though it has no place.
+        pods: its waiting pods, by UID.
+        chance: the result of the last plan.
+        round: the round of this plan, -1 before the first plan.
+        planned_at: the time of this plan.
+        left: how many members lacked capacity, and how much, at the first plan of that round.
+        hindered: whether anything but capacity kept it off some nodes at the last plan.
+        to_plan: whether to plan for it although it has no turn.
     """
 
     holder: str

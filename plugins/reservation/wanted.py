@@ -70,7 +70,7 @@ class PlacementRequest:
 
 
 def lacks_room(decision: PodDecision) -> bool:
-    """Whether it is for want of room that a member has no node: none took it, or too little is free for its group."""
+    """Whether a member has no node for lack of capacity: no node took it, or too little is free for its group."""
     in_all = _in_all(decision)
     return _taken_by_none(decision) or (in_all is not None and not in_all.free and _rejected(decision))
 

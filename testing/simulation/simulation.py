@@ -118,7 +118,7 @@ def _say_nothing(line: str) -> None:
 
 
 def _reserves_after(assembly: Assembly) -> int:
-    """How long somebody waits before room is reserved for them; 0 for ever."""
+    """After how long a wait capacity is reserved; 0 for never."""
     given = [profile.args.get(NAME) for profile in assembly.profiles]
     return next((args.after_seconds for args in given if isinstance(args, ReservationArgs)), 0)
 

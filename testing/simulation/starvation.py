@@ -49,10 +49,10 @@ class Patience:
 
 
 class Starvation:
-    """Looks for somebody who could be helped and was not.
+    """Looks for holders that could be helped and were not.
 
     Attributes:
-        helped: the names of those that waited until room was reserved for them although they could be helped.
+        helped: the names of those that waited for their reservation although they could be helped.
     """
 
     def __init__(self, server: SimulatedServer, replicas: Sequence[Replica], patience: Patience, now: float) -> None:

@@ -88,7 +88,7 @@ class Wholeness:
                 yield f"of {name}, which needs {trees.needed(name)} parts, only {', '.join(runs)} run"
 
     def _is_meddled_with(self, name: str, members_of: Sequence[str]) -> bool:
-        """Whether somebody else is to blame: `members_of` are the groups of pods in it."""
+        """Whether another client interfered: `members_of` are the groups of pods in it."""
         touched = max((self._meddling.touched.get(each, -inf) for each in members_of), default=-inf)
         begun = self._begun.get(name)
         if begun is None or any(each in self._meddling.given for each in members_of):
