@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).parents[2]
 PRODUCT = ("framework", "operator", "plugins", "sandbox", "testing")
 MOST_LINES = 60
 MOST_PARAMETERS = 7
+MOST_METHODS = 25
 MOST_POSITIONAL = 4
 OPENINGS = ("Those ", "That ", "The same")
 
@@ -26,7 +27,7 @@ def faults(root: Path = REPOSITORY) -> Iterator[str]:
     for folder in PRODUCT:
         for path in sorted((root / folder).rglob("*.py")):
             module = ast.parse(path.read_text())
-            for rule in (openings, lengths, parameters):
+            for rule in (openings, lengths, parameters, methods):
                 for line, fault in rule(module):
                     yield f"{path.relative_to(root)}:{line}: {fault}"
             for line, name in public_classes(module):
@@ -67,6 +68,15 @@ def parameters(module: ast.Module) -> Iterator[tuple[int, str]]:
                     node.lineno,
                     f"{node.name} takes {positional} by position; at most {MOST_POSITIONAL}: name the rest",
                 )
+
+
+def methods(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Classes that do more than one thing by the number of their methods, properties and dunder methods among them."""
+    for node in ast.walk(module):
+        if isinstance(node, ast.ClassDef):
+            count = sum(isinstance(each, Function) for each in node.body)
+            if count > MOST_METHODS:
+                yield node.lineno, f"{node.name} has {count} methods; at most {MOST_METHODS}: it is more than one noun"
 
 
 def public_classes(module: ast.Module) -> Iterator[tuple[int, str]]:

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.tooling.house import MOST_LINES, MOST_PARAMETERS, MOST_POSITIONAL, faults
+from tests.tooling.house import MOST_LINES, MOST_METHODS, MOST_PARAMETERS, MOST_POSITIONAL, faults
 
 TWICE = "class Plan: ...\n\nclass _Part: ...\n\nclass _Part: ...\n\nclass Plan: ...\n"
 WIDE = "class Wide:\n    def wide(self, a, b, c, d, *, e, f, g, h): ...\n"
 PLACED = "class Placed:\n    def placed(self, a, b, c, d, e): ...\n"
+MANY = "class Many:\n" + "".join(f"    def do_{number}(self): ...\n" for number in range(MOST_METHODS + 1))
 LONG = "def long():\n" + "    pass\n" * MOST_LINES
 
 
@@ -25,6 +26,7 @@ def test_the_rules_hold() -> None:
         (TWICE, "framework/broken.py:7: Plan is the name of another class at framework/broken.py:1"),
         (WIDE, f"framework/broken.py:2: wide has {MOST_PARAMETERS + 1} parameters"),
         (PLACED, f"framework/broken.py:2: placed takes {MOST_POSITIONAL + 1} by position"),
+        (MANY, f"framework/broken.py:1: Many has {MOST_METHODS + 1} methods"),
         (LONG, f"framework/broken.py:1: long has {MOST_LINES + 1} lines"),
     ],
 )
