@@ -23,6 +23,7 @@ from muster.testing.builders import PodDict, make_node, make_pod
 from muster.testing.engine import VirtualScheduler
 from tests.coscheduling.objects import make_group, make_members
 
+_DRIVERS = ("muster.testing.", "muster.framework.embedded.")
 _NODES = 10
 _BACKOFF_SECONDS = 30.0
 
@@ -51,7 +52,7 @@ def counted() -> Iterator[Way]:
 
     def count(frame: FrameType, event: str, argument: object) -> None:
         module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("muster.") and not module.startswith("muster.testing."):
+        if event == "call" and module.startswith("muster.") and not module.startswith(_DRIVERS):
             way.calls[module, frame.f_code.co_qualname] += 1
 
     before = sys.getprofile()
