@@ -55,7 +55,7 @@ class GroupConsultation:
             consultation.if_cleared = IfCleared(nominated_first=False, asked=asked, heard=not asked)
             if asked:
                 self.unheard = _ASKED
-        self._heed_evictions()
+        self._apply_evictions()
         self.unheard = self.unheard or next((found.error for _, found in self._answers() if found.error), None)
         return self.unheard or self._refusal()
 
@@ -105,7 +105,7 @@ class GroupConsultation:
             if (consultation := attempt.state.consultation) is not None and consultation.if_cleared is not None
         ]
 
-    def _heed_evictions(self) -> None:
+    def _apply_evictions(self) -> None:
         """Write down which evictions extenders have agreed to, and leave out the nodes where they have not."""
         answers = self._answers()
         for pod, found in answers:

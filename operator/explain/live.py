@@ -104,12 +104,12 @@ async def explain_among(
     gated = GATED if pod.pod.spec.scheduling_gates else ""
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
     starts: Sequence[Start] = ()
-    makes_room = explanation.evictions is not None
+    evicts = explanation.evictions is not None
     held = held_of(pod.pod)
     waits = not pod.node_name and not gated
-    if in_group and waits and (explanation.chosen or makes_room):
+    if in_group and waits and (explanation.chosen or evicts):
         group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-        if makes_room:  # not for this pod alone
+        if evicts:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
     elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
         now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)

@@ -47,7 +47,7 @@ from .looks import Looks
 from .planning import Assumptions, plan_for
 from .rounds import long_lived_before
 from .waiting import SLACK_SECONDS, Chance, LongWaiters, Waiter
-from .wanted import PlacementRequest, lacks_room, wanted_by_group, wanted_by_pod
+from .wanted import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their capacity reserved for pods that have waited longer"
 _SKIP = Status.skip()
@@ -235,7 +235,7 @@ class Reservation(
             return
         for each in decision.members:
             self._note(each)
-        if not any(lacks_room(each) for each in decision.members):
+        if not any(lacks_capacity(each) for each in decision.members):
             self._shared.waiters.over(holder, decision.waiting)
         elif self._shared.waiters.refused(holder, decision.waiting):
             self._reserve_for_group(holder, decision)

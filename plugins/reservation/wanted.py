@@ -69,7 +69,7 @@ class PlacementRequest:
         return [pod for group in self.groups() for pod in group.members]
 
 
-def lacks_room(decision: PodDecision) -> bool:
+def lacks_capacity(decision: PodDecision) -> bool:
     """Whether a member has no node for lack of capacity: no node took it, or too little is free for its group."""
     in_all = _in_all(decision)
     return _taken_by_none(decision) or (in_all is not None and not in_all.free and _rejected(decision))
@@ -100,7 +100,7 @@ def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
 
     Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
     """
-    lacking = decision.status is not None and any(lacks_room(each) for each in decision.members)
+    lacking = decision.status is not None and any(lacks_capacity(each) for each in decision.members)
     if decision.asked is None or not lacking:
         return None
     states = {each.pod.signature: each.state for each in (*decision.untried, *decision.members)}
