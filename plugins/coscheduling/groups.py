@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections import Counter
 
+from cachetools import TTLCache
+
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, WaitingPods
 from muster.framework.groups import GroupBook
 from muster.framework.model.pod_info import PodInfo
@@ -25,6 +27,7 @@ from .reservations import Reservations
 from .waiting_members import WaitingMembers
 
 _FIRST = float("-inf")
+_GROUPS_CACHED = 100_000
 
 
 class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
@@ -43,6 +46,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._announcements = Announcements(self._changed, clock)
         self._epoch = clock.now() - clock.wall()
+        self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
+        self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
+        self._permitted = _cache(self._default_wait(), clock)
 
     # What the watches saw.
 
@@ -78,7 +84,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             self._announcements.forget(record)
             self.reservations.follow(record, None)
         if another or (known is not None and new is not None and new.spec != known.spec):
-            record.denied_until = record.backed_off_until = record.permitted_until = _FIRST
+            for cache in (self._denied, self._backed_off, self._permitted):
+                cache.pop(record.key, None)
         self.reservations.follow(record, new)
         if new is None:
             return
@@ -169,40 +176,36 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def failed(self, group: str) -> None:
         """The group found no place: others as old go first now, and with a backoff set it is left alone for a while."""
-        record, now = self.record(group), self._clock.now()
-        self.state(group).fail(now)
-        record.permitted_until = _FIRST
-        if self.args.pod_group_backoff_seconds:
-            record.backed_off_until = now + self.args.pod_group_backoff_seconds
+        self.state(group).fail(self._clock.now())
+        self._permitted.pop(group, None)
+        self._backed_off[group] = True
 
     def deny(self, group: str) -> None:
         """Turn the group away without another look for a while."""
-        record = self.record(group)
-        record.permitted_until = _FIRST
-        if self.args.denied_pg_expiration_time_seconds:
-            record.denied_until = self._clock.now() + self.args.denied_pg_expiration_time_seconds
+        self._permitted.pop(group, None)
+        self._denied[group] = True
 
     def let_in(self, group: str) -> None:
         """Less than minResources is free, but the group has a reservation: it is tried when capacity becomes free."""
-        self.record(group).denied_until = _FIRST
+        self._denied.pop(group, None)
         self.state(group).is_short = True
 
     def permit(self, group: str) -> None:
         """minResources was found to be free; siblings need not look again for a while."""
-        self.record(group).permitted_until = self._clock.now() + self._default_wait()
+        self._permitted[group] = True
         self.state(group).is_short = False
 
     def is_denied(self, group: str) -> bool:
         """Whether it was denied a moment ago."""
-        return self._clock.now() < self.record(group).denied_until
+        return group in self._denied
 
     def is_backed_off(self, group: str) -> bool:
         """Whether it found no place a moment ago, and a backoff is set."""
-        return self._clock.now() < self.record(group).backed_off_until
+        return group in self._backed_off
 
     def is_permitted(self, group: str) -> bool:
         """Whether minResources was found to be free a moment ago."""
-        return self._clock.now() < self.record(group).permitted_until
+        return group in self._permitted
 
     def binding_refused(self, group: str, pod: PodInfo, reason: str) -> None:
         """The API refused to bind a member that had a node. The group is bound in part until it does."""
@@ -222,3 +225,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def _default_wait(self) -> float:
         return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))
+
+
+def _cache(seconds: float, clock: Clock) -> TTLCache[str, bool]:
+    return TTLCache(_GROUPS_CACHED, seconds, clock.now)

@@ -17,7 +17,6 @@ from .api import PodGroup
 from .topology import topology_of
 
 _LONGEST_SETBACK_SECONDS = 10.0
-_NEVER = float("-inf")
 
 
 class PodGroupReason(StrEnum):
@@ -132,7 +131,6 @@ class PodGroupRecord(GroupRecord[PodGroup]):
         state: None while it has no member.
         waits: until when members wait at Permit, by UID, in the order they began to.
         claim: None for a group that asks for nothing.
-        denied_until, backed_off_until, permitted_until: see `PodGroups`.
         decided: the last that was decided about it.
         announced: the last of that which counts.
         announcing: goes off when `decided` counts.
@@ -144,9 +142,6 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     state: GroupState | None = None
     waits: dict[str, float] = field(default_factory=dict)
     claim: Claim | None = None
-    denied_until: float = _NEVER
-    backed_off_until: float = _NEVER
-    permitted_until: float = _NEVER
     decided: Announcement | None = None
     announced: Announcement | None = None
     announcing: Timer | None = None
