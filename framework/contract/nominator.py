@@ -29,6 +29,10 @@ class Nominator(Protocol):
         """The node that the pod is nominated to; "" for none."""
         ...
 
+    def any_nominated(self, uids: Iterable[str]) -> bool:
+        """Whether any of these pods is nominated to a node."""
+        ...
+
     def priority_of(self, pod: PodInfo) -> int:
         """What the pod counts with: its own priority, or that of the group whose quorum it is needed for."""
         ...

@@ -52,6 +52,10 @@ class PodNominator:
         """The node that the pod is nominated to; "" for none."""
         return self._node_of.get(uid, "")
 
+    def any_nominated(self, uids: Iterable[str]) -> bool:
+        """Whether any of these pods is nominated to a node."""
+        return not self._node_of.keys().isdisjoint(uids)
+
     def learn(self, pod: PodInfo, node_name: str, *, gated: bool) -> None:
         """The API says that the pod, which has not been in the queue yet, is nominated to this node.
 

@@ -122,7 +122,7 @@ class GroupSearch:
     # What to try.
 
     def _is_nominated(self) -> bool:
-        return any(self._nominator.nominated_node(pod.uid) for pod in self._group.members)
+        return self._nominator.any_nominated([pod.uid for pod in self._group.members])
 
     def _look(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
         """The pods that may be evicted, and by signature of members how many there are and what helps them."""

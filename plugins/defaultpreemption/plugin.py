@@ -161,7 +161,7 @@ class DefaultPreemption(
 
     def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
         """The evictions, where extenders allow them, or why there are none."""
-        nominated = any(self.handle.nominator.nominated_node(pod.uid) for pod in group.members)
+        nominated = self.handle.nominator.any_nominated([pod.uid for pod in group.members])
         if not nominated and not any(priority < group.priority for priority in self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
         refused = trial.ask_about_nodes()
