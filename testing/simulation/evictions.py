@@ -27,6 +27,7 @@ from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, Pod
 from muster.plugins.defaultpreemption.candidates import Candidate
 from muster.plugins.defaultpreemption.group_search import GroupPreemption
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
+from muster.plugins.reservation.plugin import Reservation
 
 from .members import GROUP_LABEL
 from .reserved import Reserved
@@ -41,17 +42,36 @@ class EvictionJudge:
         """`events` counts decisions, by whom they were for."""
         self._events = events
         self._decided: dict[str, set[str]] = defaultdict(set)
+        self._reserved: dict[str, Reserved] = {}
 
     def follow(self, sender: str, engine: Engine, blame: Blame) -> None:
         """Judge what this process decides from now on."""
         for algorithm in engine.algorithms.values():
-            plugin = algorithm.framework.plugins.plugins.get(DefaultPreemption.name)
+            plugins = algorithm.framework.plugins.plugins
+            plugin, reservation = plugins.get(DefaultPreemption.name), plugins.get(Reservation.name)
             if isinstance(plugin, DefaultPreemption):
                 self._watch(sender, plugin, engine, blame)
+            if isinstance(reservation, Reservation):
+                self._note_reservations(sender, reservation, engine)
 
     def requested(self, sender: str, uid: str | None) -> bool:
         """Whether a process that deletes a pod has decided to evict this very one."""
         return uid in self._decided[sender]
+
+    def _note_reservations(self, sender: str, plugin: Reservation, engine: Engine) -> None:
+        """Keep what was reserved when a decision was made: following it, the plugin reserves for others."""
+        on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
+
+        def on_pod_decision(decision: PodDecision) -> None:
+            self._reserved[sender] = Reserved(engine)
+            on_pod(decision)
+
+        def on_group_decision(decision: GroupDecision) -> None:
+            self._reserved[sender] = Reserved(engine)
+            on_group(decision)
+
+        plugin.on_pod_decision = on_pod_decision  # type: ignore[method-assign]  # the engine asks this very plugin
+        plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]
 
     def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
         on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
@@ -74,6 +94,7 @@ class EvictionJudge:
                     victims=candidate.victims,
                     waiting=[pod],
                     alternatives=may_have,
+                    reserved=self._reserved.get(sender),
                 )
                 judge(f"pod {pod.key}", of_pod)
                 self._events["evictions for pods"] += 1
@@ -84,7 +105,13 @@ class EvictionJudge:
                 case (_, GroupPreemption() as plan, PodGroupInfo() as group):
                     priority = max(pod.priority for pod in group.members)
                     of_group = EvictionDecision(
-                        engine, plugin, plan.placement, priority, victims=plan.victims, waiting=group.members
+                        engine,
+                        plugin,
+                        plan.placement,
+                        priority,
+                        victims=plan.victims,
+                        waiting=group.members,
+                        reserved=self._reserved.get(sender),
                     )
                     judge(group.key, of_group)
                     self._events["evictions for groups"] += 1
@@ -111,10 +138,13 @@ class EvictionDecision:
         victims: Sequence[Placed],
         waiting: Sequence[PodInfo],
         alternatives: Collection[str] = (),
+        reserved: Reserved | None = None,
     ) -> None:
+        """`reserved` is what was reserved when it was made; None for what is reserved now."""
         self.victims = victims
         self._waiting = {pod.uid for pod in waiting}
         self._alternatives = alternatives
+        self._reserved = reserved or Reserved(engine)
         self._engine = engine
         self._plugin = plugin
         self._placement = placement
@@ -181,11 +211,13 @@ class EvictionDecision:
         )
 
     def _of_groups(self) -> Iterator[str]:
+        """Of a group that loses none but members that go anyway, the rest goes by its own healing."""
         known = self._engine.shared.get(COSCHEDULING)
         going = {placed.pod.uid for placed in self.victims} | self._plugin.handle.shared(
             f"{DefaultPreemption.name}.leaving", set[str]
         )
-        for name in {name for placed in self.victims if (name := _group_of(placed.pod)) is not None}:
+        groups = {_group_of(pod) for pod, _ in self.victims if not pod.terminating}
+        for name in sorted(name for name in groups if name is not None):
             running = [pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name]
             staying = sum(pod.uid not in going and not pod.terminating for pod in running)
             if isinstance(known, PodGroups) and 0 < staying < (needed := known.quorum(name)):
@@ -231,7 +263,7 @@ class EvictionDecision:
         first = self._placement[0].pod
         nominees = [pod for _, pods in nominator.in_the_way_of(first, [node]) for pod in pods]
         promised = sum(cpu(pod) for pod in nominees if pod.uid not in self._waiting)
-        kept = Reserved(self._engine).against_one(first.uid, self._priority, node)
+        kept = self._reserved.against_one(first.uid, self._priority, node)
         columns = snapshot.resources
         return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept
 

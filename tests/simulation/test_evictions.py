@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterator, Sequence
 
 import pytest
+from msgspec.structs import replace
 
-from muster.framework.contract import Placed
+from muster.framework.contract import Placed, PodInfo
 from muster.plugins.defaultpreemption.executor import Executor
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.sandbox.kinds import PODS
@@ -13,6 +14,7 @@ from muster.testing.simulation.evictions import EvictionDecision
 from muster.testing.simulation.stage import Stage
 
 NODES = ("node-0", "node-1")
+LONG_AGO = "2020-01-01T00:00:00Z"
 
 
 @pytest.fixture
@@ -45,8 +47,12 @@ def faults(
     *,
     alternatives: Collection[str] = NODES,
     besides: Sequence[str] = (),
+    leaving: Sequence[str] = (),
 ) -> list[str]:
-    """What is wrong with evicting these for a pod of one core, while the pods `besides` of its group wait too."""
+    """What is wrong with evicting these for a pod of one core, while the pods `besides` of its group wait too.
+
+    Victims that are `leaving` are being deleted already.
+    """
     process = stage.replicas[0].process
     assert process is not None
     engine = process.engine
@@ -54,6 +60,9 @@ def faults(
     assert isinstance(plugin, DefaultPreemption)
     running = {info.name: Placed(info, where) for info, where in engine.cache.placements()}
     preemptor = running["free-0"].pod
+    for name in leaving:
+        pod, node = running[name].pod.pod, running[name].node_name
+        running[name] = Placed(PodInfo(replace(pod, metadata=replace(pod.metadata, deletion_timestamp=LONG_AGO))), node)
     decision = EvictionDecision(
         engine,
         plugin,
@@ -87,6 +96,10 @@ def test_one_of_its_own_priority(stage: Stage) -> None:
 
 def test_a_part_of_a_gang(stage: Stage) -> None:
     assert faults(stage, ["gang-0"]) == ["1 members of default/gang are to stay, which needs 2"]
+
+
+def test_one_of_a_gang_that_goes_anyway(stage: Stage) -> None:
+    assert faults(stage, ["gang-0"], leaving=["gang-0"]) == []
 
 
 def test_one_with_a_budget_while_others_are_enough(stage: Stage) -> None:
