@@ -75,7 +75,7 @@ class World:
     def carry_out(self, act: Act) -> None:
         """Let this happen. What comes too late does not: an object that is there, or is gone, or has a node by now."""
         self._record(f"{act.what} {act.given}")
-        actors = (self.troubles, self.passing, self.owners, self.nodes, self.pods, self.groups)
+        actors = (self, self.troubles, self.passing, self.owners, self.nodes, self.pods, self.groups)
         actor = next(each for each in actors if hasattr(each, act.what))
         perform: Callable[..., None] = getattr(actor, act.what)
         try:
