@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
@@ -121,34 +122,23 @@ class EvictionJudge:
         plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]
 
 
+@dataclass(frozen=True, slots=True)
 class EvictionDecision:
     """One decision to evict `victims`, so that the pods of `placement`, of this priority, get these nodes.
 
     `waiting` are those that it is for: it ends the nominations of all of them but those of the placement. A pod by
-    itself could have one of the `alternatives` instead.
+    itself could have one of the `alternatives` instead. `reserved` is what was reserved when it was made; None for what
+    is reserved now.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        plugin: DefaultPreemption,
-        placement: Sequence[Placed],
-        priority: int,
-        *,
-        victims: Sequence[Placed],
-        waiting: Sequence[PodInfo],
-        alternatives: Collection[str] = (),
-        reserved: Reserved | None = None,
-    ) -> None:
-        """`reserved` is what was reserved when it was made; None for what is reserved now."""
-        self.victims = victims
-        self._waiting = {pod.uid for pod in waiting}
-        self._alternatives = alternatives
-        self._reserved = reserved or Reserved(engine)
-        self._engine = engine
-        self._plugin = plugin
-        self._placement = placement
-        self._priority = priority
+    engine: Engine
+    plugin: DefaultPreemption
+    placement: Sequence[Placed]
+    priority: int
+    victims: Sequence[Placed]
+    waiting: Sequence[PodInfo]
+    alternatives: Collection[str] = ()
+    reserved: Reserved | None = None
 
     def faults(self) -> Iterator[str]:
         """All that is wrong with it."""
@@ -159,10 +149,10 @@ class EvictionDecision:
 
     def _of_priorities(self) -> Iterator[str]:
         going = {_group_of(placed.pod) for placed in self.victims} - {None}
-        running = (pod for pod, _ in self._engine.cache.placements() if _group_of(pod) in going)
+        running = (pod for pod, _ in self.engine.cache.placements() if _group_of(pod) in going)
         for pod in (*(placed.pod for placed in self.victims), *running):
-            if pod.priority >= self._priority:
-                yield f"{pod.key} of priority {pod.priority} is to go for priority {self._priority}"
+            if pod.priority >= self.priority:
+                yield f"{pod.key} of priority {pod.priority} is to go for priority {self.priority}"
 
     def _of_need(self) -> Iterator[str]:
         """Whoever could stay while the others go."""
@@ -170,7 +160,7 @@ class EvictionDecision:
         for pod, node in self.victims:
             freed[node] += cpu(pod)
         asked = Counter[str]()
-        for pod, node in self._placement:
+        for pod, node in self.placement:
             asked[node] += cpu(pod)
         left = {node: self._free(node) + freed[node] - amount for node, amount in asked.items()}
         for node, amount in left.items():
@@ -191,17 +181,17 @@ class EvictionDecision:
 
     def _needed_in_all(self) -> int:
         """How much has to be free for the preemptor's group, wherever: what is left of its `minResources`."""
-        known, name = self._engine.shared.get(COSCHEDULING), _group_of(self._placement[0].pod)
+        known, name = self.engine.shared.get(COSCHEDULING), _group_of(self.placement[0].pod)
         group = known.get(name) if isinstance(known, PodGroups) and name is not None else None
         amount = (group.spec.min_resources or {}).get(CPU) if group is not None else None
         if amount is None:
             return 0
-        running = (pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name)
+        running = (pod for pod, _ in self.engine.cache.placements() if _group_of(pod) == name)
         return milli_value(nanos(str(amount))) - sum(map(cpu, running))
 
     def _free_in_all(self) -> int:
         """What nodes that take pods have free together."""
-        snapshot, column = self._engine.cache.snapshot, self._engine.cache.snapshot.resources.index(CPU)
+        snapshot, column = self.engine.cache.snapshot, self.engine.cache.snapshot.resources.index(CPU)
         rows = (snapshot.row_of(name) for name in self._nodes())
         columns = snapshot.resources
         return sum(
@@ -212,25 +202,25 @@ class EvictionDecision:
 
     def _of_groups(self) -> Iterator[str]:
         """Of a group that loses none but members that go anyway, the rest goes by its own healing."""
-        known = self._engine.shared.get(COSCHEDULING)
-        going = {placed.pod.uid for placed in self.victims} | self._plugin.handle.shared(
+        known = self.engine.shared.get(COSCHEDULING)
+        going = {placed.pod.uid for placed in self.victims} | self.plugin.handle.shared(
             f"{DefaultPreemption.name}.leaving", set[str]
         )
         groups = {_group_of(pod) for pod, _ in self.victims if not pod.terminating}
         for name in sorted(name for name in groups if name is not None):
-            running = [pod for pod, _ in self._engine.cache.placements() if _group_of(pod) == name]
+            running = [pod for pod, _ in self.engine.cache.placements() if _group_of(pod) == name]
             staying = sum(pod.uid not in going and not pod.terminating for pod in running)
             if isinstance(known, PodGroups) and 0 < staying < (needed := known.quorum(name)):
                 yield f"{staying} members of {name} are to stay, which needs {needed}"
 
     def _of_budgets(self) -> Iterator[str]:
         """Checked for single pods only: for groups, preemption takes the cheapest of some options, not of all."""
-        if not self._alternatives:
+        if not self.alternatives:
             return
-        [(preemptor, _)] = self._placement
+        [(preemptor, _)] = self.placement
         if preemptor.pod.spec.node_selector or preemptor.pod.spec.resource_claims:
             return
-        budgets = [*self._plugin.handle.lister(POD_DISRUPTION_BUDGETS).list()]
+        budgets = [*self.plugin.handle.lister(POD_DISRUPTION_BUDGETS).list()]
         forbidden = [
             f"budget {budget.metadata.name} forbids to evict {pod.key}"
             for pod, _ in self.victims
@@ -239,12 +229,12 @@ class EvictionDecision:
             and not budget.status.disruptions_allowed
             and pod.name not in budget.status.disrupted_pods
         ]
-        for node in (name for name in self._nodes() if name in self._alternatives) if forbidden else ():
+        for node in (name for name in self._nodes() if name in self.alternatives) if forbidden else ():
             free = self._free(node) + sum(
                 cpu(pod)
-                for pod, where in self._engine.cache.placements()
+                for pod, where in self.engine.cache.placements()
                 if where == node
-                and pod.priority < self._priority
+                and pod.priority < self.priority
                 and _group_of(pod) is None
                 and not any(_covers(budget, pod) for budget in budgets)
             )
@@ -256,20 +246,21 @@ class EvictionDecision:
 
         A nomination that an earlier process made counts for nothing while its pod is kept out of the queue.
         """
-        snapshot, nominator = self._engine.cache.snapshot, self._engine.nominator
+        snapshot, nominator = self.engine.cache.snapshot, self.engine.nominator
         row, column = snapshot.row_of(node), snapshot.resources.index(CPU)
         if row is None or column is None:
             return 0
-        first = self._placement[0].pod
+        first = self.placement[0].pod
         nominees = [pod for _, pods in nominator.in_the_way_of(first, [node]) for pod in pods]
-        promised = sum(cpu(pod) for pod in nominees if pod.uid not in self._waiting)
-        kept = self._reserved.against_one(first.uid, self._priority, node)
+        waiting = {pod.uid for pod in self.waiting}
+        promised = sum(cpu(pod) for pod in nominees if pod.uid not in waiting)
+        kept = (self.reserved or Reserved(self.engine)).against_one(first.uid, self.priority, node)
         columns = snapshot.resources
         return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept
 
     def _nodes(self) -> Iterator[str]:
         """The nodes that take pods."""
-        snapshot = self._engine.cache.snapshot
+        snapshot = self.engine.cache.snapshot
         for row, name in enumerate(snapshot.names):
             if snapshot.live_row_of(name) == row and not snapshot.unschedulable[row]:
                 yield name
