@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from muster.framework.cache.recount import differences
 from muster.framework.contract import WatchedKind
+from muster.framework.embedded.clock import VirtualClock
 from muster.framework.model import pod_info
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.framework.scheduler.engine import Engine
-from muster.operator.explain import picture as picture_module
 from muster.operator.explain.picture import picture
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.limits.pod_limits import PodLimitsArgs
@@ -247,7 +247,7 @@ def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it
     monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
     now = 0.0
-    monkeypatch.setattr(picture_module._Still, "now", lambda still: now)
+    monkeypatch.setattr(VirtualClock, "now", lambda clock: now)
     engine, plain = cluster(), make_pod("large").requests(cpu="2")
     for number in range(NODES):
         runs = make_pod(f"runs-{number}").requests(cpu="4").annotations({RUN_SECONDS: str(1_000 + number)})
