@@ -21,7 +21,31 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 
-class VirtualLoop(asyncio.BaseEventLoop):
+class TaskLoop(asyncio.BaseEventLoop):
+    """A loop that knows its tasks until they end, for loops in virtual time: this one, and the simulation's."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._tasks: dict[asyncio.Task[Any], None] = {}
+
+    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
+        """It is left out when its time comes."""
+
+    def create_task(
+        self,
+        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
+        *,
+        name: object = None,
+        context: Context | None = None,
+    ) -> asyncio.Task[T]:
+        """A task that goes on whenever the loop is run."""
+        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, name=str(name), context=context)
+        self._tasks[task] = None
+        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
+        return task
+
+
+class VirtualLoop(TaskLoop):
     """The loop. Callbacks run in asyncio's order, in `run_ready` and `turn`.
 
     Attributes:
@@ -32,7 +56,6 @@ class VirtualLoop(asyncio.BaseEventLoop):
         super().__init__()
         self._clock = clock
         self._due: deque[asyncio.Handle] = deque()
-        self._tasks: dict[asyncio.Task[Any], None] = {}
         self._has_turn_coming = False
         self._end_of_outer: asyncio.Task[None] | None = None
         self.failures: list[BaseException] = []
@@ -151,19 +174,3 @@ class VirtualLoop(asyncio.BaseEventLoop):
     ) -> asyncio.TimerHandle:
         """Call when the clock shows this time."""
         return self.call_later(when - self.time(), callback, *args, context=context)
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is left out when its time comes."""
-
-    def create_task(
-        self,
-        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
-        *,
-        name: object = None,
-        context: Context | None = None,
-    ) -> asyncio.Task[T]:
-        """A task that goes on whenever the loop is run."""
-        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, name=str(name), context=context)
-        self._tasks[task] = None
-        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
-        return task

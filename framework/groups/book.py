@@ -67,7 +67,7 @@ class GroupBook(ABC, Generic[G, R]):
                 record.first_seen = self._clock.now()
             self._joined(record, old, new)
         if changed:
-            for group in {left, joined}:
+            for group in dict.fromkeys((left, joined)):
                 if group is not None:
                     self._changed(group)
 

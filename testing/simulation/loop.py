@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Generator
+from collections.abc import Callable
 from contextvars import Context, ContextVar, copy_context
 from heapq import heappop, heappush
 from itertools import count
 from random import Random
-from typing import Any, TypeVar, TypeVarTuple
+from typing import Any, TypeVarTuple
 
-T = TypeVar("T")
+from muster.framework.embedded.loop import TaskLoop
+
 Ts = TypeVarTuple("Ts")
 
 
@@ -45,7 +46,7 @@ class Owner:
 _OWNER: ContextVar[Owner] = ContextVar("owner")
 
 
-class SimulatedLoop(asyncio.BaseEventLoop):
+class SimulatedLoop(TaskLoop):
     """The loop.
 
     Attributes:
@@ -64,7 +65,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         self._numbers = count()
         self._timers: list[tuple[float, int, asyncio.TimerHandle, Owner]] = []
         self._owners: dict[Owner, None] = {}
-        self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def owner(self, name: str) -> Owner:
         """A new owner."""
@@ -163,22 +163,6 @@ class SimulatedLoop(asyncio.BaseEventLoop):
         handle = asyncio.TimerHandle(when, callback, args, self, context)
         heappush(self._timers, (when, next(self._numbers), handle, context[_OWNER]))
         return handle
-
-    def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """A cancelled timer is skipped when its time comes."""
-
-    def create_task(
-        self,
-        coro: Generator[Any, None, T] | Coroutine[Any, Any, T],
-        *,
-        name: object = None,
-        context: Context | None = None,
-    ) -> asyncio.Task[T]:
-        """A task of the owner whose turn it is."""
-        task: asyncio.Task[T] = asyncio.Task(coro, loop=self, name=str(name), context=context)
-        self._tasks[task] = None
-        task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
-        return task
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Something failed, and nobody was there to hear of it."""
