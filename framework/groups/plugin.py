@@ -186,9 +186,15 @@ class GangPlugin(
         return self._reserved.get(f"{self.name}/{group}")
 
     def _binding_refused(self, decision: PodDecision) -> bool:
-        """Whether the API refused to bind a member of a group without its quorum; then the member keeps its node."""
+        """Whether the API refused to bind a member of a group without its quorum bound; then the member keeps its node.
+
+        Members whose Bindings are in flight do not count: they may be refused as well, and those that are left may be
+        enough for the quorum but not in the domains that the group needs.
+        """
         group, status = self._groups.members.wanted(decision.pod), decision.status
-        if group is None or status is None or status.code is not Code.ERROR or self._groups.missing(group) <= 0:
+        if group is None or status is None or status.code is not Code.ERROR:
+            return False
+        if self._groups.missing(group) + self._groups.record(group).in_flight <= 0:
             return False
         self._nominations.keep(decision.pod, decision.node_name)
         return True

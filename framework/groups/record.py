@@ -119,6 +119,11 @@ class GroupRecord(Generic[G]):
         return len(self.pods) - len(self.gated)
 
     @property
+    def in_flight(self) -> int:
+        """How many members hold a node and are not bound yet."""
+        return len(self.placed - self.bound)
+
+    @property
     def succeeded(self) -> int:
         """How many members have ended well."""
         return sum(member.succeeded for member in self.ended.values())

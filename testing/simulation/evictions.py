@@ -254,7 +254,7 @@ class EvictionDecision:
         nominees = [pod for _, pods in nominator.in_the_way_of(first, [node]) for pod in pods]
         waiting = {pod.uid for pod in self.waiting}
         promised = sum(cpu(pod) for pod in nominees if pod.uid not in waiting)
-        kept = (self.reserved or Reserved(self.engine)).against_one(first.uid, self.priority, node)
+        kept = (self.reserved or Reserved(self.engine)).against_all(waiting, self.priority, node)
         columns = snapshot.resources
         return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Set
 from itertools import takewhile
 
 from muster.framework.scheduler.engine import Engine
@@ -28,17 +28,19 @@ class Reserved:
 
     def against(self, pod: Object, node: str) -> int:
         """How much of a node is kept from a pod, in thousandths of a CPU."""
-        return self.against_one(pod["metadata"]["uid"], pod["spec"].get("priority") or 0, node)
+        return self.against_all({pod["metadata"]["uid"]}, pod["spec"].get("priority") or 0, node)
 
-    def against_one(self, uid: str, priority: int, node: str) -> int:
-        """How much of a node is kept from a pod, known by its UID, in thousandths of a CPU.
+    def against_all(self, uids: Set[str], priority: int, node: str) -> int:
+        """How much of a node is kept from pods that are placed together, known by their UIDs, in thousandths of a CPU.
 
         What is reserved for a pod by itself was planned around older reservations, and others around it: on its node it
         comes before those that are younger and not needed earlier.
         """
-        own = next((hold for hold in self.holds if uid in hold.members), None)
-        others = [held for held in self._held if own is None or held[0].holder != own.holder]
-        if own is not None and len(own.members) == 1 and self._has(own, node):
+        theirs = [hold for hold in self.holds if not uids.isdisjoint(hold.members)]
+        holders = {hold.holder for hold in theirs}
+        others = [held for held in self._held if held[0].holder not in holders]
+        own = theirs[0] if theirs else None
+        if own is not None and len(uids) == 1 and len(own.members) == 1 and self._has(own, node):
             older = [*takewhile(lambda hold: hold is not own, self.holds)]
             others = [held for held in others if held[0] in older or held[0].start < own.start]
         return sum(amounts.get(node, 0) for hold, amounts in others if priority <= hold.priority)

@@ -2,17 +2,23 @@
 
 A group with fewer bound members than its quorum at rest is whole nevertheless if its quorum was bound at some time
 since its first Binding: it has lost members since. Otherwise another client must have interfered: a scheduler that
-bound a member, or a user who removed a member or changed the group while its Bindings were in flight. These groups are
-excused, and counted.
+bound a member, or a user who removed a member or changed the group while its Bindings were in flight. Or the API
+refused Bindings, or the leader was killed between them, and pods that no scheduler could hold back were bound before
+the next attempt: those of higher priority, and other schedulers' pods. The members that the group lacks must then
+fit without these pods. Such groups are excused, and counted.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from math import inf
+from math import floor, inf
 
-from .claimants import bound_members, groups, minimum
+from muster.framework.model.times import parse_time
+from muster.sandbox.objects import Object
+
+from .amounts import priority
+from .claimants import Capacity, bound_members, claimants, groups, is_ours, minimum
 from .meddling import Meddling
 from .server import EPOCH, SimulatedServer
 from .trees import Trees
@@ -66,7 +72,7 @@ class Wholeness:
                 self.judged.add(name)
             if not 0 < bound[name] < (needed := minimum(group)) or name in self._whole:
                 continue
-            if self._is_meddled_with(name, [name]):
+            if self._is_meddled_with(name, [name]) or self._is_outrun(name):
                 self.excused.add(name)
             else:
                 yield f"{bound[name]} members of {name} are bound, which needs {needed}"
@@ -94,3 +100,22 @@ class Wholeness:
         if begun is None or any(each in self._meddling.given for each in members_of):
             return touched > -inf
         return begun - _ON_THE_WAY_SECONDS <= touched
+
+    def _is_outrun(self, name: str) -> bool:
+        """Whether it lacks the capacity of pods that were bound after its first Binding and owe it nothing."""
+        waits = next((each for each in claimants(self._server) if each.name == name), None)
+        begun = self._begun.get(name)
+        if waits is None or begun is None:
+            return False
+
+        def was_there(pod: Object) -> bool:
+            owes = is_ours(pod) and priority(pod) <= waits.priority
+            return owes or _bound_at(pod) < floor(begun)
+
+        return Capacity(self._server, counts=was_there).takes(waits)
+
+
+def _bound_at(pod: Object) -> float:
+    """When the pod was bound, in whole seconds on the loop's clock."""
+    conditions = {each["type"]: each for each in pod["status"].get("conditions", ())}
+    return parse_time(conditions["PodScheduled"]["lastTransitionTime"]) - EPOCH

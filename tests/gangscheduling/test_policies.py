@@ -353,13 +353,13 @@ async def test_a_pod_that_came_before_it_was_known_that_others_succeeded_waits_n
     world.check()
 
 
-def refused_in_part() -> tuple[World, str, set[str]]:
-    """A gang of three that fills a node, the API having refused to bind one of them, and a pod that would fit there."""
+def refused_in_part(members: int = 3) -> tuple[World, str, set[str]]:
+    """A gang that needs three of its members, who fill a node; the API refuses to bind one of them."""
     world, refused = World(), {"default/train-1"}
     world.api.fail_binding = lambda pod, node: "the policy denies it" if pod.key in refused else None
-    world.add_nodes(make_node("one", cpu="3"))
+    world.add_nodes(make_node("one", cpu=str(members)))
     train = world.add_group("train", 3)
-    world.add(*make_members("train", 3))
+    world.add(*make_members("train", members))
     return world, train, refused
 
 
@@ -372,6 +372,20 @@ async def test_a_pod_that_the_api_refuses_to_bind_keeps_its_node_as_long_as_its_
 
     refused.clear()
     await world.until(lambda: len(world.bound("train")) == 3, within=15)
+    world.check()
+
+
+async def test_members_that_the_api_refuses_to_bind_keep_their_nodes_until_the_quorum_is_bound() -> None:
+    """Beyond the quorum as well: when the first is refused, the Bindings of the others are still in flight."""
+    world, _, refused = refused_in_part(members=4)
+    refused.add("default/train-2")
+    await world.settle()
+    [rival] = world.add(make_pod("rival").requests(cpu="1"))
+    await world.run(8)
+    assert (world.bound("train"), world.node_of(rival)) == (["train-0", "train-3"], "")
+
+    refused.clear()
+    await world.until(lambda: len(world.bound("train")) == 4, within=15)
     world.check()
 
 

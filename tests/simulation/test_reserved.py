@@ -32,5 +32,5 @@ def test_reservations_in_the_way(uid: str, on_node_0: int, monkeypatch: pytest.M
     monkeypatch.setattr(reserved, "held_in", lambda shared: HOLDS)
     cache = SimpleNamespace(snapshot=SimpleNamespace(names=["node-0", "node-1"]))
     found = Reserved(cast("Engine", SimpleNamespace(shared={}, cache=cache)))
-    assert found.against_one(uid, 0, "node-0") == on_node_0
-    assert found.against_one(uid, 1, "node-0") == 0
+    assert found.against_all({uid}, 0, "node-0") == on_node_0
+    assert found.against_all({uid}, 1, "node-0") == 0

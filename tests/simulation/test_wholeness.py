@@ -1,0 +1,54 @@
+"""The judge tells a gang that Muster started in part from one whose capacity went to pods that owe it nothing."""
+
+import pytest
+
+from muster.testing.simulation import Act, standard
+from muster.testing.simulation.stage import Stage
+
+GANG = "gang-0"
+"""The member that is bound."""
+
+
+def stranger(cpu: int) -> Act:
+    return Act(0.0, "stranger_comes", ("stranger", 0.0, cpu))
+
+
+def ours(cpu: int, *, greater: bool) -> Act:
+    return Act(0.0, "pods_come", ("ours", 1, cpu, "", greater))
+
+
+def judged(steps: tuple[Act | str, ...]) -> tuple[list[str], set[str]]:
+    """A gang needs two halves of a node. The faults and the excused after the steps: acts, and pods to bind."""
+    stage = Stage("wholeness", 0, standard())
+    stage.world.carry_out(Act(0.0, "node_comes", ("node-0", "east")))
+    stage.world.carry_out(Act(0.0, "group_comes", ("gang", 2, False)))
+    for number in range(2):
+        stage.world.carry_out(Act(0.0, "member_comes", ("gang", number, 2000, False)))
+    for step in steps:
+        stage.go_on(10.0)
+        if isinstance(step, Act):
+            stage.world.carry_out(step)
+            continue
+        stage.world.pods.bind(step, "node-0")
+        if step == GANG:
+            stage.judge.wholeness.bound("gang")
+    faults = [*stage.judge.wholeness.faults()]
+    stage.end()
+    return faults, stage.judge.wholeness.excused
+
+
+@pytest.mark.parametrize("steps", [(GANG, stranger(2000)), (GANG, ours(2000, greater=True), "ours-0")])
+def test_a_gang_is_excused_when_pods_that_owe_it_nothing_took_the_rest(steps: tuple[Act | str, ...]) -> None:
+    assert judged(steps) == ([], {"gang"})
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param((stranger(2000), GANG), id="they were there before"),
+        pytest.param((GANG, ours(2000, greater=False), "ours-0"), id="a pod that had to wait"),
+        pytest.param((GANG, stranger(100), ours(1900, greater=False), "ours-0"), id="not by them alone"),
+    ],
+)
+def test_a_gang_is_not_excused_otherwise(steps: tuple[Act | str, ...]) -> None:
+    assert judged(steps) == (["1 members of gang are bound, which needs 2"], set())
