@@ -175,7 +175,7 @@ class GangPlugin(
     def _group(self, pod: PodInfo) -> str | None:
         """The pod's group, if it exists."""
         group = self._groups.members.wanted(pod)
-        return group if group in self._groups else None
+        return group if group is not None and group in self._groups else None
 
     def _activate_members(self, *groups: str) -> None:
         """Retry the members of these groups that have no node."""

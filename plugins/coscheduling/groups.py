@@ -105,12 +105,13 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def quorum(self, group: str) -> int:
         """Its minMember; 0 for a group that does not exist."""
-        found = self.get(group)
-        return found.spec.min_member if found is not None else 0
+        return self.record(group).quorum
 
     def standing(self, group: str) -> tuple[bool, int]:
         """Whether enough members are ready to be tried, and how many lack a node."""
-        return self.record(group).ready >= self.quorum(group), max(0, self.missing(group))
+        record = self.record(group)
+        quorum = record.quorum
+        return record.ready >= quorum, max(0, quorum - len(record.placed))
 
     def wait_seconds(self, group: str) -> float:
         """How long Permit holds a member: the group's word, else the argument's, else a minute; 0 is no word."""

@@ -149,6 +149,11 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     is_gathering: bool = False
 
     @property
+    def quorum(self) -> int:
+        """Its PodGroup's minMember; 0 while there is none."""
+        return self.group.spec.min_member if self.group is not None else 0
+
+    @property
     def quorum_is_bound(self) -> bool:
         """Whether as many members are bound as its PodGroup asks for."""
         return self.group is not None and len(self.bound) >= self.group.spec.min_member
