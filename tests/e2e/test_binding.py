@@ -86,14 +86,15 @@ def test_one_process_answers_to_several_names_and_reports_under_each(
 
 
 def test_a_pod_of_higher_priority_goes_first(
-    muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, priority_classes: dict[str, str]
+    start_muster: StartMuster, cluster: Cluster, add_nodes: AddNodes, priority_classes: dict[str, str]
 ) -> None:
-    for kind, name in priority_classes.items():
-        cluster.create(make_pod(kind).requests(cpu="3").priority_class(name), scheduler=muster.name)
-    for kind in priority_classes:
-        eventually(partial(cluster.scheduled_condition, kind))
-
+    """All are there before Muster starts: pods that back off are tried in the order in which their backoffs end."""
     add_nodes(make_node("one", cpu="4"))
+    name = unique_name()
+    for kind in ("low", "high"):
+        cluster.create(make_pod(kind).requests(cpu="3").priority_class(priority_classes[kind]), scheduler=name)
+
+    start_muster(name)
 
     cluster.wait_until_bound("high")
     eventually(lambda: cluster.wait_until_turned_away("low") == "0/1 nodes are available: 1 Insufficient cpu.")
