@@ -11,11 +11,12 @@ NAME = "Reservation"
 
 
 class ReservationArgs(PluginArgs):
-    """When room is reserved.
+    """When capacity is reserved.
 
     Attributes:
-        after_seconds: how long a pod or group was refused before room is reserved for it; 0 for never.
-        most_reservations: for how many of them at a time, those of the highest priority that have waited longest.
+        after_seconds: how long a pod or group was refused before capacity is reserved for it; 0 for never.
+        most_reservations: how many of them have reservations at a time: the highest priority first, then the
+            longest wait.
     """
 
     after_seconds: Int64 = 300

@@ -16,7 +16,7 @@ import numpy as np
 from muster.framework.contract import checkpoint
 
 from .packing import FREE, Asked, Cost, Need, Nodes, kinds
-from .plan import Room, plan
+from .plan import CapacityTimeline, plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class GroupPlan:
         return other is None or (self.start, self.cost) < (other.start, other.cost)
 
 
-def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None) -> GroupPlan | None:
+def plan_group(timeline: CapacityTimeline, group: Group, now: float, within: Nodes | None = None) -> GroupPlan | None:
     """The earliest start that is found; None when the group is not found to fit on the nodes even if they were empty.
 
     All of it goes to nodes `within` these, if any are named.
@@ -87,9 +87,9 @@ def plan_group(room: Room, group: Group, now: float, within: Nodes | None = None
         if domain is not None and not len(domain):
             continue
         if group.parts:
-            found = _plan_parts(room, group, now, domain)
+            found = _plan_parts(timeline, group, now, domain)
         else:
-            found = _plan_pods(room, group, now, domain, before=inf if best is None else best.start)
+            found = _plan_pods(timeline, group, now, domain, before=inf if best is None else best.start)
         if found is not None and found.better_than(best):
             best = found
         if best is not None and best.start <= now:
@@ -105,26 +105,28 @@ def _inside(domains: Sequence[Nodes] | None, within: Nodes | None) -> Iterator[N
     return (np.intersect1d(domain, within, assume_unique=True) for domain in domains)
 
 
-def _plan_pods(room: Room, group: Group, now: float, domain: Nodes | None, *, before: float) -> GroupPlan | None:
+def _plan_pods(
+    timeline: CapacityTimeline, group: Group, now: float, domain: Nodes | None, *, before: float
+) -> GroupPlan | None:
     if domain is None:
-        found = plan(room, group.needs, now)
+        found = plan(timeline, group.needs, now)
         return None if found is None else GroupPlan(found.start, [PlacedGroup(group, found.nodes)], found.cost)
-    found = plan(room.of(domain), [each.of(domain) for each in group.needs], now, before)
+    found = plan(timeline.of(domain), [each.of(domain) for each in group.needs], now, before)
     if found is None:
         return None
     nodes = [domain[np.array(each, np.intp)].tolist() for each in found.nodes]
     return GroupPlan(found.start, [PlacedGroup(group, nodes)], found.cost)
 
 
-def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> GroupPlan | None:
+def _plan_parts(timeline: CapacityTimeline, group: Group, now: float, within: Nodes | None) -> GroupPlan | None:
     chosen: list[GroupPlan] = []
-    for part in _in_order(room, group, now, within):
+    for part in _in_order(timeline, group, now, within):
         if len(chosen) == group.needed:
             break
-        found = plan_group(room, part, now, within)
+        found = plan_group(timeline, part, now, within)
         if found is not None:
             chosen.append(found)
-            room = _beside(room, found)
+            timeline = _beside(timeline, found)
     if len(chosen) < group.needed:
         return None
     start, cost = max((each.start for each in chosen), default=now), FREE
@@ -133,7 +135,7 @@ def _plan_parts(room: Room, group: Group, now: float, within: Nodes | None) -> G
     return GroupPlan(start, [each for some in chosen for each in some.placed], cost)
 
 
-def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Sequence[Group]:
+def _in_order(timeline: CapacityTimeline, group: Group, now: float, within: Nodes | None) -> Sequence[Group]:
     """The parts in the order to plan them: those first that would start first, were each alone, as many as are needed.
 
     Among those the ones come first that are harder to place: in one domain, and large.
@@ -142,7 +144,7 @@ def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Seq
     if group.needed < len(parts):
         alone = []
         for place, part in enumerate(parts):
-            found = plan_group(room, part, now, within)
+            found = plan_group(timeline, part, now, within)
             if found is not None:
                 alone.append((found.start, found.cost, part.size, place))
         parts = [parts[place] for *_, place in sorted(alone)]
@@ -150,10 +152,10 @@ def _in_order(room: Room, group: Group, now: float, within: Nodes | None) -> Seq
     return [*first, *parts[group.needed :]]
 
 
-def _beside(room: Room, planned: GroupPlan) -> Room:
+def _beside(timeline: CapacityTimeline, planned: GroupPlan) -> CapacityTimeline:
     """What is left beside a group that has its nodes."""
-    free = room.free.copy()
+    free = timeline.free.copy()
     for each in planned.placed:
         for need, nodes in each.by_kind():
             np.subtract.at(free, np.array(nodes, np.intp), need.amounts)
-    return replace(room, free=free)
+    return replace(timeline, free=free)

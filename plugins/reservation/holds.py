@@ -23,7 +23,7 @@ from .packing import FREE, Cost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hold:
-    """What is held for one holder, or for one part of it.
+    """The capacity that is held for one holder, or for one part of it.
 
     Attributes:
         holder: a group, as `plugin/id`, or a pod, as `namespace/name`.
@@ -60,8 +60,8 @@ class Holds:
     """All holds, by holder; of a tree one for each of its parts, in the order that they are tried in.
 
     `ends_at` says when a pod that gets a node now will have ended, infinity for not known. `began` hears of the first
-    hold of each holder for which room is held from now on, `ended` of the holder when that ends. `promises` is what
-    each holder and each part is told, as long as room is held for it.
+    hold of each holder that gets a reservation, `ended` of the holder when the reservation ends. `messages` has the
+    sentence about the reservation for users, by holder and by part, as long as capacity is held for it.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Holds:
         ends_at: Callable[[PodInfo], float],
         began: Callable[[Hold], None],
         ended: Callable[[str], None],
-        promises: dict[str, str],
+        messages: dict[str, str],
     ) -> None:
         self._ends_at = ends_at
         self._began = began
         self._ended = ended
-        self._promises = promises
+        self._messages = messages
         self._holds: dict[str, Sequence[Hold]] = {}
         self._hold_of: dict[str, Hold] = {}
 
@@ -85,7 +85,7 @@ class Holds:
         return iter([*chain.from_iterable(self._holds.values())])
 
     def of(self, holder: str) -> Sequence[Hold]:
-        """What is held for this holder."""
+        """The holds of this holder."""
         return self._holds.get(holder, ())
 
     def start_of(self, holder: str) -> float | None:
@@ -93,40 +93,40 @@ class Holds:
         holds = self.of(holder)
         return holds[0].start if holds else None
 
-    def promised(self, holder: str) -> str | None:
-        """What this holder was told last."""
-        return self._promises.get(holder)
+    def message_of(self, holder: str) -> str | None:
+        """The message about this holder's reservation, if it has one."""
+        return self._messages.get(holder)
 
-    def hold(self, holds: Sequence[Hold], promise: str) -> None:
-        """From now on this is held for their one holder, in place of what was held for it before."""
+    def hold(self, holds: Sequence[Hold], message: str) -> None:
+        """Replace the reservation of the one holder of these holds."""
         holder = holds[0].holder
         self.release(holder)
         self._holds[holder] = holds
         self._began(holds[0])
         for hold in holds:
             self._hold_of.update(dict.fromkeys(hold.members, hold))
-            self._promises[hold.part] = promise
-        self._promises[holder] = promise
+            self._messages[hold.part] = message
+        self._messages[holder] = message
 
     def release(self, holder: str) -> None:
-        """Nothing is held for this holder any more, if anything was."""
+        """End the reservation of this holder, if it has one."""
         known = self._holds.pop(holder, None)
         if known is None:
             return
         for hold in known:
             self._let_go(hold)
-        self._promises.pop(holder, None)
+        self._messages.pop(holder, None)
         self._ended(holder)
 
     def served(self, hold: Hold) -> None:
-        """One of several parts of a holder has its room: nothing is held for it any more."""
+        """End the hold of one of several parts of a holder: the part has its nodes."""
         self._holds[hold.holder] = [each for each in self._holds[hold.holder] if each is not hold]
         self._let_go(hold)
 
     def _let_go(self, hold: Hold) -> None:
         for uid in hold.members:
             self._hold_of.pop(uid, None)
-        self._promises.pop(hold.part, None)
+        self._messages.pop(hold.part, None)
 
     def pod_left(self, uid: str) -> None:
         """The pod waits for what is held no more: nothing is held for its holder any more."""

@@ -93,8 +93,8 @@ class Cost(NamedTuple):
 
     Attributes:
         blocked: members that wait for long-lived pods.
-        moved: members that lack room, on nodes that were not chosen before.
-        lacking: members that lack room.
+        moved: members that lack capacity, on nodes that were not chosen before.
+        lacking: members that lack capacity.
         missing: how much they lack, each as the share of what it takes.
     """
 
@@ -174,7 +174,7 @@ class _Left:
     cost: Cost = FREE
 
     def take(self, need: Need) -> tuple[int, ...]:
-        """Put members on nodes: all of them, or as many as find room."""
+        """Put members on nodes: all of them, or as many as fit."""
         fits, later = _capacity(self.known, need), self.later
         if later is None:
             return _take(self.known, need, fits, np.argsort(-fits, kind="stable"))
@@ -186,13 +186,13 @@ class _Left:
         return nodes
 
     def _wait(
-        self, need: Need, count: int, later: EventualCapacity, room: Amounts, *, blocked: bool
+        self, need: Need, count: int, later: EventualCapacity, freed: Amounts, *, blocked: bool
     ) -> tuple[int, ...]:
-        """Put up to `count` members where they fit when `room` has come free besides; those first that lack least.
+        """Put up to `count` members where they fit once `freed` is free as well; those first that lack least.
 
         What is free anyway takes none of them any more, so of those on one node only the first can use some of it.
         """
-        fits = np.minimum(_capacity(self.known + room, need), count)
+        fits = np.minimum(_capacity(self.known + freed, need), count)
         asked = need.amounts > 0
         lacks = (need.amounts - np.maximum(self.known, 0))[:, asked] / need.amounts[asked]
         first, moved = np.maximum(lacks, 0.0).max(axis=1, initial=0.0), ~later.chosen
@@ -230,11 +230,11 @@ class _Left:
         return enough
 
     def of(self, part: Nodes) -> _Left:
-        """A copy of the same of some nodes alone, which are numbered as they stand in `part`."""
+        """A copy for some nodes alone, which are numbered as they stand in `part`."""
         return _Left(self.known[part], None if self.later is None else self.later.of(part), self.cost)
 
     def put_back(self, part: Nodes, copy: _Left) -> None:
-        """What was done to the copy counts."""
+        """Take over what was placed in the copy."""
         self.known[part] = copy.known
         self.cost = copy.cost
 
@@ -286,7 +286,7 @@ def _capacity(free: Amounts, need: Need) -> npt.NDArray[np.int64]:
 
 
 def _take(left: Amounts, need: Need, fits: npt.NDArray[np.int64], order: npt.NDArray[np.intp]) -> tuple[int, ...]:
-    """Put as many members on nodes as find room, in this order; `left` is what is free."""
+    """Put as many members on nodes as fit, in this order; `left` is what is free."""
     before = np.cumsum(fits[order]) - fits[order]
     taken = np.clip(need.count - before, 0, fits[order])
     used = order[taken > 0]

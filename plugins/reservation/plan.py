@@ -21,8 +21,8 @@ from .packing import FREE, Amounts, Asked, Cost, EventualCapacity, Nodes, Packed
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What is free, and what will be.
+class CapacityTimeline:
+    """The free capacity of nodes, now and as pods end.
 
     Attributes:
         free: int64, shape (nodes, resources): now; may be negative.
@@ -30,7 +30,7 @@ class Room:
         nodes: intp, shape (endings,): on which nodes.
         amounts: int64, shape (endings, resources): what they give back.
         later: what other pods have, and those that end after the horizon.
-        horizon: what ends after this moment does so too late, unless all that is needed has a known end.
+        horizon: pods that end after this moment end too late, unless all capacity that is needed has a known end.
     """
 
     free: Amounts
@@ -41,18 +41,18 @@ class Room:
     horizon: float = inf
 
     def at(self, moment: float) -> Amounts:
-        """What is free when all has ended that ends by then."""
+        """What is free once all pods that end by then have ended."""
         over = int(np.searchsorted(self.ends, moment, side="right"))
         free = self.free.copy()
         add_at(free, self.nodes[:over], self.amounts[:over])
         return free
 
-    def of(self, domain: Nodes) -> Room:
+    def of(self, domain: Nodes) -> CapacityTimeline:
         """The capacity of some nodes alone; they are numbered as they stand in `domain`."""
         place = np.full(len(self.free), -1, np.intp)
         place[domain] = np.arange(len(domain))
         there = place[self.nodes] >= 0
-        return Room(
+        return CapacityTimeline(
             self.free[domain],
             self.ends[there],
             place[self.nodes][there],
@@ -83,22 +83,22 @@ def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None
         np.add.at(column, nodes, added)
 
 
-def plan(room: Room, asked: Sequence[Asked], now: float, before: float = inf) -> Plan | None:
+def plan(timeline: CapacityTimeline, asked: Sequence[Asked], now: float, before: float = inf) -> Plan | None:
     """The earliest start, and nodes; None when members do not fit on the nodes even if they were empty.
 
     Where a start is known already, only one `before` it is of use: None when there is none.
     """
-    moments = np.unique(np.append(room.ends[(room.ends > now) & (room.ends < before)], now))
+    moments = np.unique(np.append(timeline.ends[(timeline.ends > now) & (timeline.ends < before)], now))
     checkpoint()
-    low, high, found = 0, len(moments) - 1, pack(room.at(moments[-1]), asked)
+    low, high, found = 0, len(moments) - 1, pack(timeline.at(moments[-1]), asked)
     if found is None:
         if before < inf:
             return None
-        later = pack_later(room.at(room.horizon), room.later, asked)
+        later = pack_later(timeline.at(timeline.horizon), timeline.later, asked)
         return None if later is None else Plan(inf, *later)
     while low < high:
         middle = (low + high) // 2
-        earlier = pack(room.at(moments[middle]), asked)
+        earlier = pack(timeline.at(moments[middle]), asked)
         if earlier is None:
             low = middle + 1
         else:

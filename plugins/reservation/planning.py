@@ -37,7 +37,7 @@ from .ends import ExpectedEnd
 from .group_plan import Group, GroupPlan, PlacedGroup, plan_group
 from .holds import Hold
 from .packing import Amounts, Asked, EventualCapacity, Need, Slices
-from .plan import Room, add_at
+from .plan import CapacityTimeline, add_at
 from .wanted import PlacementRequest, Rows
 
 _PODS_AT_ONCE = 256
@@ -82,10 +82,10 @@ def plan_for(
     assumptions: Assumptions = Assumptions(),
     giving_way: Iterable[Hold] = (),
 ) -> PlanningResult:
-    """What is to be held so that it starts as early as possible.
+    """The holds with which it starts as early as possible.
 
-    Of a tree, the room of one part after another, in the order that they are tried in. What `holds` have is left to
-    them. What those `giving_way` have is not: where they alone keep off what would start at once, that is held.
+    For a tree, the holds of its parts come in the order in which the parts are tried. The plan leaves what `holds` have
+    to them, but not what those `giving_way` have: if they alone keep it from starting at once, it gets that capacity.
     """
     snapshot = handle.snapshot
     rows = snapshot.live_rows()
@@ -107,16 +107,16 @@ def plan_for(
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
         return PlanningResult((), hindered)
-    room = _room(rows, endings, holds, handle, assumptions=assumptions)
+    timeline = _timeline(rows, endings, holds, handle, assumptions=assumptions)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
-    found = plan_group(room, asked, now, within)
+    found = plan_group(timeline, asked, now, within)
     if found is None:
         return PlanningResult((), hindered)
     if found.start <= now:
-        beside = plan_group(_beside(giving_way, room, rows, snapshot), asked, now, within)
-        if beside is not None and beside.start <= now:  # it is not for want of capacity that they wait
+        beside = plan_group(_beside(giving_way, timeline, rows, snapshot), asked, now, within)
+        if beside is not None and beside.start <= now:  # they do not wait for lack of capacity
             return PlanningResult((), hindered)
     placed = {each.group.key: each for each in found.placed}
     holds = [
@@ -264,14 +264,14 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
     return [*(requests.get(name, 0) if name else 0 for name in columns.names), 1]
 
 
-def _room(
+def _timeline(
     rows: Rows,
     endings: Iterable[ExpectedEnd],
     holds: Iterable[Hold],
     handle: PreemptionHandle,
     *,
     assumptions: Assumptions,
-) -> Room:
+) -> CapacityTimeline:
     snapshot = handle.snapshot
     columns = snapshot.resources
     used = np.vstack([columns.requested[:, rows], columns.pod_count[rows]]).T
@@ -288,15 +288,17 @@ def _room(
     later = EventualCapacity(
         np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, assumptions.chosen)
     )
-    room = Room(offered - used, ends, nodes, given_back, later, assumptions.horizon)
-    return _beside(holds, room, rows, snapshot)
+    timeline = CapacityTimeline(offered - used, ends, nodes, given_back, later, assumptions.horizon)
+    return _beside(holds, timeline, rows, snapshot)
 
 
-def _beside(holds: Iterable[Hold], room: Room, rows: Rows, snapshot: SnapshotReader) -> Room:
+def _beside(
+    holds: Iterable[Hold], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
+) -> CapacityTimeline:
     """What is left beside what is held."""
     place = np.full(snapshot.height, -1, np.intp)
     place[rows] = np.arange(len(rows))
-    free = room.free.copy()
+    free = timeline.free.copy()
     for hold in holds:
         there = place[hold.rows] >= 0
         at = place[hold.rows][there]
@@ -306,7 +308,7 @@ def _beside(holds: Iterable[Hold], room: Room, rows: Rows, snapshot: SnapshotRea
             if index is not None:
                 free[at, index] -= amounts[there]
         checkpoint()
-    return replace(room, free=free)
+    return replace(timeline, free=free)
 
 
 def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) -> Amounts:

@@ -82,10 +82,10 @@ class _Shared:
         )
         self.kept_off: dict[str, PodInfo] = {}
         self._overdue: dict[str, Timer] = {}
-        self._room_came: Timer | None = None
+        self._capacity_came: Timer | None = None
 
     def _hold_began(self, hold: Hold) -> None:
-        """If the holder should have started long ago, it is retried, and everything is computed again."""
+        """Arm a timer: a holder that is long overdue is retried, and its plan is made anew."""
         clock, holder = self._handle.clock, hold.holder
         self._handle.metrics.reservations.add((), 1)
         if hold.start < inf:
@@ -98,7 +98,7 @@ class _Shared:
         if timer is not None:
             timer.cancel()
         self.looks.changed()
-        self.room_came()
+        self.capacity_came()
 
     def assumptions(self, waiter: Waiter, chosen: Sequence[Hold]) -> Assumptions:
         """What may be expected of pods in the waiter's round; what is held already is `chosen`."""
@@ -112,20 +112,20 @@ class _Shared:
         )
 
     def pod_ended(self, pod: PodInfo) -> None:
-        """One that has run for long may have been in the way of those that wait in vain."""
+        """Look again at waiters without a chance: a pod that ran for long may have been in their way."""
         if self.ends.began(pod) <= self._handle.clock.now() - self._after_seconds:
             self.looks.changed()
 
-    def room_came(self) -> None:
+    def capacity_came(self) -> None:
         """Pods that were kept off may find capacity now, and capacity may be reserved for the next.
 
         They are tried in a moment: it may be the queue that calls.
         """
-        if self._room_came is None:
-            self._room_came = self._handle.clock.call_later(0.0, self._try_kept_off)
+        if self._capacity_came is None:
+            self._capacity_came = self._handle.clock.call_later(0.0, self._try_kept_off)
 
     def _try_kept_off(self) -> None:
-        self._room_came = None
+        self._capacity_came = None
         kept_off, self.kept_off = self.kept_off, {}
         if kept_off:
             self._handle.activate({pod.key: pod for pod in kept_off.values()})
@@ -147,7 +147,7 @@ class Reservation(
     CapacityReserver[ReservationArgs],
     PreemptionPlugin[ReservationArgs],
 ):
-    """Keeps others off what is reserved, and reserves."""
+    """Reserves capacity for pods that have waited long, and keeps other pods off it."""
 
     name = NAME
     args_model = ReservationArgs
@@ -166,20 +166,20 @@ class Reservation(
         return None if self._shared.holds else _SKIP
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """Turns nodes down where the pod would take what is reserved for others."""
+        """Rejects nodes on which the pod would take capacity that is reserved for others."""
         kept_off = self._shared.holds.kept_off(pod, nodes.snapshot, self.handle.clock.now())
         if kept_off is None:
             return Verdicts.all_pass(len(nodes), self._table)
         return Verdicts.where(~kept_off[nodes.within], self._table)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Room that comes beside what is reserved. When a reservation ends, whom it kept off is activated."""
+        """Capacity that comes free beside reservations. The end of a reservation activates pods that it kept off."""
         return [
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),
         ]
 
-    # What is told.
+    # Reporting.
 
     @property
     def reserves(self) -> bool:
@@ -190,7 +190,7 @@ class Reservation(
         """The reserved shares of the resources that are reserved anywhere."""
         return shares(self._shared.holds, self.handle.snapshot.resources.offered_in_all())
 
-    # What follows.
+    # Following pods and decisions.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Keeps the ends. A pod that got a node or goes waits no more."""
@@ -210,7 +210,7 @@ class Reservation(
             self._shared.waiters.refusals.pod_came(new)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """A pod that is kept out of the queue does not wait for room."""
+        """A pod that is kept out of the queue does not wait for capacity."""
         if status is not None:
             self._shared.waiters.pod_left(pod.uid)
 
@@ -251,14 +251,15 @@ class Reservation(
             return
         for hold in served:
             self._shared.holds.served(hold)
-        self._shared.room_came()
+        self._shared.capacity_came()
 
     def _reserve_for_group(self, holder: str, decision: GroupDecision) -> None:
         wanted = wanted_by_group(decision)
         if wanted is None:
             self._shared.waiters.over(holder, decision.waiting)
         elif self._reserve(wanted):
-            self.handle.activate({pod.key: pod for pod in decision.waiting})  # to be told of it with their reason
+            # Tried again, the pods get conditions that name the reservation.
+            self.handle.activate({pod.key: pod for pod in decision.waiting})
 
     def _note(self, decision: PodDecision) -> None:
         """Pods that reservations keep off are retried when a reservation ends."""
@@ -266,7 +267,7 @@ class Reservation(
             self._shared.kept_off[decision.pod.uid] = decision.pod
 
     def _reserve(self, wanted: PlacementRequest) -> bool:
-        """Hold room for these pods, unless what is held already still stands. Whether there is anything new to tell."""
+        """Reserve capacity for these pods, unless their reservation is still valid; whether its message has changed."""
         shared, holds, now, holder = self._shared, self._shared.holds, self.handle.clock.now(), wanted.key
         waiter = shared.waiters.get(holder)
         if waiter is None:
@@ -284,12 +285,12 @@ class Reservation(
         if not found or not shared.waiters.has_place(holder):
             holds.release(holder)
             shared.looks.begin()
-            shared.room_came()
+            shared.capacity_came()
             return False
         if stands and _same(known, found):
             return False
         told = self._told(found)
-        is_new = told != holds.promised(holder)
+        is_new = told != holds.message_of(holder)
         self._take_from_others(waiter, found)
         holds.hold(found, told)
         if is_new:
@@ -353,7 +354,7 @@ class Reservation(
 
 
 def _same(known: Sequence[Hold], found: Sequence[Hold]) -> bool:
-    """Whether the same room is held, for a start that is known of neither."""
+    """Whether two reservations hold the same capacity, and neither has a known start."""
     return len(known) == len(found) and all(
         one.part == other.part
         and one.start == other.start == inf

@@ -38,7 +38,7 @@ def starts_within(after_seconds: float, longest: float, leader_every: float = in
 
     It can be helped when there are nodes, in one domain if it needs one, on which it fits as soon as pods have ended
     that run for `longest` seconds at most: pods that stay are not in its way. It holds for those that have one of the
-    `mostReservations`, and while nobody more important takes the room.
+    `mostReservations`, and while no pod of higher priority takes the capacity.
 
     Leaders that live for `leader_every` seconds at least leave the rounds as they are, for these follow from the first
     refusal. But each chooses the nodes of the round again, and pods may have just begun on them. Where pods run for

@@ -35,7 +35,7 @@ class Chance(IntEnum):
     SLIM = 1
     """Pods that seem to stay for ever are in its way, but something has come free for it."""
     NONE = 2
-    """No room can be given to it as things are."""
+    """No reservation can help it as things are."""
 
 
 @dataclass(slots=True)
@@ -83,8 +83,8 @@ class Waiter:
 class LongWaiters:
     """Pods and groups that have been refused, and for how long they have waited.
 
-    `activate` has pods tried again; `left` hears of each, by UID, that waits no more; `start_of` says when a holder
-    starts for which room is reserved, infinity where nobody can say, None where none is.
+    `activate` has pods retried. `left` is called with the UID of each pod that waits no more. `start_of` returns the
+    start of a holder's reservation, infinity if it is unknown, None if the holder has none.
 
     Attributes:
         refusals: when pods were refused first.
@@ -121,7 +121,7 @@ class LongWaiters:
         return self._waiters.get(holder)
 
     def refused(self, holder: str, pods: Iterable[PodInfo]) -> bool:
-        """No node had room for these pods. Whether room is to be reserved for them now."""
+        """Note that no node fits these pods; whether capacity is to be reserved for them now."""
         waiter = self._waiters.get(holder)
         if waiter is None:
             pods = [*pods]
@@ -130,7 +130,7 @@ class LongWaiters:
             self._arm()
         before, waiter.pods = waiter.pods, {pod.uid: pod for pod in pods}
         for uid in [uid for uid in waiter.pods if uid not in before]:
-            self.pod_left(uid)  # whom it waited with until now
+            self.pod_left(uid)  # it may have waited with another holder until now
             self._holder_of[uid] = holder
         for uid in [uid for uid in before if uid not in waiter.pods]:
             del self._holder_of[uid]
@@ -150,11 +150,11 @@ class LongWaiters:
         return nsmallest(self._most, due, key=self._place)
 
     def comes_before(self, waiter: Waiter, other: Waiter) -> bool:
-        """Whether room is for this waiter, if it has a chance, rather than for the other, if either can have it."""
+        """Whether capacity that either can use goes to this waiter, if it has a chance, rather than to the other."""
         return (-waiter.priority, waiter.since) < (-other.priority, other.since) or other.chance is not Chance.OPEN
 
     def has_place(self, holder: str) -> bool:
-        """Whether room is to be reserved for it."""
+        """Whether capacity is to be reserved for it."""
         return any(each.holder == holder for each in self.first())
 
     def in_vain(self) -> list[Waiter]:
@@ -174,19 +174,19 @@ class LongWaiters:
         )
 
     def judge(self, waiter: Waiter, cost: Cost | None) -> None:
-        """What the plan for a waiter came to, None for no plan."""
+        """Note the cost of the plan for a waiter, None for no plan."""
         if cost is None:
             waiter.chance, waiter.to_plan = Chance.NONE, False
         else:
             waiter.judge(self.round_of(waiter), self._clock.now(), cost)
 
     def plan_for(self, waiter: Waiter) -> None:
-        """Have a waiter planned for that may have a chance now."""
+        """Make a new plan for a waiter that may have a chance now."""
         waiter.to_plan = True
         self.try_again(waiter.holder)
 
     def over(self, holder: str, pods: Iterable[PodInfo]) -> None:
-        """A group was placed, or lacks something else than room: neither it nor these pods of it wait any more."""
+        """Forget a group that was placed, or that lacks something other than capacity, and these pods of it."""
         waiter = self._waiters.get(holder)
         for uid in [*(pod.uid for pod in pods), *(waiter.pods if waiter is not None else ())]:
             self.pod_left(uid)
@@ -210,13 +210,13 @@ class LongWaiters:
         self._left(uid)
 
     def try_first(self) -> None:
-        """Have those tried for whom room is to be reserved and is not."""
+        """Retry the waiters that are to have a reservation and have none."""
         for waiter in self.first():
             if self._start_of(waiter.holder) is None:
                 self.try_again(waiter.holder)
 
     def try_again(self, holder: str) -> None:
-        """Have it tried."""
+        """Retry the waiter's pods."""
         waiter = self._waiters.get(holder)
         if waiter is not None:
             self._activate({pod.key: pod for pod in waiter.pods.values()})
@@ -242,7 +242,7 @@ class LongWaiters:
         self._timer = self._clock.call_later(self._timer_at - self._clock.now() + SLACK_SECONDS, self._rounds_begin)
 
     def _begin_rounds(self) -> None:
-        """Note whose round has begun; the timer, which is about to fire, has them tried."""
+        """Collect the waiters whose round has begun; the timer, which is about to fire, retries them."""
         now = self._clock.now()
         while self._rounds and (self._rounds[0][0] <= now or not self._waits(self._rounds[0][2])):
             waiter = heappop(self._rounds)[2]
@@ -257,7 +257,7 @@ class LongWaiters:
             heapify(self._rounds)
 
     def _rounds_begin(self) -> None:
-        """Have those tried that have waited long enough, and those planned for anew that were before."""
+        """Retry the waiters whose round has begun; those that have a plan get a new one."""
         self._timer, self._timer_at = None, inf
         self._begin_rounds()
         begun, self._begun = self._begun, []

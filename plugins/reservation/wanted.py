@@ -25,7 +25,7 @@ from .args import NAME
 
 Rows = npt.NDArray[np.intp]
 
-_OF_ROOM = frozenset({"NodeResourcesFit", NAME})
+_OF_CAPACITY = frozenset({"NodeResourcesFit", NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ def lacks_capacity(decision: PodDecision) -> bool:
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:
-    """What a pod by itself lacks; None where that is not that no node has room for it."""
+    """The request of a pod by itself; None if it was not refused for lack of capacity."""
     if not _taken_by_none(decision):
         return None
     return PlacementRequest(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
 
 
 def _taken_by_none(decision: PodDecision) -> bool:
-    return _rejected(decision) and not _OF_ROOM.isdisjoint(decision.unschedulable_plugins)
+    return _rejected(decision) and not _OF_CAPACITY.isdisjoint(decision.unschedulable_plugins)
 
 
 def _rejected(decision: PodDecision) -> bool:
@@ -96,9 +96,9 @@ def _in_all(decision: PodDecision) -> TotalCapacity | None:
 
 
 def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
-    """What a group lacks; None where that is not room, or its pods are not there.
+    """The request of a group; None if it does not lack capacity, or its pods do not exist.
 
-    Of a tree that runs with all that it needs, while others in it wait, it is the next of those.
+    For a tree that runs with all parts that it needs, it is the request of the next part that waits.
     """
     lacking = decision.status is not None and any(lacks_capacity(each) for each in decision.members)
     if decision.asked is None or not lacking:

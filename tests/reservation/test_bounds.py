@@ -1,4 +1,4 @@
-"""Whoever can be helped starts within the bound that is promised, whatever is in the way: each with random examples."""
+"""Whoever can be helped starts within the documented bound, whatever is in the way: each with random examples."""
 
 from collections.abc import Callable
 from math import inf

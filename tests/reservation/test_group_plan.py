@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
 from muster.plugins.reservation.packing import Need
-from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
+from tests.reservation.timelines import (
+    CAPACITY,
+    NODES,
+    NOW,
+    Running,
+    needs,
+    newcomers,
+    running_pods,
+    stay,
+    timeline_of,
+)
 
 RACKS = [np.array([0, 1]), np.array([2, 3])]
 EACH_NODE = [np.array([node]) for node in range(NODES)]
@@ -27,7 +37,7 @@ def groups(draw: st.DrawFn, key: str = "tree", levels: int = 2) -> Group:
 
 
 def planned(running: list[Running], group: Group) -> GroupPlan | None:
-    return plan_group(room_of(running), group, NOW)
+    return plan_group(timeline_of(running), group, NOW)
 
 
 def load(found: GroupPlan) -> list[int]:
@@ -63,8 +73,8 @@ def a_group(key: str, size: int, count: int, domains: Sequence[np.ndarray] | Non
     return Group(key, [Need(np.array([size]), count, ANYWHERE)], domains)
 
 
-@given(rooms(), groups())
-def test_enough_parts_fit_together_in_their_domains_at_the_promised_start(running: list[Running], group: Group) -> None:
+@given(running_pods(), groups())
+def test_enough_parts_fit_together_in_their_domains_at_the_planned_start(running: list[Running], group: Group) -> None:
     found = planned(running, group)
     if found is None:
         return
@@ -74,7 +84,7 @@ def test_enough_parts_fit_together_in_their_domains_at_the_promised_start(runnin
         assert size + there <= CAPACITY
 
 
-@given(rooms(), groups(), newcomers)
+@given(running_pods(), groups(), newcomers)
 def test_nobody_who_is_let_in_beside_the_plan_delays_any_part_of_it(
     running: list[Running], group: Group, coming: list[tuple[int, int, int]]
 ) -> None:
@@ -86,7 +96,7 @@ def test_nobody_who_is_let_in_beside_the_plan_delays_any_part_of_it(
     assert all(size + there <= CAPACITY for size, there in zip(held, stay_then, strict=True))
 
 
-@given(rooms(), st.lists(groups(levels=1), min_size=1, max_size=4))
+@given(running_pods(), st.lists(groups(levels=1), min_size=1, max_size=4))
 def test_a_tree_that_needs_one_part_starts_with_the_first_that_can(running: list[Running], parts: list[Group]) -> None:
     alone = [found.start for part in parts if (found := planned(running, part)) is not None]
     found = planned(running, Group("tree", (), None, parts, 1))

@@ -10,14 +10,14 @@ import pytest
 from muster.framework.contract import PreemptionHandle
 from muster.plugins.reservation.ends import ExpectedEnd
 from muster.plugins.reservation.packing import Amounts, EventualCapacity, Need, pack
-from muster.plugins.reservation.plan import Room, plan
+from muster.plugins.reservation.plan import CapacityTimeline, plan
 from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.wanted import PlacementRequest
 from muster.plugins.resources.fit import NodeResourcesFit
 from muster.testing.cluster import Cluster, info
 from muster.testing.slices import slices_of
 from tests.builders import make_node, make_pod
-from tests.reservation.rooms import CAPACITY, NODES, NOW
+from tests.reservation.timelines import CAPACITY, NODES, NOW
 
 _ENDINGS = 1024
 _AT_ONCE = 256
@@ -58,15 +58,15 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
 
 
 def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    moments, at = list[float](), Room.at
+    moments, at = list[float](), CapacityTimeline.at
 
-    def noted(room: Room, moment: float) -> Amounts:
+    def noted(timeline: CapacityTimeline, moment: float) -> Amounts:
         moments.append(moment)
-        return at(room, moment)
+        return at(timeline, moment)
 
-    monkeypatch.setattr(Room, "at", noted)
+    monkeypatch.setattr(CapacityTimeline, "at", noted)
     size = CAPACITY * _ENDINGS
-    room = Room(
+    timeline = CapacityTimeline(
         np.zeros((1, 1), np.int64),
         np.arange(1.0, 1.0 + _ENDINGS),
         np.zeros(_ENDINGS, np.intp),
@@ -74,7 +74,7 @@ def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.Monke
         EventualCapacity(np.zeros((1, 1), np.int64), np.zeros((1, 1), np.int64), np.zeros(1, np.bool_)),
     )
     kinds = [Need(np.array([size // 4]), 1, np.array([True])) for _ in range(3)]
-    tried = [len(moments) for _ in slices_of(partial(plan, room, kinds, NOW))]
+    tried = [len(moments) for _ in slices_of(partial(plan, timeline, kinds, NOW))]
     assert max(np.diff(tried, prepend=0)) == 1
     assert len(moments) == 1 + 10  # when all have ended, then by halves
-    assert len([*slices_of(partial(pack, room.at(np.inf), kinds))]) == len(kinds)
+    assert len([*slices_of(partial(pack, timeline.at(np.inf), kinds))]) == len(kinds)

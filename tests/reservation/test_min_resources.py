@@ -1,4 +1,4 @@
-"""A gang of whose minResources too little is free: it gets a reservation, and starts when its room is free."""
+"""A gang of whose minResources too little is free: it gets a reservation, and starts when its capacity is free."""
 
 from collections.abc import Mapping
 

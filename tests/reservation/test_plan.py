@@ -1,4 +1,4 @@
-"""The plan for pods that have waited long: what it promises holds while what runs ends as it should."""
+"""The plan for pods that have waited long: its start holds as long as running pods end when they should."""
 
 from math import inf
 
@@ -7,7 +7,17 @@ from hypothesis import given
 
 from muster.plugins.reservation.packing import Need, pack
 from muster.plugins.reservation.plan import Plan, plan
-from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
+from tests.reservation.timelines import (
+    CAPACITY,
+    NODES,
+    NOW,
+    Running,
+    needs,
+    newcomers,
+    running_pods,
+    stay,
+    timeline_of,
+)
 
 
 def load(found: Plan, asked: list[Need]) -> list[int]:
@@ -21,9 +31,9 @@ def load(found: Plan, asked: list[Need]) -> list[int]:
     return sizes
 
 
-@given(rooms(), needs())
-def test_all_members_fit_at_the_promised_start(running: list[Running], asked: list[Need]) -> None:
-    found = plan(room_of(running), asked, NOW)
+@given(running_pods(), needs())
+def test_all_members_fit_at_the_planned_start(running: list[Running], asked: list[Need]) -> None:
+    found = plan(timeline_of(running), asked, NOW)
     if found is None:
         return
     held = load(found, asked)
@@ -31,25 +41,25 @@ def test_all_members_fit_at_the_promised_start(running: list[Running], asked: li
         assert size + there <= CAPACITY
 
 
-@given(rooms(), needs(most=1))
+@given(running_pods(), needs(most=1))
 def test_members_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_nodes_would_not_do(
     running: list[Running], asked: list[Need]
 ) -> None:
-    found = plan(room_of(running), asked, NOW)
-    room = room_of(running)
+    found = plan(timeline_of(running), asked, NOW)
+    timeline = timeline_of(running)
     [need] = asked
     empty = sum(CAPACITY // int(need.amounts[0]) for usable in need.nodes if usable)
     assert (found is None) == (empty < need.count)
     for moment in (NOW, *(end for *_, end in running if end < inf)):
         if found is not None and moment < found.start:
-            assert pack(room.at(moment), asked) is None
+            assert pack(timeline.at(moment), asked) is None
 
 
-@given(rooms(), needs(most=1), newcomers)
+@given(running_pods(), needs(most=1), newcomers)
 def test_nobody_who_is_let_in_beside_the_plan_delays_it(
     running: list[Running], asked: list[Need], coming: list[tuple[int, int, int]]
 ) -> None:
-    found = plan(room_of(running), asked, NOW)
+    found = plan(timeline_of(running), asked, NOW)
     if found is None or found.start == inf:
         return
     held = load(found, asked)
@@ -60,7 +70,7 @@ def test_nobody_who_is_let_in_beside_the_plan_delays_it(
 def test_without_known_ends_those_nodes_are_named_on_which_least_has_to_end() -> None:
     running = [(0, 8, inf), (1, 2, inf), (2, 6, inf), (3, 8, inf)]
     need = Need(np.array([4]), 3, np.array([True] * NODES))
-    found = plan(room_of(running), [need], NOW)
+    found = plan(timeline_of(running), [need], NOW)
     assert found is not None
     assert (found.start, found.nodes) == (inf, ((1, 1, 2),))
     assert (found.cost.lacking, found.cost.missing) == (2, 1.0)

@@ -1,4 +1,4 @@
-"""A reservation ends as soon as its holder lacks something else than room, and whom it kept off is placed at once."""
+"""A reservation ends as soon as its holder does not lack capacity any more, and the pods it kept off are placed."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -33,7 +33,7 @@ class Held(VirtualScheduler):
         self.add(make_pod("filler").requests(cpu="1").node("b"))
 
     async def reserved(self) -> None:
-        """Until room is reserved, and a small pod is kept off it."""
+        """Until capacity is reserved, and a small pod is kept off it."""
         await self.run(AFTER + 5)
         self.add(make_pod("small").requests(cpu="1"))
         await self.run(1)
@@ -42,7 +42,7 @@ class Held(VirtualScheduler):
 
     @property
     def held(self) -> list[str]:
-        """The nodes on which room is reserved."""
+        """The nodes on which capacity is reserved."""
         names = self.engine.cache.snapshot.names
         return sorted({names[row] for hold in held_in(self.engine.shared) for row in hold.rows.tolist()})
 

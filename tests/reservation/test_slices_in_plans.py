@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
 from muster.plugins.reservation.packing import Need, Slices, pack
 from muster.plugins.reservation.plan import Plan, plan
-from tests.reservation.rooms import CAPACITY, NODES, NOW, Running, needs, newcomers, room_of, rooms, stay
+from tests.reservation.timelines import (
+    CAPACITY,
+    NODES,
+    NOW,
+    Running,
+    needs,
+    newcomers,
+    running_pods,
+    stay,
+    timeline_of,
+)
 
 RACKS = [np.array([0, 1]), np.array([2, 3])]
 ANYWHERE = np.array([True] * NODES)
@@ -22,7 +32,7 @@ def slices(draw: st.DrawFn, most: int = 2) -> Slices:
 
 
 def planned(running: list[Running], asked: list[Slices]) -> Plan | None:
-    return plan(room_of(running), asked, NOW)
+    return plan(timeline_of(running), asked, NOW)
 
 
 def load(found: Plan, asked: list[Slices]) -> list[int]:
@@ -44,7 +54,7 @@ def load(found: Plan, asked: list[Slices]) -> list[int]:
     return sizes
 
 
-@given(rooms(), st.lists(slices(), min_size=1, max_size=2), newcomers)
+@given(running_pods(), st.lists(slices(), min_size=1, max_size=2), newcomers)
 def test_slices_are_whole_and_nobody_who_is_let_in_beside_them_delays_them(
     running: list[Running], asked: list[Slices], coming: list[tuple[int, int, int]]
 ) -> None:
@@ -58,22 +68,22 @@ def test_slices_are_whole_and_nobody_who_is_let_in_beside_them_delays_them(
     )
 
 
-@given(rooms(), slices(most=1))
+@given(running_pods(), slices(most=1))
 def test_slices_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_nodes_would_not_do(
     running: list[Running], asked: Slices
 ) -> None:
-    found, room, [need] = planned(running, [asked]), room_of(running), asked.needs
+    found, timeline, [need] = planned(running, [asked]), timeline_of(running), asked.needs
     each = CAPACITY // int(need.amounts[0])
     could = sum(sum(each for node in part if need.nodes[node]) // need.count for part in asked.parts)
     assert (found is None) == (could < asked.times)
     for moment in (NOW, *(end for *_, end in running if end < inf)):
         if found is not None and moment < found.start:
-            assert pack(room.at(moment), [asked]) is None
+            assert pack(timeline.at(moment), [asked]) is None
 
 
-@given(rooms(), slices())
+@given(running_pods(), slices())
 def test_within_a_domain_it_is_as_if_there_were_no_other_nodes(running: list[Running], asked: Slices) -> None:
-    found = plan_group(room_of(running), Group("g", [asked], [RACKS[1]]), NOW)
+    found = plan_group(timeline_of(running), Group("g", [asked], [RACKS[1]]), NOW)
     elsewhere = [(node, CAPACITY, inf) for node in RACKS[0].tolist()]
     here = [each for each in running if each[0] in RACKS[1]]
     inside = Slices(

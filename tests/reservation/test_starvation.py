@@ -1,4 +1,4 @@
-"""A gang, or a tree of gangs, among a stream of small pods: it waits for ever, or with a reservation as promised."""
+"""A gang, or a tree of gangs, among a stream of small pods: it waits for ever, or with a reservation until its time."""
 
 from collections.abc import Mapping
 
@@ -120,18 +120,18 @@ async def test_with_a_reservation_it_starts(says_its_end: bool, kind: type[Strea
     stream.check()
 
 
-async def test_it_starts_by_the_time_that_was_promised_and_who_ends_before_is_placed_meanwhile() -> None:
+async def test_it_starts_by_the_reported_time_and_who_ends_before_is_placed_meanwhile() -> None:
     stream = Stream({"afterSeconds": 120})
     await stream.flow(90)
     stream.add_gang()
     await stream.flow(130)
     [note] = stream.notes("default/gang-0", "CapacityReserved")
     assert note.startswith("Capacity for 4 pods is reserved on 4 nodes: they start by ")
-    promised = parse_time(note.split()[-4])
+    reported = parse_time(note.split()[-4])
 
     await stream.flow(30)
     assert stream.conditions["default/gang-0"][1].endswith(note)
-    assert stream.clock.wall() < promised - 5
+    assert stream.clock.wall() < reported - 5
     stream.delete(next(key for key, pod in stream.api.pods.items() if "small" in key and pod["spec"].get("nodeName")))
     for name, seconds in (("long", 3000), ("brief", 5)):
         pod = make_pod(name).requests(cpu="1").annotations({"muster-scheduler.io/run-seconds": str(seconds)})
@@ -143,5 +143,5 @@ async def test_it_starts_by_the_time_that_was_promised_and_who_ends_before_is_pl
 
     await stream.flow(2 * RUNS)
     assert stream.gang_runs()
-    assert stream.clock.wall() <= promised + 5
+    assert stream.clock.wall() <= reported + 5
     await stream.kill()

@@ -1,4 +1,4 @@
-"""For whom room is to be reserved: those of the highest priority that have waited longest, and nobody too early."""
+"""For whom capacity is to be reserved: those of the highest priority that have waited longest, and nobody too early."""
 
 from collections.abc import Mapping
 from math import inf
@@ -191,7 +191,7 @@ def test_in_each_round_who_waits_for_long_lived_pods_has_to_have_gained_somethin
     assert waiting.waiter("a").chance is chance
 
 
-def test_who_has_a_chance_comes_first_and_then_who_was_promised_a_time() -> None:
+def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None:
     waiting = Waiting(most=1)
     for holder in ("a", "b", "c"):
         waiting.refuse(holder)

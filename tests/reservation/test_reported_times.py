@@ -1,4 +1,4 @@
-"""What reservations promise comes true in the whole engine, whoever else comes, as long as pods end when they said."""
+"""Holders start by the times that their reservations report, whoever else comes, as long as pods end when they said."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ class Cluster(VirtualScheduler):
         self._gangs = {f"gang-{number}": gang for number, gang in enumerate(gangs)}
         self._trees = {f"tree-{number}": tree for number, tree in enumerate(trees)}
         self._ends: dict[str, float] = {}
-        self._promised: dict[str, float] = {}
+        self._reported: dict[str, float] = {}
 
     @property
     def all_run(self) -> bool:
@@ -79,16 +79,16 @@ class Cluster(VirtualScheduler):
 
     @property
     def broken(self) -> list[str]:
-        """Who has no node although it was promised to start before."""
+        """Pods without a node although the reported time of their start has passed."""
         for hold in held_in(self.engine.shared):
             for uid in hold.members if hold.start < inf else ():
-                self._promised.setdefault(uid, hold.start)
-        late = {uid for uid, moment in self._promised.items() if moment + LATE < self.clock.now()}
+                self._reported.setdefault(uid, hold.start)
+        late = {uid for uid, moment in self._reported.items() if moment + LATE < self.clock.now()}
         return [key for key, pod in self.api.pods.items() if pod["metadata"]["uid"] in late and not self.node_of(key)]
 
     @property
     def wrongly_held(self) -> list[str]:
-        """Pods that room is held for though they do not wait, or twice."""
+        """Pods for which capacity is held though they do not wait, or twice."""
         held = [uid for hold in held_in(self.engine.shared) for uid in hold.members]
         waiting = {pod["metadata"]["uid"] for key, pod in self.api.pods.items() if not self.node_of(key)}
         return [uid for uid, times in Counter(held).items() if times > 1 or uid not in waiting]
@@ -148,7 +148,7 @@ def _trees(draw: st.DrawFn) -> Tree:
     return Tree(draw(st.integers(0, 40)), gangs, draw(st.integers(1, len(gangs))), in_rack, draw(st.booleans()))
 
 
-async def keeps_its_promises(cluster: Cluster) -> None:
+async def start_by_the_reported_times(cluster: Cluster) -> None:
     try:
         for number in range(WITHIN):
             await cluster.second(number)
@@ -162,10 +162,10 @@ async def keeps_its_promises(cluster: Cluster) -> None:
 
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
 @given(_nodes, _others, _gangs, st.integers(1, MOST))
-async def test_nobody_starts_later_than_promised(
+async def test_nobody_starts_later_than_reported(
     nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
-    await keeps_its_promises(Cluster(nodes, others, gangs, most))
+    await start_by_the_reported_times(Cluster(nodes, others, gangs, most))
 
 
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
@@ -175,10 +175,10 @@ async def test_nobody_starts_later_than_promised(
     st.lists(_demanding, min_size=1, max_size=3),
     st.integers(1, MOST),
 )
-async def test_no_gang_in_slices_or_with_min_resources_starts_later_than_promised(
+async def test_no_gang_in_slices_or_with_min_resources_starts_later_than_reported(
     nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
-    await keeps_its_promises(Cluster(nodes, others, gangs, most))
+    await start_by_the_reported_times(Cluster(nodes, others, gangs, most))
 
 
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
@@ -188,10 +188,10 @@ async def test_no_gang_in_slices_or_with_min_resources_starts_later_than_promise
     st.lists(_trees(), min_size=1, max_size=3),
     st.integers(1, MOST),
 )
-async def test_no_part_of_a_tree_starts_later_than_promised(
+async def test_no_part_of_a_tree_starts_later_than_reported(
     nodes: list[int], others: list[Other], trees: list[Tree], most: int
 ) -> None:
-    await keeps_its_promises(Cluster(nodes, others, most=most, trees=trees))
+    await start_by_the_reported_times(Cluster(nodes, others, most=most, trees=trees))
 
 
 BESIDE = [
@@ -201,7 +201,7 @@ BESIDE = [
 
 
 async def test_a_later_reservation_of_room_that_is_not_free_yet_keeps_a_gang_off_nothing_of_its_own() -> None:
-    await keeps_its_promises(Cluster([4, 3], [Other(*each) for each in BESIDE], [Gang(3, 2, 3)]))
+    await start_by_the_reported_times(Cluster([4, 3], [Other(*each) for each in BESIDE], [Gang(3, 2, 3)]))
 
 
 TOGETHER = [
@@ -218,9 +218,9 @@ EARLY = [
 
 async def test_who_could_start_early_leaves_alone_what_another_needs_before_when_its_own_room_was_lent() -> None:
     gangs = [Gang(0, 1, 4), Gang(7, 1, 1), Gang(7, 1, 1)]
-    await keeps_its_promises(Cluster([2, 3], [Other(*each) for each in EARLY], gangs))
+    await start_by_the_reported_times(Cluster([2, 3], [Other(*each) for each in EARLY], gangs))
 
 
-async def test_a_gang_takes_no_more_of_a_node_than_is_held_for_it_there_where_a_pod_was_promised_the_rest() -> None:
+async def test_a_gang_takes_no_more_of_a_node_than_is_held_for_it_there_where_the_rest_is_held_for_a_pod() -> None:
     gangs = [Gang(24, 3, 1), Gang(32, 2, 3), Gang(38, 2, 2)]
-    await keeps_its_promises(Cluster([4, 4], [Other(*each) for each in TOGETHER], gangs))
+    await start_by_the_reported_times(Cluster([4, 4], [Other(*each) for each in TOGETHER], gangs))

@@ -1,4 +1,4 @@
-"""Nodes of one size with pods that run on them, drawn at random, and who else comes while room is reserved there."""
+"""Random pods that run on nodes of one size, and random pods that come while capacity is reserved there."""
 
 from collections.abc import Sequence
 from math import inf
@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from muster.plugins.reservation.packing import EventualCapacity, Need
-from muster.plugins.reservation.plan import Room
+from muster.plugins.reservation.plan import CapacityTimeline
 
 NODES, CAPACITY, NOW = 4, 8, 0.0
 Running = tuple[int, int, float]
@@ -15,7 +15,7 @@ Running = tuple[int, int, float]
 
 
 @st.composite
-def rooms(draw: st.DrawFn) -> list[Running]:
+def running_pods(draw: st.DrawFn) -> list[Running]:
     """Pods that fit on the nodes together."""
     used, running = [0] * NODES, []
     ends = st.one_of(st.integers(1, 20).map(float), st.just(inf))
@@ -26,14 +26,14 @@ def rooms(draw: st.DrawFn) -> list[Running]:
     return running
 
 
-def room_of(running: list[Running]) -> Room:
+def timeline_of(running: list[Running]) -> CapacityTimeline:
     free, open_ended = np.full((NODES, 1), CAPACITY), np.zeros((NODES, 1), np.int64)
     for node, size, end in running:
         free[node] -= size
         if end == inf:
             open_ended[node] += size
     ending = sorted((each for each in running if each[2] < inf), key=lambda each: each[2])
-    return Room(
+    return CapacityTimeline(
         free,
         np.array([end for *_, end in ending], np.float64),
         np.array([node for node, *_ in ending], np.intp),
@@ -58,7 +58,7 @@ def stay(
 ) -> list[int]:
     """What each node still has on it at the start, when those were let in that the rule of `Holds` lets in.
 
-    They find room beyond what is held, or end before it is needed. Without a start all that runs has ended.
+    Newcomers fit beyond what is held, or end before it is needed. Without a start all running pods have ended.
     """
     there = [*running]
     for node, size, seconds in coming:
