@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from .errors import Fenced
-from .transport import path_with
+from .transport import RequestOutcome, path_with
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -45,10 +45,10 @@ class RoundTripper(Protocol):
     """The way to an API server: `transport.Transport`, or one that only seems to lead there.
 
     Attributes:
-        on_answer: called with the method, the code (`<error>` for none) and the seconds of each request.
+        on_answer: called when a request was answered, or was not.
     """
 
-    on_answer: Callable[[str, str, float], None]
+    on_answer: Callable[[RequestOutcome], None]
 
     @property
     def host(self) -> str:

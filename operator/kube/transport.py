@@ -61,6 +61,22 @@ class Reply(NamedTuple):
     body: bytes
 
 
+class RequestOutcome(NamedTuple):
+    """How a request of the API ended.
+
+    Attributes:
+        method: of HTTP.
+        code: the answer's status, `<error>` without an answer.
+        seconds: from the request to the answer's headers.
+        date: the answer's `Date` header, None if it has none.
+    """
+
+    method: str
+    code: str
+    seconds: float
+    date: str | None = None
+
+
 class _Request(NamedTuple):
     """What to send; `path` is percent-encoded."""
 
@@ -91,11 +107,11 @@ class Transport:
     """The connections. Make it inside a running event loop, close it there; usable as an async context manager.
 
     Attributes:
-        on_answer: called with the method, the code (`<error>` for none) and the seconds of each request.
+        on_answer: see `RoundTripper`.
     """
 
     def __init__(self, connection: Connection) -> None:
-        self.on_answer: Callable[[str, str, float], None] = lambda method, code, seconds: None
+        self.on_answer: Callable[[RequestOutcome], None] = lambda outcome: None
         self._connection = connection
         self._base = connection.server
         self._closed = False
@@ -210,7 +226,7 @@ class Transport:
                 merged.update(proxy.headers)  # with TLS they go with the request for the tunnel instead
         if request.content_type is not None:
             merged["Content-Type"] = request.content_type
-        began, code = time.monotonic(), _NO_ANSWER
+        began, code, date = time.monotonic(), _NO_ANSWER, None
         try:
             response = await self._session.request(
                 request.method,
@@ -223,9 +239,9 @@ class Transport:
                 allow_redirects=False,
                 **options,
             )
-            code = str(response.status)
+            code, date = str(response.status), response.headers.get("Date")
         finally:
-            self.on_answer(request.method, code, time.monotonic() - began)
+            self.on_answer(RequestOutcome(request.method, code, time.monotonic() - began, date))
         if response.status < _FIRST_BAD:
             return response
         async with response:

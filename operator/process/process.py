@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muster.framework.cache.recount import differences
@@ -17,6 +18,8 @@ from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.operator.kube.client import ApiClient
+from muster.operator.kube.server_clock import ServerClock
+from muster.operator.kube.transport import RequestOutcome
 from muster.operator.leader.elector import Alone, Elector, Leadership, Terms
 from muster.operator.metrics import ProcessMetrics
 from muster.operator.recording.session import RecordingSession
@@ -66,6 +69,8 @@ class Process:
     """
 
     def __init__(self, assembly: Assembly, transport: RoundTripper, machine: Machine = HERE) -> None:
+        self._server_clock = ServerClock(machine.now, machine.wall)
+        machine = replace(machine, wall=self._server_clock.wall)
         clock = machine.clock()
         listers: dict[str, Lister] = {}
         self._configuration = assembly.configuration
@@ -82,7 +87,7 @@ class Process:
         self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced, machine)
         self.metrics = SchedulerMetrics()
         self.process_metrics = ProcessMetrics(transport.host, build())
-        transport.on_answer = self.process_metrics.answered
+        transport.on_answer = self._answered
         self.writers = Writers(
             transport,
             assembly.configuration.client_connection,
@@ -130,6 +135,10 @@ class Process:
             self._tasks.append(self._parts.spawn(look_at_all(self._rests)))
         if self._expires:
             self._tasks.append(self._parts.spawn(expire_assumed(self.engine, self.clock)))
+
+    def _answered(self, outcome: RequestOutcome) -> None:
+        self.process_metrics.answered(outcome.method, outcome.code, outcome.seconds)
+        self._server_clock.answered(outcome.date, outcome.seconds)
 
     async def stop(self) -> None:
         """No new decisions; end what was begun, unless that is somebody else's by now."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from email.utils import formatdate
 from random import Random
 
 import msgspec
 
 from muster.operator.kube.errors import ConnectionRefused, TimedOut, Unreachable, error_from_response
-from muster.operator.kube.transport import Reply
+from muster.operator.kube.transport import Reply, RequestOutcome
 
 from .loop import Owner, SimulatedLoop
 from .server import Answer, Request, SimulatedServer
@@ -80,7 +81,7 @@ class SimulatedTransport:
         record: Record,
     ) -> None:
         """What travels belongs to `backbone`, whoever sent it. `record` is told of all that arrives."""
-        self.on_answer: Callable[[str, str, float], None] = lambda method, code, seconds: None
+        self.on_answer: Callable[[RequestOutcome], None] = lambda outcome: None
         self.weather = CALM
         self.silent = False
         self.closed = False
@@ -115,13 +116,14 @@ class SimulatedTransport:
     ) -> Reply:
         """See `Transport.request`."""
         request = Request(self._sender, method, path, body, content_type or "application/json")
+        began = self.loop.time()
         try:
             async with asyncio.timeout(within):
                 answer = await self.exchange(request, may_send)
         except TimeoutError:
-            self.on_answer(method, "<error>", within)
+            self.on_answer(RequestOutcome(method, "<error>", within))
             raise TimedOut("the API server did not answer in time") from None
-        self.on_answer(method, str(answer.status), 0.0)
+        self.on_answer(RequestOutcome(method, str(answer.status), self.loop.time() - began, answer.date))
         if not answer.good:
             raise error_from_response(answer.status, answer.body, answer.retry_after)
         return Reply(answer.status, answer.body)
@@ -186,6 +188,7 @@ class SimulatedTransport:
         """The server is reached, whether anybody still waits or not."""
         refuses = self._befalls(request, self.weather.refusals)
         answer = self._refusal(request) if refuses else carry_out(request)
+        answer = replace(answer, date=formatdate(self.server.wall(), usegmt=True))
         told = f"{request.sender} {request.method} {request.url} {answer.status}"
         self.record(told, request.data or b"", answer.body)
         if self.silent or self._befalls(request, self.weather.unanswered):

@@ -82,6 +82,7 @@ class Answer:
     status: int
     body: bytes
     retry_after: str | None = None
+    date: str | None = None
 
     @property
     def good(self) -> bool:

@@ -17,9 +17,6 @@ unless something of this changes again: then it is counted from there.
 
 A leader with a half-open watch does not know who waits. That is a trouble like others, and ends when the leader notices
 it: whoever came meanwhile is refused first then.
-
-The wait is counted by the leader's clock. One that is ahead of the API server's counts what was written before as so
-much older, so `oldest` is as much earlier: a clock that is wrong is none of what the bound holds under.
 """
 
 from __future__ import annotations
@@ -79,7 +76,7 @@ class Starvation:
             self._before, self._still = stays, now
         if first is None:
             return
-        oldest = min(each.since for each in wait) - self._ahead()
+        oldest = min(each.since for each in wait)
         within = starts_within(self._patience.after, max(self._patience.longest, self._still - oldest))
         if now > first.since + self._patience.after:
             self.helped.add(first.name)
@@ -87,10 +84,6 @@ class Starvation:
         if now > max(oldest + within, heard_of) + _EVERY_SECONDS:
             yield f"{first} wait for {now - first.since:.0f} s, and could be helped since {now - self._still:.0f} s"
             self._still = now
-
-    def _ahead(self) -> float:
-        """How far the leader's clock is ahead of the API server's."""
-        return max((replica.jump for replica in self._replicas if replica.leads and replica.jump > 0), default=0.0)
 
     def _first(self, wait: Sequence[Claimant]) -> Claimant | None:
         """The most important claimant that can be helped, and of several the one that has waited longest."""

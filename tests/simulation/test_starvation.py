@@ -60,3 +60,16 @@ def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monke
 def test_who_comes_while_watches_are_half_open_starves_no_earlier_than_that_is_noticed() -> None:
     history = (*NODES, SILENCE, Act(66.0, "pods_come", ("pod", 1, 1000, "", False)))
     assert played(history, NOBODY, NOTICED_AT + BOUND) == ([], {"pod-0"})
+
+
+@pytest.mark.parametrize("jump", [-600.0, 600.0])
+def test_a_process_whose_clock_is_wrong_goes_by_the_api_server_s(jump: float) -> None:
+    stage = Stage("clock", 1, standard())
+    [replica] = stage.replicas
+    stage.world.carry_out(Act(0.0, "clock_jumps", (0.0, jump)))
+    stage.go_on(60.0)
+    process = replica.process
+    assert process is not None
+    ahead = process.clock.wall() - stage.server.wall()
+    stage.end()
+    assert abs(ahead) < 5.0
