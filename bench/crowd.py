@@ -52,9 +52,9 @@ def waiting(count: int) -> Iterator[Body]:
 def main(nodes: int, pods: int, crowds: tuple[int, ...], output: str) -> None:
     """Measure Muster and kube-scheduler where many pods run."""
     if pods > nodes:
-        raise click.UsageError(f"{nodes} nodes have no room for {pods} pods that keep apart by host")
+        raise click.UsageError(f"{nodes} nodes have no capacity for {pods} pods that keep apart by host")
     if max(crowds) > nodes * scale.RUNNING_PER_NODE:
-        raise click.UsageError(f"{nodes} nodes have no room for {max(crowds)} running pods")
+        raise click.UsageError(f"{nodes} nodes have no capacity for {max(crowds)} running pods")
     found: dict[int, Pair] = {}
     try:
         with Bars() as bars:

@@ -44,7 +44,7 @@ def waiting(number: int) -> Body:
 
 
 def small(number: int) -> Body:
-    """A pod that fits wherever there is room for one more."""
+    """A pod that fits on every node that is not full."""
     return scale.shaped_pod(f"small-{number:06}", lambda made: made.requests(cpu="10m", memory="10Mi"))
 
 

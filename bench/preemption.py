@@ -173,7 +173,7 @@ async def _measure(side: Side, situation: Situation, plane: ControlPlane, displa
 @click.option("--situation", "only", type=click.Choice(_SITUATIONS), help="Only this one.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(nodes: int, gangs: int, gang_nodes: int, names: Sequence[str], only: str | None, output: str) -> None:
-    """Measure how fast Muster and kube-scheduler make room for pods of higher priority, and Muster for gangs."""
+    """Measure how fast Muster and kube-scheduler preempt for pods of higher priority, and Muster for gangs."""
     situations = {_PODS: Situation(nodes), _GANGS: Situation(gang_nodes, gangs)}
     if situations[_GANGS].pods > gang_nodes * _EACH:
         raise click.UsageError(f"{gangs} gangs of 30 find no place on {gang_nodes} nodes")

@@ -34,7 +34,7 @@ def node_name(number: int) -> str:
 
 
 def nodes(count: int, *, first: int = 0) -> Iterator[Body]:
-    """4 cores, 32 GiB and room for 110 pods each, spread over three zones; their numbers begin with `first`."""
+    """Nodes of 4 cores, 32 GiB and 110 pods each, spread over three zones; their numbers begin with `first`."""
     for number in range(first, first + count):
         node = make_node(node_name(number), cpu=f"{NODE_CPU}m").zone(_ZONES[number % len(_ZONES)])
         yield "/api/v1/nodes", msgspec.json.encode(node)
@@ -68,4 +68,4 @@ def overfull(node_count: int, pod_count: int) -> str | None:
     """Why so many pods do not fit on so many nodes; None when they do."""
     if pod_count <= node_count * PODS_PER_NODE:
         return None
-    return f"{node_count} nodes have no room for {pod_count} pods: {PODS_PER_NODE} fit on each"
+    return f"{node_count} nodes have no capacity for {pod_count} pods: {PODS_PER_NODE} fit on each"

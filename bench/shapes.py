@@ -117,7 +117,7 @@ SHAPES: Mapping[str, Shape] = {
 def too_many(node_count: int, pod_count: int) -> str | None:
     """Why so many pods of every shape do not fit on so many nodes; None when they do."""
     if pod_count > node_count:
-        return f"{node_count} nodes have no room for {pod_count} pods that keep apart by host"
+        return f"{node_count} nodes have no capacity for {pod_count} pods that keep apart by host"
     in_a_zone = node_count // scale.ZONES
     fault = scale.overfull(in_a_zone, pod_count)
     return None if fault is None else f"in one zone of {scale.ZONES}, {fault}"

@@ -23,7 +23,7 @@ from tests.controlplane.server import Server
 
 _QUERIES_PER_SECOND = 5000
 _ROOT = Path(__file__).parents[1]
-_ROOMS = ("framework", "operator", "plugins", "sandbox")
+_PACKAGES = ("framework", "operator", "plugins", "sandbox")
 """Muster's folders here. pip compiles what it installs; an editable install has no byte code but what Python wrote."""
 _POD_GROUPS = "bench:podgroups"
 _POD_GROUPS_ROLE = {
@@ -90,8 +90,8 @@ def _kube_scheduler(plane: ControlPlane) -> list[str]:
 
 
 def _muster(plane: ControlPlane) -> list[str]:
-    for room in _ROOMS:
-        compileall.compile_dir(_ROOT / room, quiet=2)
+    for package in _PACKAGES:
+        compileall.compile_dir(_ROOT / package, quiet=2)
     grant_pod_groups(plane)
     return [
         str(Path(sys.executable).with_name("muster")),

@@ -83,7 +83,7 @@ def _quickly() -> Iterator[None]:
 def _all_written() -> Iterator[None]:
     """End as other programs do when standard output does not take what is printed.
 
-    When its reader went away, as SIGPIPE ends them; when there is no room, with a message and exit code 1.
+    If the reader has gone, the process ends as by SIGPIPE; if the disk is full, with a message and exit code 1.
     """
     try:
         try:

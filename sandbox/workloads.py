@@ -155,13 +155,13 @@ def job_plan(job: Object, pods: Sequence[Object], now: str) -> Reconciliation:
         return Reconciliation(
             _with_condition(done, "Complete", reason, message, now=now) | {"completionTime": now}, end=active
         )
-    room = spec["parallelism"]
+    allowed = spec["parallelism"]
     if wanted is not None:
-        room = min(room, wanted - counted["succeeded"])
+        allowed = min(allowed, wanted - counted["succeeded"])
     elif counted["succeeded"]:
-        room = 0
-    excess = sorted(active, key=_youth)[: max(len(active) - room, 0)]
-    return Reconciliation(status, _job_pods(job, pods, room - len(active)), excess)
+        allowed = 0
+    excess = sorted(active, key=_youth)[: max(len(active) - allowed, 0)]
+    return Reconciliation(status, _job_pods(job, pods, allowed - len(active)), excess)
 
 
 def _job_pods(job: Object, pods: Sequence[Object], count: int) -> list[Object]:

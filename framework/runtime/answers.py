@@ -149,9 +149,9 @@ def pod_group_post_filtered(plugin: Plugin, answer: object) -> tuple[Mapping[str
     match answer:
         case Status():
             return None, _ending_round(POD_GROUP_POST_FILTER, plugin, answer)
-        case (None | Mapping() as promised, None | Status() as status):
-            if promised is None or all(isinstance(each, str) for pair in promised.items() for each in pair):
-                return promised, _ending_round(POD_GROUP_POST_FILTER, plugin, status)
+        case (None | Mapping() as nominations, None | Status() as status):
+            if nominations is None or all(isinstance(each, str) for pair in nominations.items() for each in pair):
+                return nominations, _ending_round(POD_GROUP_POST_FILTER, plugin, status)
     wrong = TypeError("it is not nodes by UID or None, and a Status or None")
     return None, failure(POD_GROUP_POST_FILTER, plugin, wrong)
 

@@ -17,7 +17,7 @@ from .points import POD_GROUP_POST_FILTER, Point
 
 POD_SECONDS = 20.0
 GROUP_SECONDS = 60.0
-"""To make room for a group takes trials of all members together."""
+"""Preemption for a group takes trials of all its members together."""
 MEMBER_SECONDS = 0.1
 """What each further member of a group adds."""
 LEAST_STRETCH_SECONDS = 0.001

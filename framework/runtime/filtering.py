@@ -21,7 +21,7 @@ from ..snapshot.view import NodeView, Rows
 from ..work import checkpoint
 from .answers import Failed, error_in, failure, hashable, integers, is_long_work, verdicts
 from .attempt_state import AttemptState
-from .crowds_cache import CrowdsCache
+from .nominated_cache import NominatedCache
 from .nominator import PodNominator
 from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import ProfilePlugins
@@ -51,7 +51,7 @@ class Filtering:
         self._cache = cache
         self._snapshot = snapshot
         self._nominator = nominator
-        self._crowds = CrowdsCache()
+        self._nominated_cache = NominatedCache()
         self._epochal = [
             plugin for plugin in plugins.filter if type(plugin).filter_epoch is not FilterPlugin.filter_epoch
         ]
@@ -189,7 +189,7 @@ class Filtering:
         return diagnosis
 
     def capacity(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
-        """How many pods like this one each node could take, by the plugins that count room.
+        """How many pods like this one each node could take, by the plugins that count capacity.
 
         Raises Failed when one of them fails, which is logged: a group is tried all the same.
         """
@@ -238,7 +238,7 @@ class Filtering:
         """What `_crowded_together` finds, remembered for pods of one signature, but not in a trial."""
         if self._snapshot.tentative:
             return self._crowded_together(state, pod, nominated)
-        results = self._crowds.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
+        results = self._nominated_cache.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
         crowded: dict[int, NodeRejection] = {}
         unknown: dict[int, Sequence[PodInfo]] = {}
         for row, pods in nominated.items():

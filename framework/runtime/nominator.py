@@ -77,7 +77,7 @@ class PodNominator:
         self._learned.pop(uid, None)
 
     def nominate(self, pod: PodInfo, node_name: str) -> None:
-        """From now on the pod is nominated to this node and to no other."""
+        """Nominate the pod to this node, in place of any other."""
         self._learned.pop(pod.uid, None)
         if self._node_of.get(pod.uid) != node_name:
             self.clear(pod.uid)
@@ -89,7 +89,7 @@ class PodNominator:
         nominees.changed()
 
     def clear(self, uid: str) -> bool:
-        """The pod is nominated no more: whether it was. If so, there may be room for others."""
+        """End the pod's nomination; whether it had one. If so, capacity has come free for other pods."""
         node_name = self._node_of.pop(uid, None)
         if node_name is None:
             return False

@@ -46,7 +46,7 @@ class Filtered:
         codes: for each plugin, int32 of shape (height,): its verdicts; 0 where the node passed or was not asked about.
         absent: the status of listed nodes that PreFilter left out.
         error: a plugin's ERROR on a node that it was asked about, which ends the attempt.
-        nominated: row to the rejection of a node that nominated pods would leave no room on.
+        nominated: row to the rejection of a node that rejects the pod only because of its nominated pods.
     """
 
     listed: Rows

@@ -31,7 +31,7 @@ class Attempt:
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
         generation: of the cache when the cycle ran.
-        leaves_nomination: whether the pod was promised another node than it goes to.
+        leaves_nomination: whether the pod goes to another node than it was nominated to.
         waits: whether Permit holds the pod.
         displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
             so the pod is to be tried again at once. It takes a change by somebody else for each time.

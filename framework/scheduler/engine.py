@@ -61,7 +61,7 @@ class Engine:
         cache: nodes and pods as known.
         queue: pods that wait.
         waiting: pods that Permit holds.
-        nominator: pods that are promised a node.
+        nominator: the nominations of pods.
         pods: the pod informer's handler.
         known: pods of the profiles' schedulers, as last seen.
         nodes: the node informer's handler.

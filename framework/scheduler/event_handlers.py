@@ -109,10 +109,10 @@ class PodEventHandler:
             elif counted is not None:
                 self._cache.remove_pod(info)
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
-            elif promised:  # the capacity that was left to it is free
+            elif promised:  # the capacity of its nomination is free again
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
-        elif promised:  # to a pod of another scheduler
+        elif promised:  # the nomination of another scheduler's pod
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def expire(self, now: float) -> None:
@@ -123,7 +123,11 @@ class PodEventHandler:
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
-        """Keep the nomination. One that this process has made stands until the API has said it, and taken it back."""
+        """Follow the nomination in the pod's status.
+
+        The status write may still be in flight, so a nomination that this process made is not ended by an event
+        without it: it stands until the API has reported it and then reports it gone.
+        """
         if info.node_name or self._cache.is_assumed(info.uid):
             promised = self._nominator.nominated_node(info.uid)
             if self._nominator.clear(info.uid) and old is not None and info.node_name not in ("", promised):

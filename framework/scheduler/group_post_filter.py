@@ -38,12 +38,12 @@ Place = Callable[[Sequence[Attempt]], Tried]
 
 @dataclass(frozen=True, slots=True)
 class PostFiltered:
-    """What the plugins made of a group's refusal.
+    """The answers of the plugins to a group's rejection.
 
     Attributes:
-        nominations: by UID, the node that each member is promised, and no other member is; None to leave promises as
-            they are.
-        message: for people; "" when nobody was asked.
+        nominations: by UID, the node that each member is nominated to; other members lose theirs. None to leave all
+            nominations as they are.
+        message: the message for users; "" when no plugin was asked.
         evicts: whether one of them did, or does already.
         unheard: why it counts for nothing: extenders have to be asked first, or one failed.
     """

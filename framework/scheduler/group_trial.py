@@ -155,7 +155,7 @@ class GroupTrials:
             alike = kinds.pop(next(iter(kinds)))
             capacities = self._capacity.of(alike[0].framework, alike[0].pod)
             if capacities is None:
-                raise LookupError("room was counted a moment ago")
+                raise LookupError("capacity was counted a moment ago")
             nodes = self._passing(alike[0])
             rows = np.repeat(nodes, np.minimum(capacities[nodes], len(alike)))[: len(alike)]
             for attempt, row in zip(alike, rows.tolist(), strict=False):
@@ -165,7 +165,7 @@ class GroupTrials:
                 checkpoint()
             for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
                 self._cycle.schedule_pod(attempt)
-                if attempt.status is None:  # capacity that is promised to members is there for each of these alone
+                if attempt.status is None:  # capacity of members' own nominations: only they may use it
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
                 else:

@@ -118,7 +118,7 @@ class Review:
     def note(self, group: str, attempts: Sequence[Attempt]) -> None:
         """Keep what stops members of a group that was just refused, in whole or in part, each by itself.
 
-        A group that was promised nodes waits for its victims to go.
+        A group whose members are nominated waits for its victims to go.
         """
         self._refusals.pop(group, None)
         failed = {attempt.pod.signature: attempt.pod for attempt in attempts if attempt.status is not None}

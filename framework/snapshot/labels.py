@@ -73,7 +73,7 @@ class LabelColumn:
         return table
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         self.ids = np.concatenate([self.ids, np.zeros(capacity - len(self.ids), np.int32)])
 
     def _forget_unused(self) -> None:
@@ -142,7 +142,7 @@ class LabelColumns:
         return _column_of(found, self._capacity)
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         self._capacity = capacity
         self._nobody.grow(capacity)
         for column in self._by_key.values():

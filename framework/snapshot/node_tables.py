@@ -115,7 +115,7 @@ class TaintColumn:
         self.ids[row] = known
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         self.ids = np.concatenate([self.ids, np.zeros(capacity - len(self.ids), np.int32)])
 
     def _forget_unused(self) -> None:

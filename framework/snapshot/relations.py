@@ -151,7 +151,7 @@ class PodRelations:
         return dict.fromkeys(key for kind in kinds for key in self._keys[kind])
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         self.labels.grow(capacity)
         self.terms.grow(capacity)
 

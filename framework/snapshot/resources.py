@@ -125,11 +125,11 @@ class ResourceColumns:
         self._change(row, signature, -1)
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         for name in ("allocatable", "requested", "offered", "nonzero"):
             column = getattr(self, name)
-            room = np.zeros((column.shape[0], capacity - column.shape[1]), column.dtype)
-            setattr(self, name, np.hstack([column, room]))
+            added = np.zeros((column.shape[0], capacity - column.shape[1]), column.dtype)
+            setattr(self, name, np.hstack([column, added]))
         for name in ("allowed_pods", "pod_count"):
             column = getattr(self, name)
             setattr(self, name, np.concatenate([column, np.zeros(capacity - len(column), column.dtype)]))

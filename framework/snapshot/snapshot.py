@@ -287,9 +287,9 @@ class Snapshot:
             self._free.append(row)
 
     def _grow(self, capacity: int) -> None:
-        room = np.zeros(capacity - len(self.live), np.bool_)
-        self.live = np.concatenate([self.live, room])
-        self.unschedulable = np.concatenate([self.unschedulable, room])
+        new_rows = np.zeros(capacity - len(self.live), np.bool_)
+        self.live = np.concatenate([self.live, new_rows])
+        self.unschedulable = np.concatenate([self.unschedulable, new_rows])
         self.resources.grow(capacity)
         self.labels.grow(capacity)
         self.taints.grow(capacity)

@@ -74,7 +74,7 @@ class Tally:
             domains.change(row, amount)
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         self.counts = np.concatenate([self.counts, np.zeros(capacity - len(self.counts), np.int32)])
 
 
@@ -147,7 +147,7 @@ class Tallies(Generic[TraitT]):
         return tally
 
     def grow(self, capacity: int) -> None:
-        """Make room for `capacity` rows."""
+        """Grow the columns to `capacity` rows."""
         self._capacity = capacity
         for tally in self._asked.values():
             tally.grow(capacity)

@@ -39,8 +39,8 @@ _END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 def command(once: bool) -> None:
     """Watch Muster at work on an embedded cluster of 100 nodes. Needs no cluster, no root, no network.
 
-    Plain pods are bound, a gang of 8 starts at once, a gang that does not fit waits whole and says why, room is made,
-    and it starts. Then everything stays up until Ctrl-C, for your own kubectl.
+    Plain pods are bound, and a gang of 8 starts at once. A gang that does not fit waits as a whole and says why; once
+    capacity is free, it starts. Then everything stays up until Ctrl-C, for your own kubectl.
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)

@@ -44,7 +44,7 @@ _KEY_BYTES = 16
 def command(
     *, target: Target, leader: Leader | None, port: int, namespace: str | None, choice: ConfigurationOptions
 ) -> None:
-    """Serve pages on 127.0.0.1 until Ctrl-C: who waits and why, where there is room, what changed.
+    """Serve pages on 127.0.0.1 until Ctrl-C: what waits and why, where capacity is free, what changed.
 
     They show what your kubeconfig may read, and follow it. Nothing is written. Open the address that is printed: its
     key keeps other users of this machine out.

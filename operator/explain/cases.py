@@ -22,7 +22,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation, explain
 from muster.operator.process.settings import Assembly, assemble
 
-from .picture import picture
+from .frozen_engine import frozen_engine
 
 T = TypeVar("T")
 
@@ -78,11 +78,11 @@ def _decide(case: _Case) -> dict[str, Any]:
         ]
         for kind in assembly.watched()
     }
-    engine = picture(assembly, nodes, running, others)
+    engine = frozen_engine(assembly, nodes, running, others)
     algorithm = engine.algorithms[assembly.profiles[0].scheduler_name]
     pod = PodInfo(case.pod)
     if nominated := case.pod.status.nominated_node_name:
-        engine.nominator.nominate(pod, nominated)  # preemption asks whether room is being made for it there already
+        engine.nominator.nominate(pod, nominated)  # preemption asks whether victims go there already
     return {"id": case.id, **as_json(explain(algorithm, pod))}
 
 

@@ -25,7 +25,7 @@ from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
 from muster.operator.simulate.shortfall import Shortfall, shortfall
 
-from .standing import decided_with, standing
+from .group_views import decided_with, group_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +74,10 @@ class TriedGroup:
 
     Attributes:
         reason: why the group is not placed; "" when it would be placed now.
-        evicted: the pods that would be evicted to make room for it.
+        evicted: the pods that would be evicted for it.
         blocked: the first member for which there is no node; "" when there is none.
         nodes: the nodes by what keeps that member off them, those that took most members first.
-        lack: what has to become free; None where it is not room that the group lacks.
+        lack: what has to become free; None if the group does not lack capacity.
         help: the nodes that would have to be added.
         ending: the groups and pods that would have to end instead.
         starts: when it would start at the latest with capacity reserved for it; empty where nobody can say.
@@ -149,7 +149,7 @@ async def _try(
     members = [pod for pod in cluster.pods if asked.kind.group_of(pod) in asked.together and not pod.spec.node_name]
     if not any(asked.kind.group_of(pod) in asked.groups for pod in members):
         return None
-    everyone = standing(assembly.groups, cluster.watched, cluster.pods)
+    everyone = group_views(assembly.groups, cluster.watched, cluster.pods)
     own = [each for each in everyone if each.kind is asked.kind and each.key in asked.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)

@@ -9,8 +9,8 @@ from muster.framework.contract import GroupView, WatchedKind
 from muster.framework.model.times import age
 
 from .group_trial import TriedGroup, told
+from .group_views import said_of
 from .layout import NONE, lines, printable, shortened
-from .standing import said_of
 
 
 def resource_name(kind: WatchedKind, name: str) -> str:

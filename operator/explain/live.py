@@ -23,8 +23,8 @@ from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
 
-from .picture import picture
-from .standing import decided_with, held_of
+from .frozen_engine import frozen_engine
+from .group_views import decided_with, held_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ async def explain_among(
     waiting = PodInfo(as_new(pod.pod, profile))
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
-    engine = picture(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
+    engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
     in_group = assembly.groups.group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:

@@ -24,7 +24,7 @@ from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.membership import GroupKinds
 
-from .standing import standing, view_of
+from .group_views import group_views, view_of
 
 _GATHER_SECONDS = 0.1
 """Changes that come this close to one another are told of together: pods of a gang change at once."""
@@ -201,7 +201,7 @@ class _View:
             objects[kind.objects] = get(self.around.groups(kind))
             if kind.composites is not None:
                 objects[kind.composites] = [each for all_ in _EVERYONE.composites(kind) for each in get(all_)]
-        found = standing(self.kinds, objects, get(self.around.pods))
+        found = group_views(self.kinds, objects, get(self.around.pods))
         shown = [each if self.places else replace(each, place=0) for each in found if each.id in asked]
         return sorted(shown, key=lambda each: (each.metadata.namespace, each.metadata.name))
 

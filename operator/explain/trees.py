@@ -14,9 +14,9 @@ from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.simulate.manifests import Objects
 
 from .group_trial import TriedGroup
+from .group_views import above, group_views
 from .groups import render_trial
 from .layout import lines
-from .standing import above, standing
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def report_tree(kind: GroupKind[Any], cluster: Objects, key: str) -> TreeReport 
     if found is None:
         return None
     inside = {group for group, trees in above(kind, objects).items() if key in trees}
-    shown = [each for each in standing(GroupKinds([kind]), objects, cluster.pods) if each.key in inside]
+    shown = [each for each in group_views(GroupKinds([kind]), objects, cluster.pods) if each.key in inside]
     named = (f"{each.metadata.namespace}/{kind.parent(each)}" for each in (*groups, *composites) if kind.parent(each))
     parts = sum(1 for each in named if each == key)
     return TreeReport(key, kind.needed_parts(found), parts, sorted(shown, key=lambda each: each.key))

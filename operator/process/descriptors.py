@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 WANTED = 1 << 16
 NEEDED = 1024
-"""For the pages, the webhook, a connection for each write under way and the watches, with room to spare."""
+"""For the pages, the webhook, a connection for each write under way and the watches, with some to spare."""
 
 
 def raise_descriptor_limit() -> int:

@@ -143,9 +143,9 @@ class SchedulingLoop:
 async def expire_assumed(
     engine: Engine, clock: Clock, *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
 ) -> None:
-    """Forget assumed pods whose time to live is over, again and again; to be cancelled.
+    """Forget assumed pods whose time to live is over, periodically; runs until it is cancelled.
 
-    The cache names each of them in a warning; whoever waits for room hears of it as of a pod that was deleted.
+    The cache names each of them in a warning; pods that wait for capacity are told as if it had been deleted.
     """
     while True:
         await sleep(EXPIRY_PERIOD_SECONDS)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muster.framework.contract import PodInfo
 
 _SOON_SECONDS = 5.0
-"""A pod that was bound within this is bound, wherever it would be now; any other gives its room back."""
+"""A pod that was bound within this is bound, wherever it would be now; any other gives its capacity back."""
 
 
 class Bound(NamedTuple):

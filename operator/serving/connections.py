@@ -61,7 +61,7 @@ class Connections:
         return len(self._entries)
 
     def admit(self, host: str, end: Callable[[], None]) -> OpenConnection | None:
-        """Enter a connection from there and end others to make room. None: it may not come, for all are served."""
+        """Enter a connection from this host, and end idle ones for it; None if all of them are being served."""
         entry = OpenConnection(_address(host), end)
         same = [other for other in self._entries if other.address == entry.address]
         if len(same) >= self._limits.per_address and not self._end_one(same):

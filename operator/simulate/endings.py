@@ -107,7 +107,7 @@ def told(ending: Sequence[RequiredEnding]) -> Iterator[str]:
 def _candidates(
     rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, blocked: PodInfo, *, own: Collection[str]
 ) -> Iterator[_Running]:
-    """All whose end leaves room for one more like `blocked` on some node that is only full."""
+    """The running pods whose end frees enough for a pod like `blocked` on a node that lacks only capacity."""
     free = _left(rehearsal, waiting, tried)
     asked = {**blocked.signature.requests, PODS: 1}
     units: defaultdict[tuple[str, bool], list[PodInfo]] = defaultdict(list)

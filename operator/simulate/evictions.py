@@ -35,7 +35,7 @@ class Evicted:
         pod: its `namespace/name`.
         priority: its priority.
         node: where it runs.
-        preemptor: the `namespace/name` of the pod that it makes room for, or of the PodGroup.
+        preemptor: the `namespace/name` of the pod or the PodGroup that it is evicted for.
         group: whether that is a PodGroup.
         budget: the PodDisruptionBudget (`namespace/name`) that does not let it go, and is overruled; "" for none.
     """

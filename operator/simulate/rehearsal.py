@@ -180,7 +180,7 @@ class Rehearsal:
 
     @property
     def starts(self) -> Sequence[Start]:
-        """When those start at the latest that lack room, as far as it can be told; by what runs at this moment."""
+        """The latest starts of pods and groups that lack capacity, where the ends of running pods tell them."""
         return self._engine.starts()
 
     async def remove(self, pods: Iterable[Pod]) -> None:

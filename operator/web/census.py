@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import Pod
-from muster.operator.explain.standing import standing
+from muster.operator.explain.group_views import group_views
 from muster.operator.podgroups.membership import GroupKinds
 
 from .cluster import ClusterState
@@ -50,7 +50,7 @@ def take(known: ClusterState) -> Census:
         placed += bool(pod.spec.node_name)
         if not pod.spec.node_name and known.kinds.group_of(pod) is None:
             alone.append(pod)
-    groups = standing(known.kinds, known.groups, known.pods)
+    groups = group_views(known.kinds, known.groups, known.pods)
     return Census(
         kinds=known.kinds,
         groups={each.id: each for each in groups},

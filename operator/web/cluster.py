@@ -14,8 +14,8 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TriedGroup
+from muster.operator.explain.group_views import GroupObjects
 from muster.operator.explain.live import Explained
-from muster.operator.explain.standing import GroupObjects
 from muster.operator.podgroups.membership import GroupKinds
 
 

@@ -29,7 +29,7 @@ _MEMBERS_A_LOOK = 100
 That its quorum is there is seen at once all the same."""
 
 _RELABELLED = ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_LABEL)
-_ROOM = (
+_CAPACITY_EVENTS = (
     ClusterEvent(
         EventResource.NODE,
         Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT,
@@ -49,7 +49,7 @@ class GroupActivation:
     def registrations(self) -> Sequence[EventRegistration]:
         """The events, each with its hint."""
         return EventRegistration(_RELABELLED), *(
-            EventRegistration(event, self._room_made, by_group=True, of_gated=False) for event in _ROOM
+            EventRegistration(event, self._capacity_freed, by_group=True, of_gated=False) for event in _CAPACITY_EVENTS
         )
 
     def activate(self, group: str) -> None:
@@ -72,7 +72,7 @@ class GroupActivation:
             self.activate(group)
 
     def failed(self, group: str) -> None:
-        """The group found no place: look again when it is left alone no more.
+        """The group was not placed: look again when its backoff is over.
 
         Pod by pod its members do not fail together, so they are called together, later the more often they failed.
         """
@@ -87,14 +87,14 @@ class GroupActivation:
         self._look_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 
     def give_up(self, group: str) -> None:
-        """The group found no place, and others may have the capacity in the meantime."""
+        """The group was not placed, and others may use the capacity in the meantime."""
         self.failed(group)
         self.denied(group)
 
     def short_of_resources(self, group: str, *, reserved_until: float | None) -> None:
-        """Less than minResources is free: deny the group, and look again when that is over and room has come.
+        """Less than minResources is free: deny the group, and look again once that is over and capacity has come free.
 
-        What is reserved for others is room from `reserved_until` on, seconds on the engine's clock.
+        Capacity that is reserved for others counts as free from `reserved_until` on, seconds on the engine's clock.
         """
         state = self._groups.state(group)
         state.is_short, state.is_promising = True, False
@@ -102,8 +102,8 @@ class GroupActivation:
         if reserved_until is not None:
             self._await_lapse(reserved_until)
 
-    def room_made(self) -> None:
-        """What was reserved for a group is free for others."""
+    def capacity_freed(self) -> None:
+        """Capacity that was reserved is free for others: groups short of minResources may be tried again."""
         records = self._groups.members.records()
         for record in [each for each in records if each.state is not None and each.state.is_short]:
             self._groups.state(record.key).is_promising = True
@@ -139,15 +139,15 @@ class GroupActivation:
 
     def _lapsed(self) -> None:
         self._lapse = None
-        self.room_made()
+        self.capacity_freed()
 
     def _gathered(self, record: PodGroupRecord) -> None:
         record.is_gathering = False
         if record.state is not None and record.state.has_newcomer and self._groups.missing(record.key) > 0:
             self.activate(record.key)
 
-    def _room_made(self, pod: PodInfo, old: object, new: object) -> Hint:
-        """Room helps a group that lacked it at the last look; one that is denied is woken when that is over."""
+    def _capacity_freed(self, pod: PodInfo, old: object, new: object) -> Hint:
+        """Free capacity helps a group that lacked it at the last look; a denied one waits until its denial ends."""
         group = group_key(pod)
         if group is None or not self._groups.state(group).is_short:
             return Hint.SKIP

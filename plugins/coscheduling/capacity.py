@@ -114,7 +114,7 @@ def gap(
 
 
 def free(snapshot: SnapshotReader, rows: Mask, resource: str) -> int:
-    """What of a resource is free on `rows` together; room for pods under `pods`. Nothing of what no node names."""
+    """How much of a resource is free on `rows` together, `pods` among them; 0 of a resource that no node offers."""
     return snapshot.resources.free_in_all(resource, np.flatnonzero(rows))
 
 

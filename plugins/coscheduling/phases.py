@@ -10,7 +10,7 @@
            │                                                            │
            └───── new members are created ──────── Failed ◄─ the quorum cannot be reached
 
-The picture shows the usual transitions. Any phase may follow any other, because members are created, end and are
+The diagram shows the usual transitions. Any phase may follow any other, because members are created, end and are
 deleted while no controller runs: only the current members count. The previous phase matters in one case, when no member
 is left alive: a group that has ended keeps its phase while its members are cleaned up. As soon as new members exist,
 they alone determine the phase, whatever it was before.

@@ -171,7 +171,7 @@ class Coscheduling(
         reserved = self._groups.reservations.of(key)
         self._groups.follow_group(key, group if new is not None else None)
         if reserved is not None:
-            self._activation.room_made()
+            self._activation.capacity_freed()
         if new is None:
             self._nominations.take_back(key)
             self._activate_members(key)
@@ -219,19 +219,19 @@ class Coscheduling(
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            text = messages.with_promise(cause.message, self._reserved_for(group))
+            text = messages.with_reservation(cause.message, self._reserved_for(group))
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = self._unschedulable(group, placed, missing, cause, no_domain=no_domain)
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
-    # What follows from decisions.
+    # Following decisions.
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Acts on PreFilter's finding, and PodByPod gives the group up as PostFilter said.
 
-        Waiting siblings are rejected then and the others denied, so that others may use the room in the meantime.
+        Waiting siblings are rejected then and the others denied, so that others may use the capacity in the meantime.
         """
         group = self._group(decision.pod)
         if group is None:
@@ -329,7 +329,7 @@ class Coscheduling(
         self, group: str, placed: int, missing: int, cause: Status, *, no_domain: NoDomain | None
     ) -> str:
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
-        return messages.with_promise(text, self._reserved_for(group))
+        return messages.with_reservation(text, self._reserved_for(group))
 
 
 def _essence(group: PodGroup) -> tuple[str, PodGroupSpec, Mapping[str, str]]:

@@ -90,7 +90,9 @@ class GroupPreFilter:
             looked = finding.has_resources is not None
             if finding.reason is not None:
                 text = with_preemption(finding.message, helped)
-                self._groups.announce(group, finding.reason, messages.with_promise(text, reserved) if looked else text)
+                self._groups.announce(
+                    group, finding.reason, messages.with_reservation(text, reserved) if looked else text
+                )
             if not looked:
                 continue
             if finding.has_resources:

@@ -81,8 +81,9 @@ def _level(each: tuple[int, Level, int, Placed]) -> Level:
 class Estimate:
     """How many members of one signature each node could take without its least important pods.
 
-    `now` are rows that take them as things are, `perhaps` those that may if pods go; `promised` are the pods, by row,
-    that the members have to leave room to: without them, what goes for others already would look like the cheapest.
+    `now` are rows that take them as things are, `perhaps` those that may if pods go; `nominees` are the
+    nominated pods, by row, whose capacity the members have to leave free: without them, pods that are evicted for
+    others already would look like the cheapest.
     """
 
     def __init__(
@@ -93,10 +94,10 @@ class Estimate:
         *,
         now: Rows,
         perhaps: Rows,
-        promised: Mapping[int, Sequence[PodInfo]],
+        nominees: Mapping[int, Sequence[PodInfo]],
     ) -> None:
         self._pods = pods
-        free, asked, freed = _amounts(snapshot, pods, member, promised)
+        free, asked, freed = _amounts(snapshot, pods, member, nominees)
         rows = pods.rows
         fit_now = (free // asked).min(axis=0).clip(0)
         is_now = np.zeros(snapshot.height, np.bool_)
@@ -107,11 +108,11 @@ class Estimate:
         first = np.flatnonzero(np.diff(rows, prepend=-1))
         last = np.append(first[1:], len(rows)) - 1
         self._first_of = np.repeat(first, last - first + 1)
-        room = ((free[:, rows] + _within_rows(freed, self._first_of)) // asked).min(axis=0)
+        capacity = ((free[:, rows] + _within_rows(freed, self._first_of)) // asked).min(axis=0)
         # Where requests are not what keeps the member off, it is not known which pods are: all have to go.
         elsewise = ~is_now & (fit_now > 0)
         fit_now[~is_now] = 0
-        gains = (room - fit_now[rows]).clip(0)
+        gains = (capacity - fit_now[rows]).clip(0)
         gains[elsewise[rows] & ~np.isin(np.arange(len(rows)), last)] = 0
         gains[~may[rows]] = 0
         self._gains: Ints = gains
@@ -147,9 +148,9 @@ class Estimate:
 
 
 def _amounts(
-    snapshot: SnapshotReader, pods: Evictable, member: PodInfo, promised: Mapping[int, Sequence[PodInfo]]
+    snapshot: SnapshotReader, pods: Evictable, member: PodInfo, nominees: Mapping[int, Sequence[PodInfo]]
 ) -> tuple[Ints, Ints, Ints]:
-    """What each row has free, promises kept, what the member asks for, and what each pod gives back; last, pods."""
+    """The free amounts of each row beside its nominees, the member's, and what each pod gives back; pods come last."""
     resources, height = snapshot.resources, snapshot.height
     asked = {name: n for name, n in member.signature.requests.items() if n > 0 and name != PODS}
     columns = {name: index for name in asked if (index := resources.index(name)) is not None}
@@ -160,7 +161,7 @@ def _amounts(
             (resources.allowed_pods[:height] - resources.pod_count[:height])[np.newaxis],
         ]
     )
-    for row, others in promised.items():
+    for row, others in nominees.items():
         for other in others:
             free[:, row] -= [*(other.signature.requests.get(name, 0) for name in columns), 1]
     signatures = {placed.pod.signature: 0 for placed in pods.pods}

@@ -49,15 +49,15 @@ def terminating_by_preemption(pod: PodInfo) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Preemptor:
-    """For whom pods are evicted: a pod, or the waiting members of a group.
+    """The preemptor: a pod, or the waiting members of a group.
 
     Attributes:
         pods: who waits.
         priority: victims and nominated pods that yield are below it.
-        kind: what it is, as people are told.
+        kind: what it is, as users read it.
         uid: of the pod, or of the group's object.
-        place: where room is made, as people are told.
-        nodes: where it is made.
+        place: where pods are evicted, as users read it.
+        nodes: the nodes that it is to get.
     """
 
     pods: Sequence[PodInfo]

@@ -35,7 +35,7 @@ from .victims import Victim, by_importance, reprieve_order
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preemptor")
 
 _WIDER = 4
-"""How much more room each further scenario looks for than the one before."""
+"""The factor by which each scenario looks for more capacity than the one before."""
 _FEW = 512
 """Up to this number of pods, the result without all of them is compared with the others."""
 
@@ -44,7 +44,7 @@ Cost = tuple[int, int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class GroupPreemption:
-    """How a group gets room.
+    """The evictions for a group, and the placement that they make possible.
 
     Attributes:
         placement: the members with the nodes that they are to get.
@@ -73,7 +73,7 @@ class GroupPreemption:
 
 
 class GroupSearch:
-    """Looks for the cheapest way to make room for one group. `units` tells which pods need one another."""
+    """Searches the cheapest evictions for one group. `units` knows which pods are evicted together."""
 
     def __init__(
         self,
@@ -147,15 +147,15 @@ class GroupSearch:
         )
         if not found.pods:
             return found, []
-        promised = self._promised(np.unique(found.rows).tolist())
+        nominees = self._nominees(np.unique(found.rows).tolist())
         estimates = []
         for signature, pods in alike.items():
             now, perhaps = rows[signature]
-            estimate = Estimate(snapshot, found, pods[0], now=now, perhaps=perhaps, promised=promised)
+            estimate = Estimate(snapshot, found, pods[0], now=now, perhaps=perhaps, nominees=nominees)
             estimates.append((len(pods), estimate))
         return found, estimates
 
-    def _promised(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:
+    def _nominees(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:
         """The nominated pods of others, by row, for which the group has to leave capacity."""
         nominator, names, priority = self._nominator, self._snapshot.names, self._group.priority
         found: dict[int, list[PodInfo]] = {}
@@ -207,7 +207,7 @@ class GroupSearch:
                 return found
 
     def _try(self, victims: Sequence[Victim]) -> GroupPreemption | Status:
-        """Make room by evicting some of these; the ERROR of a plugin that broke in the trial."""
+        """Try the group without these victims, then without fewer; the ERROR of a plugin that broke in the trial."""
         trial = self._trial
         try:
             with trial.scenario():

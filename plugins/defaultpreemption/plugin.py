@@ -134,18 +134,18 @@ class DefaultPreemption(
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
-        """Promise all members that the group lacks a node each, with whom it loses, or say why no eviction helps."""
-        promised, status, plan = self._made_room(group, trial)
+        """Nominate a node for each member that the group lacks, by evicting victims, or say why no eviction helps."""
+        nominations, status, plan = self._decide(group, trial)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
         state.write(self.name, (status.code, plan, group))
-        return promised, status
+        return nominations, status
 
-    def _made_room(
+    def _decide(
         self, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status, GroupPreemption | None]:
-        """What is promised to whom, what is said of it, and whom to evict."""
+        """The nominations by UID of the member, the status, and the evictions."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group):
@@ -156,8 +156,8 @@ class DefaultPreemption(
         if isinstance(plan, Status):
             return {}, plan, None
         text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"
-        promised = {placed.pod.uid: placed.node_name for placed in plan.placement}
-        return promised, Status(Code.SUCCESS, (text,)), plan
+        nominations = {placed.pod.uid: placed.node_name for placed in plan.placement}
+        return nominations, Status(Code.SUCCESS, (text,)), plan
 
     def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
         """The evictions, where extenders allow them, or why there are none."""
@@ -177,7 +177,7 @@ class DefaultPreemption(
         return plan if refused is None else refused
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Evict those whom the decision named. All waiting members are held until it is done."""
+        """Evict the victims of the decision. The waiting members stay out of the active queue until that is done."""
         match decision.state.get(self.name):
             case (Code() as code, plan, PodGroupInfo() as group):
                 self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
@@ -197,7 +197,7 @@ class DefaultPreemption(
         return all(nominator.nominated_node(pod.uid) == nodes.get(pod.uid, "") for pod in group.members)
 
     def _is_clearing(self, group: PodGroupInfo) -> bool:
-        """Whether room that was made for the group is still being cleared."""
+        """Whether victims of an earlier preemption by the group still run."""
         if any(self._executor.is_running(pod.uid) for pod in group.members):
             return True
         nominator = self.handle.nominator
@@ -207,7 +207,11 @@ class DefaultPreemption(
         )
 
     def _is_going(self, pod: PodInfo) -> bool:
-        """Whether it was decided to evict the pod, for whomever: the watch may not have told of it yet."""
+        """Whether the pod is to be evicted, for whichever preemptor.
+
+        The executor knows it before the watch reports the deletion; in between, the preemptor would otherwise preempt
+        once more.
+        """
         return terminating_by_preemption(pod) or pod.uid in self._executor.leaving
 
     def _units(self) -> Units:
@@ -216,7 +220,7 @@ class DefaultPreemption(
     # What both look at.
 
     def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> Status | None:
-        """Why the pod may not preempt now: it never may, or room that was made for it is still being cleared."""
+        """Why the pod may not preempt now: it never may, or victims of its last preemption still run."""
         if pod.pod.spec.preemption_policy == "Never":
             return _NEVER
         # The pod's status may be older than its nomination, or than the end of that.

@@ -22,7 +22,7 @@ class NativeVerdicts(GangPlugin):
     ) -> Status:
         """The group's message: the result of the trial, and its reservation, if there is one."""
         status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
-        return Status(status.code, (self._with_promise(group, status.message),)) if status.rejected else status
+        return Status(status.code, (self._with_reservation(group, status.message),)) if status.rejected else status
 
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
@@ -57,10 +57,10 @@ class NativeVerdicts(GangPlugin):
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
-        return Status.unschedulable(self._with_promise(part.key, text))
+        return Status.unschedulable(self._with_reservation(part.key, text))
 
-    def _with_promise(self, group: str, text: str) -> str:
-        """Why a group waits, and what is reserved for it, if anything is."""
+    def _with_reservation(self, group: str, text: str) -> str:
+        """The reason why a group waits, followed by the sentence about its reservation."""
         reserved = self._reserved_for(group)
         return text if reserved is None else f"{text}. {reserved}"
 

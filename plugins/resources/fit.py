@@ -94,19 +94,19 @@ class NodeResourcesFit(
         return Verdicts(codes, demand.table)
 
     def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
-        """As many pods as the scarcest resource allows."""
+        """The number of such pods that the scarcest resource of each node allows."""
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
         demand.arrange(columns, self._devices)
         if len(nodes) <= _FEW_NODES:
-            return np.array([self._room_on(demand, columns, row) for row in nodes.indices().tolist()], np.int64)
-        room = nodes.of(columns.allowed_pods) - nodes.of(columns.pod_count)
+            return np.array([self._capacity_on(demand, columns, row) for row in nodes.indices().tolist()], np.int64)
+        fitting = nodes.of(columns.allowed_pods) - nodes.of(columns.pod_count)
         if demand.hopeless:
             return np.zeros(len(nodes), np.int64)
         if len(demand.amounts):
             free = self._offered(demand, nodes) - pick(columns.requested, demand.selection, nodes)
-            room = np.minimum(room, (free // demand.amounts).min(axis=0))
-        counted: Scores = np.maximum(room, 0).astype(np.int64)
+            fitting = np.minimum(fitting, (free // demand.amounts).min(axis=0))
+        counted: Scores = np.maximum(fitting, 0).astype(np.int64)
         return counted
 
     def _fits(self, demand: ResourceDemand, columns: ResourceColumns, row: int) -> bool:
@@ -119,16 +119,16 @@ class NodeResourcesFit(
                 return False
         return True
 
-    def _room_on(self, demand: ResourceDemand, columns: ResourceColumns, row: int) -> int:
-        """How many such pods one node takes. When pods come and go, few nodes matter, and columns would cost more."""
-        room = int(columns.allowed_pods[row] - columns.pod_count[row])
-        if demand.hopeless or room <= 0:
+    def _capacity_on(self, demand: ResourceDemand, columns: ResourceColumns, row: int) -> int:
+        """How many such pods fit on one node; for a few nodes this costs less than arrays of all."""
+        fitting = int(columns.allowed_pods[row] - columns.pod_count[row])
+        if demand.hopeless or fitting <= 0:
             return 0
         for name, wanted in demand.wanted:
             offered = columns.amount(columns.allocatable, name, row)
             if offered or name not in self._devices:
-                room = min(room, (offered - columns.amount(columns.requested, name, row)) // wanted)
-        return max(room, 0)
+                fitting = min(fitting, (offered - columns.amount(columns.requested, name, row)) // wanted)
+        return max(fitting, 0)
 
     def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """Changes with the resources that device classes stand for."""

@@ -177,12 +177,12 @@ class AttachedVolumes:
             self.errors.pop(row, None)
 
     def _grow(self, capacity: int) -> None:
-        room = capacity - len(self.limited)
-        self.with_csi_node = np.concatenate([self.with_csi_node, np.zeros(room, np.bool_)])
-        self.limited = np.concatenate([self.limited, np.zeros(room, np.bool_)])
+        added = capacity - len(self.limited)
+        self.with_csi_node = np.concatenate([self.with_csi_node, np.zeros(added, np.bool_)])
+        self.limited = np.concatenate([self.limited, np.zeros(added, np.bool_)])
         for columns, default in ((self._limits, UNLIMITED), (self._attached, 0)):
             for driver, column in columns.items():
-                columns[driver] = np.concatenate([column, np.full(room, default, np.int64)])
+                columns[driver] = np.concatenate([column, np.full(added, default, np.int64)])
 
 
 class _Noting(Storage):

@@ -68,7 +68,7 @@ def _claims(pod: Object) -> list[str]:
 
 
 def on_node(server: SimulatedServer, name: str) -> list[Object]:
-    """The pods that take room on a node."""
+    """The pods that take capacity on a node."""
     pods = (pod for pod in server.objects(PODS) if pod["spec"].get("nodeName") == name)
     return [pod for pod in pods if not has_ended(pod)]
 

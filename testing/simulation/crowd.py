@@ -17,11 +17,11 @@ from .acts import NODE_CPU, Act
 from .traits import traits_of
 
 SETTLED_SECONDS = 70.0
-"""Within so many seconds from the begin what stays is in its place: troubles end after a minute."""
+"""The seconds after which pods that stay are in their places: troubles end after a minute."""
 _SHARE = 0.2
 """Of seeds."""
 _SELDOM = 0.2
-"""The share of seeds at which room is reserved after as long as by default; that takes ten minutes and more."""
+"""The share of seeds at which capacity is reserved only after the default time; that takes ten minutes and more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Crowd:
 
 
 def after_seconds_of(seed: str) -> int:
-    """How long pods and groups wait before room is reserved for them."""
+    """How long pods and groups wait before capacity is reserved for them."""
     random = Random(f"{seed}/patience")
     return 300 if random.random() < _SELDOM else random.choice((20, 40, 60))
 

@@ -242,7 +242,7 @@ class EvictionDecision:
                 yield f"{', '.join(forbidden)}, and on {node} others are enough"
 
     def _free(self, node: str) -> int:
-        """What the pods may have there beside all that run and those that it is promised to, or kept for.
+        """The CPU that is free for the pods there beside running and nominated pods and reservations.
 
         A nomination that an earlier process made counts for nothing while its pod is kept out of the queue.
         """
@@ -253,10 +253,10 @@ class EvictionDecision:
         first = self.placement[0].pod
         nominees = [pod for _, pods in nominator.in_the_way_of(first, [node]) for pod in pods]
         waiting = {pod.uid for pod in self.waiting}
-        promised = sum(cpu(pod) for pod in nominees if pod.uid not in waiting)
+        nominated = sum(cpu(pod) for pod in nominees if pod.uid not in waiting)
         kept = (self.reserved or Reserved(self.engine)).against_all(waiting, self.priority, node)
         columns = snapshot.resources
-        return int(columns.allocatable[column, row] - columns.requested[column, row]) - promised - kept
+        return int(columns.allocatable[column, row] - columns.requested[column, row]) - nominated - kept
 
     def _nodes(self) -> Iterator[str]:
         """The nodes that take pods."""

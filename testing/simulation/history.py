@@ -39,7 +39,7 @@ class Scale:
         troubles: faults of machines and networks.
         nodes, pods, gangs: that come; `pods` in groups of one to four.
         changes: nodes and pods that change, end or go, and what others do.
-        after_seconds: how long somebody waits before room is reserved for them.
+        after_seconds: how long pods and groups wait before capacity is reserved for them.
         crowd: what comes and ends all the time, if anything does.
     """
 
@@ -55,12 +55,12 @@ class Scale:
 
     @property
     def quiet_at(self) -> float:
-        """When nothing happens any more."""
+        """When the history has come to its end."""
         return self.seconds if self.crowd is None else max(self.seconds, self.crowd.seconds + self.crowd.longest)
 
     @property
     def decided_at(self) -> float:
-        """When room has been reserved for whoever can be helped, and for nobody else."""
+        """When capacity has been reserved for all pods and groups that it can help, and for no others."""
         return SETTLED_SECONDS + starts_within(self.after_seconds, SETTLED_SECONDS)
 
 

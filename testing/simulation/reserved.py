@@ -15,7 +15,7 @@ class Reserved:
     """What is reserved at this moment.
 
     Attributes:
-        holds: one for each pod and group that room is held for; of a tree one for each of its parts.
+        holds: one for each pod and group that capacity is held for; of a tree one for each of its parts.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -17,7 +17,7 @@ from .amounts import has_ended, priority
 from .claimants import Capacity, claimants, waiting
 from .reserved import Reserved
 from .server import SimulatedServer
-from .trials import picture
+from .trials import state_of
 
 
 class Rest:
@@ -80,11 +80,11 @@ class Rest:
             queued = engine.queue.contents.get(line.uid)
             if queued is None or line.entity.startswith("group/"):
                 continue
-            before = picture(engine)
+            before = state_of(engine)
             found = explain(engine.algorithms[queued.info.pod.spec.scheduler_name], queued.info)
             if found.feasible:
                 yield f"pod {line.pod} waits in {line.place}, and asked says it would fit {found.feasible}"
-            if picture(engine) != before:
+            if state_of(engine) != before:
                 yield f"asking why pod {line.pod} waits has changed something"
 
     def _place(self, pod: Object) -> str:
@@ -103,7 +103,7 @@ def leftovers(process: Process) -> Iterator[str]:
     held = {
         "pods are queued": len(list(engine.queue.contents.dump())),
         "pods are counted": engine.cache.pod_count,
-        "pods are promised a node": len(engine.nominator),
+        "pods are nominated": len(engine.nominator),
         "pods are held by Permit": len(engine.waiting),
         "pods are being bound": len(process.writers.bindings),
         "events are kept": process.writers.recorder.backlog,

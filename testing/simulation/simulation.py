@@ -25,7 +25,7 @@ _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
 
 With all that happened before still less than the five minutes after which everything is tried again anyway, but for a
-crowd. The cluster at rest is looked at again when room has been reserved for whoever can be helped.
+crowd. The cluster at rest is looked at again when capacity has been reserved for all that it can help.
 """
 _REMEDY_SECONDS = 15.0
 _END_SECONDS = 60.0
@@ -125,7 +125,7 @@ def _reserves_after(assembly: Assembly) -> int:
 
 @cache
 def standard(after_seconds: int = 300) -> Assembly:
-    """What processes run by default, but for the time after which room is reserved."""
+    """What processes run by default, but for the time after which capacity is reserved."""
     configuration = muster_configuration()
     election = configuration.leader_election.model_copy(update={"leader_elect": True, "resource_name": LEASE})
     patience = (PluginConfig(name="Reservation", args={"afterSeconds": after_seconds}),)

@@ -14,8 +14,8 @@ from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import SharedDRAManager
 
 
-def picture(engine: Engine) -> tuple[object, ...]:
-    """All that a decision is made of. The order of the pods on a node is of no account, nor is that of the nodes."""
+def state_of(engine: Engine) -> tuple[object, ...]:
+    """All state that decisions read. The order of nodes, and of the pods on a node, does not count."""
     cache, nominator = engine.cache, engine.nominator
     snapshot, columns = cache.snapshot, cache.snapshot.resources
     nodes = {
@@ -56,13 +56,13 @@ def watch_trials(engine: Engine, blame: Callable[[str], None]) -> None:
             with trial():
                 yield
             return
-        under_way, before = True, picture(engine)
+        under_way, before = True, state_of(engine)
         try:
             with trial():
                 yield
         finally:
             under_way = False
-        if picture(engine) != before:
+        if state_of(engine) != before:
             blame("a trial has left something behind")
 
     snapshot.trial = watched  # type: ignore[method-assign]  # whoever tries anything asks this very snapshot

@@ -47,7 +47,7 @@ def test_more_pods_than_fit_are_refused() -> None:
     for command, arguments in ((drain, ["--pods", "41"]), (gangs, ["--gangs", "3", "--size", "7"])):
         done = CliRunner().invoke(command, ["--nodes", "1", *arguments])
         assert done.exit_code == 2
-        assert "1 nodes have no room for" in done.output
+        assert "1 nodes have no capacity for" in done.output
 
 
 def test_a_side_that_does_not_exist_is_refused() -> None:

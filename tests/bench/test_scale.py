@@ -37,4 +37,4 @@ def test_a_gang_is_a_group_that_needs_all_of_its_pods() -> None:
 
 def test_pods_that_do_not_fit_are_refused_beforehand() -> None:
     assert scale.overfull(2, 80) is None
-    assert scale.overfull(2, 81) == "2 nodes have no room for 81 pods: 40 fit on each"
+    assert scale.overfull(2, 81) == "2 nodes have no capacity for 81 pods: 40 fit on each"

@@ -30,7 +30,7 @@ def bound(info: PodInfo, node_name: str) -> PodInfo:
     return PodInfo(msgspec.structs.replace(info.pod, spec=spec))
 
 
-def picture(snapshot: Snapshot) -> dict[str, Any]:
+def content_of(snapshot: Snapshot) -> dict[str, Any]:
     """Every value that the snapshot holds, by row and in no order of its own."""
     columns = {
         "live": snapshot.live,

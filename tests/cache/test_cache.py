@@ -13,7 +13,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
-from tests.cache.objects import bound, node, picture, pod
+from tests.cache.objects import bound, content_of, node, pod
 
 TTL = 30.0
 
@@ -50,7 +50,7 @@ def web() -> PodInfo:
 
 def counted(cache: Cache) -> dict[str, set[str]]:
     """UIDs of the pods counted on each node that has any."""
-    return {name: set(pods) for name, pods in picture(cache.snapshot)["pods"].items()}
+    return {name: set(pods) for name, pods in content_of(cache.snapshot)["pods"].items()}
 
 
 def test_a_new_node_is_an_addition(cache: Cache) -> None:
@@ -82,11 +82,11 @@ def test_a_heartbeat_leaves_the_journals_alone_and_keeps_the_latest_object(cache
 
 
 def test_a_node_that_cannot_be_read_leaves_everything_as_it_was(cache: Cache) -> None:
-    before = picture(cache.snapshot)
+    before = content_of(cache.snapshot)
     for name in ("a", "new"):
         with pytest.raises(QuantityError):
             cache.set_node(node(make_node(name, cpu="many").taint("spot")))
-    assert picture(cache.snapshot) == before
+    assert content_of(cache.snapshot) == before
 
 
 def test_a_node_that_comes_back_is_an_addition_and_still_has_its_pods(cache: Cache, web: PodInfo) -> None:
@@ -120,10 +120,10 @@ def test_a_pod_is_not_assumed_twice(cache: Cache, web: PodInfo, state: str) -> N
 
 
 def test_a_forgotten_pod_leaves_no_trace(cache: Cache, web: PodInfo) -> None:
-    before = picture(cache.snapshot)
+    before = content_of(cache.snapshot)
     cache.assume(web, "a")
     assert cache.forget(web)
-    assert picture(cache.snapshot) == before
+    assert content_of(cache.snapshot) == before
     assert (cache.pod_count, cache.assumed_count) == (0, 0)
     assert cache.node_of(web.uid) is None
     assert cache.get(web.uid) is None
@@ -187,13 +187,13 @@ def test_a_pod_bound_by_somebody_else_is_counted(cache: Cache, web: PodInfo) -> 
 
 
 def test_a_pod_on_a_node_that_is_not_known_is_counted_until_it_leaves(cache: Cache, web: PodInfo) -> None:
-    before = picture(cache.snapshot)
+    before = content_of(cache.snapshot)
     cache.add_pod(bound(web, "elsewhere"))
     assert counted(cache) == {"elsewhere": {web.uid}}
     assert cache.node_count == 2
     assert differences(cache) == []
     assert not cache.remove_pod(bound(web, "elsewhere"))
-    assert picture(cache.snapshot) == before
+    assert content_of(cache.snapshot) == before
 
 
 def test_a_pod_is_not_added_twice(cache: Cache, web: PodInfo) -> None:

@@ -19,7 +19,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
-from tests.cache.objects import bound, node, picture, pod
+from tests.cache.objects import bound, content_of, node, pod
 
 TTL = 10.0
 NODES = ("a", "b", "c")
@@ -158,9 +158,9 @@ class Interleavings(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def plans_are_tried(self, data: st.DataObject) -> None:
-        before = picture(self.cache.snapshot)
+        before = content_of(self.cache.snapshot)
         self._try(data, depth=2)
-        assert picture(self.cache.snapshot) == before
+        assert content_of(self.cache.snapshot) == before
 
     # What the informers deliver.
 
@@ -196,7 +196,7 @@ class Interleavings(RuleBasedStateMachine):
 
     @invariant()
     def every_pod_is_counted_exactly_once_where_it_belongs(self) -> None:
-        found = [(uid, name) for name, pods in picture(self.cache.snapshot)["pods"].items() for uid in pods]
+        found = [(uid, name) for name, pods in content_of(self.cache.snapshot)["pods"].items() for uid in pods]
         assert sorted(found) == sorted(self.counted.items())
         assert {info.uid: name for info, name in self.cache.placements()} == self.counted
         assert {uid for uid in UIDS if self.cache.is_assumed(uid)} == self.assumed.keys()

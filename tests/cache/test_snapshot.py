@@ -5,7 +5,7 @@ import pytest
 from muster.framework.model.quantity import QuantityError
 from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
-from tests.cache.objects import node, picture, pod
+from tests.cache.objects import content_of, node, pod
 
 FIRST_CAPACITY = len(Snapshot().live)
 
@@ -41,16 +41,16 @@ def test_a_node_set_again_replaces_what_was_known(snapshot: Snapshot) -> None:
     snapshot.set_node(node(make_node("a", cpu="8")))
     fresh = Snapshot()
     fresh.set_node(node(make_node("a", cpu="8")))
-    assert picture(snapshot) == picture(fresh)
+    assert content_of(snapshot) == content_of(fresh)
 
 
 def test_a_node_with_an_amount_that_is_no_quantity_changes_nothing(snapshot: Snapshot) -> None:
     snapshot.set_node(node("a"))
-    before = picture(snapshot)
+    before = content_of(snapshot)
     for name in ("a", "b"):
         with pytest.raises(QuantityError, match="got 'lots'"):
             snapshot.set_node(node(make_node(name, memory="lots").taint("spot")))
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_a_pod_may_come_before_its_node(snapshot: Snapshot) -> None:
@@ -66,14 +66,14 @@ def test_a_pod_may_come_before_its_node(snapshot: Snapshot) -> None:
 def test_a_node_may_leave_before_its_pods_and_come_back(snapshot: Snapshot) -> None:
     snapshot.set_node(node("a"))
     snapshot.add_pod(pod("p"), "a")
-    before = picture(snapshot)
+    before = content_of(snapshot)
     snapshot.remove_node("a")
     assert snapshot.node_count == 0
     assert snapshot.row_of("a") == 0
     assert snapshot.resources.pod_count[0] == 1
     assert snapshot.resources.allocatable[:, 0].tolist() == [0, 0, 0]
     snapshot.set_node(node("a"))
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_a_row_is_reused_once_neither_node_nor_pods_are_left(snapshot: Snapshot) -> None:
@@ -85,22 +85,22 @@ def test_a_row_is_reused_once_neither_node_nor_pods_are_left(snapshot: Snapshot)
     snapshot.set_node(node("b"))
     fresh = Snapshot()
     fresh.set_node(node("b"))
-    assert picture(snapshot) == picture(fresh)
+    assert content_of(snapshot) == content_of(fresh)
     assert snapshot.height == 1
 
 
 def test_removing_a_node_that_is_not_known_changes_nothing(snapshot: Snapshot) -> None:
     snapshot.add_pod(pod("p"), "ghost")
-    before = picture(snapshot)
+    before = content_of(snapshot)
     snapshot.remove_node("ghost")
     snapshot.remove_node("stranger")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_the_last_pod_of_a_ghost_takes_its_row_along(snapshot: Snapshot) -> None:
     snapshot.add_pod(pod("p"), "ghost")
     snapshot.remove_pod(pod("p"), "ghost")
-    assert picture(snapshot) == picture(Snapshot())
+    assert content_of(snapshot) == content_of(Snapshot())
 
 
 def test_rows_grow_past_the_first_capacity_and_keep_everything(snapshot: Snapshot) -> None:
@@ -115,15 +115,15 @@ def test_rows_grow_past_the_first_capacity_and_keep_everything(snapshot: Snapsho
         fresh.add_pod(snapshot.pods[snapshot.row_of(name) or 0][f"pod-default-on-{name}"], name)
     fresh.labels.column("kubernetes.io/hostname")
     assert snapshot.height == len(names)
-    assert picture(snapshot) == picture(fresh)
+    assert content_of(snapshot) == content_of(fresh)
 
 
 def test_a_pod_is_not_counted_twice_on_a_node(snapshot: Snapshot) -> None:
     snapshot.add_pod(pod("p"), "a")
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with pytest.raises(ValueError, match="pod default/p is already counted on node a"):
         snapshot.add_pod(pod("p"), "a")
-    assert picture(snapshot)["pods"].keys() == before["pods"].keys()
+    assert content_of(snapshot)["pods"].keys() == before["pods"].keys()
     assert snapshot.resources.pod_count[0] == 1
 
 
@@ -137,10 +137,10 @@ def test_a_pod_that_is_not_counted_cannot_be_removed(snapshot: Snapshot) -> None
 
 def test_a_pod_is_given_back_as_it_was_counted_even_if_it_has_changed_since(snapshot: Snapshot) -> None:
     snapshot.set_node(node("a"))
-    before = picture(snapshot)
+    before = content_of(snapshot)
     snapshot.add_pod(pod(make_pod("p").requests(cpu="1").host_port(80)), "a")
     snapshot.remove_pod(pod(make_pod("p").requests(cpu="3")), "a")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_changes_of_pods_are_recorded_as_usage_alone(snapshot: Snapshot) -> None:
@@ -178,12 +178,12 @@ def test_the_layout_changes_with_nodes_and_rows_but_not_with_pods_on_known_nodes
 
 def test_a_refreshed_pod_takes_the_place_of_the_old_one_and_no_count_changes(snapshot: Snapshot) -> None:
     snapshot.add_pod(pod("p"), "a")
-    before = picture(snapshot)
+    before = content_of(snapshot)
     usage = snapshot.usage_journal.position
     refreshed = pod("p")
     snapshot.refresh_pod(refreshed, "a")
     assert snapshot.pods[0] == {refreshed.uid: refreshed}
-    assert picture(snapshot) | {"pods": None} == before | {"pods": None}
+    assert content_of(snapshot) | {"pods": None} == before | {"pods": None}
     assert snapshot.usage_journal.since(usage) == set()
 
 

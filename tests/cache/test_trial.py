@@ -4,7 +4,7 @@ import pytest
 
 from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_pod
-from tests.cache.objects import node, picture, pod
+from tests.cache.objects import content_of, node, pod
 
 WEB = pod(make_pod("web").requests({"cpu": "1", "example.com/gpu": "2"}).host_port(80))
 DB = pod(make_pod("db").requests(memory="1Gi"))
@@ -23,24 +23,24 @@ def snapshot() -> Snapshot:
 
 
 def test_added_pods_are_counted_inside_and_gone_afterwards(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with snapshot.trial():
         snapshot.add_pod(WEB, "a")
         assert snapshot.resources.amount(snapshot.resources.requested, "cpu", 0) == 1000
         assert snapshot.ports.claims()
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_removed_pods_are_gone_inside_and_counted_afterwards(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with snapshot.trial():
         snapshot.remove_pod(DB, "a")
         assert snapshot.resources.pod_count[0] == 0
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_a_pod_can_be_moved_around_inside(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with snapshot.trial():
         snapshot.remove_pod(DB, "a")
         snapshot.add_pod(DB, "b")
@@ -48,7 +48,7 @@ def test_a_pod_can_be_moved_around_inside(snapshot: Snapshot) -> None:
         snapshot.remove_pod(DB, "b")
         snapshot.remove_pod(WEB, "a")
         snapshot.add_pod(WEB, "b")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_pods_are_in_their_order_afterwards(snapshot: Snapshot) -> None:
@@ -65,21 +65,21 @@ def test_pods_are_in_their_order_afterwards(snapshot: Snapshot) -> None:
 
 
 def test_rows_taken_and_given_back_inside_are_as_before(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with snapshot.trial():
         snapshot.remove_pod(LOG, "ghost")
         assert snapshot.row_of("ghost") is None
         snapshot.add_pod(WEB, "stranger")
         assert snapshot.row_of("stranger") == 2
         snapshot.add_pod(LOG, "another")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_a_port_that_two_pods_claim_is_free_inside_when_one_gave_it_back(snapshot: Snapshot) -> None:
     twin = pod(make_pod("twin").host_port(80))
     snapshot.add_pod(WEB, "a")
     snapshot.add_pod(twin, "a")
-    before = picture(snapshot)
+    before = content_of(snapshot)
     [port] = WEB.signature.host_ports
     with snapshot.trial():
         snapshot.remove_pod(WEB, "a")
@@ -90,39 +90,39 @@ def test_a_port_that_two_pods_claim_is_free_inside_when_one_gave_it_back(snapsho
         assert snapshot.ports.conflicting_rows(port) == []
         snapshot.remove_pod(twin, "a")
         snapshot.add_pod(WEB, "a")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_a_pod_that_claims_a_port_twice_gives_it_back(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with snapshot.trial():
         snapshot.add_pod(pod(make_pod("twice").host_port(80).host_port(80)), "b")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_trials_nest(snapshot: Snapshot) -> None:
-    outermost = picture(snapshot)
+    outermost = content_of(snapshot)
     with snapshot.trial():
         snapshot.add_pod(WEB, "a")
-        outer = picture(snapshot)
+        outer = content_of(snapshot)
         with snapshot.trial():
             snapshot.remove_pod(WEB, "a")
             snapshot.add_pod(WEB, "b")
             with snapshot.trial():
                 snapshot.remove_pod(DB, "a")
-        assert picture(snapshot) == outer
+        assert content_of(snapshot) == outer
         snapshot.remove_pod(DB, "a")
-    assert picture(snapshot) == outermost
+    assert content_of(snapshot) == outermost
 
 
 def test_a_trial_may_follow_a_trial_inside_another(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with snapshot.trial():
         for name in ("a", "b"):
             with snapshot.trial():
                 snapshot.add_pod(WEB, name)
         snapshot.add_pod(WEB, "b")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_an_exception_inside_leaves_nothing_behind(snapshot: Snapshot) -> None:
@@ -133,17 +133,17 @@ def test_an_exception_inside_leaves_nothing_behind(snapshot: Snapshot) -> None:
                 snapshot.remove_pod(DB, "a")
                 raise ZeroDivisionError
 
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with pytest.raises(ZeroDivisionError):
         fail()
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_a_pod_that_could_not_be_added_inside_is_not_taken_away(snapshot: Snapshot) -> None:
-    before = picture(snapshot)
+    before = content_of(snapshot)
     with pytest.raises(ValueError, match="already counted"), snapshot.trial():
         snapshot.add_pod(DB, "a")
-    assert picture(snapshot) == before
+    assert content_of(snapshot) == before
 
 
 def test_changes_after_a_trial_stay(snapshot: Snapshot) -> None:

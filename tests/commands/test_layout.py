@@ -8,10 +8,10 @@ from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
+from muster.operator.explain.group_views import view_of
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
-from muster.operator.explain.standing import view_of
 from muster.operator.explain.tables import render
 from muster.operator.simulate.evictions import Evicted
 from muster.plugins.coscheduling.api import PodGroup

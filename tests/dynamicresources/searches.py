@@ -9,7 +9,7 @@ from muster.framework.contract import WatchedKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.scheduler.engine import Engine
-from muster.operator.explain.picture import picture
+from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.dynamicresources import nodes, search
 from tests.builders import PodDict, make_node
@@ -52,7 +52,7 @@ class Cluster:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *objects: Object, cpu: str = "4") -> None:
         made = [msgspec.convert(make_node(f"n{number}", cpu=cpu), Node) for number in range(4)]
-        self.engine: Engine = picture(_ASSEMBLY, made, (), {})
+        self.engine: Engine = frozen_engine(_ASSEMBLY, made, (), {})
         self.known: dict[str, tuple[WatchedKind, Any]] = {}
         self.put(*objects)
         self.steps: list[int] = []

@@ -12,7 +12,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import Explanation, explain
-from muster.operator.explain.picture import picture
+from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import Assembly, assemble
 from tests.builders import NodeDict, PodDict, make_node
 
@@ -31,7 +31,7 @@ def decide(pod: PodDict, *objects: Object, nodes: Sequence[NodeDict] = ()) -> Ex
 def engine(*objects: Object, nodes: Sequence[NodeDict] = ()) -> Engine:
     """The engine that knows them."""
     known = [msgspec.convert(node, Node) for node in nodes or (make_node("one"), make_node("two"))]
-    return picture(_ASSEMBLY, known, (), _by_kind(_ASSEMBLY, objects))
+    return frozen_engine(_ASSEMBLY, known, (), _by_kind(_ASSEMBLY, objects))
 
 
 def told(world: Engine, pod: PodDict) -> Explanation:

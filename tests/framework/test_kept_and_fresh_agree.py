@@ -18,7 +18,7 @@ from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.algorithm import Algorithm, Feasible
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.profile_handle import first_of_equals
-from muster.operator.explain.picture import picture
+from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from tests.builders import make_node, make_pod, require
 from tests.runtime.frameworks import algorithm_of
@@ -94,7 +94,7 @@ changes = st.lists(
 @settings(max_examples=150)
 @given(changes)
 def test_a_warm_search_says_what_a_new_one_says(steps: list[tuple[str, Any]]) -> None:
-    engine = picture(_ASSEMBLY, [], [])
+    engine = frozen_engine(_ASSEMBLY, [], [])
     [warm] = engine.algorithms.values()
     snapshot = engine.cache.snapshot
     running: list[tuple[PodInfo, str]] = []
@@ -153,7 +153,7 @@ def _agree_with_rebuilt(warm: Algorithm, service: Service | None, pod: PodInfo) 
     """An engine just made of the same objects decides the same; rows, and so the first of equals, may differ."""
     snapshot = warm.snapshot
     kinds = {kind: [service] for kind in _ASSEMBLY.watched() if kind.resource == "Service" and service is not None}
-    rebuilt = picture(_ASSEMBLY, [node for node in snapshot.nodes if node is not None], [], kinds)
+    rebuilt = frozen_engine(_ASSEMBLY, [node for node in snapshot.nodes if node is not None], [], kinds)
     for row, pods in enumerate(snapshot.pods):
         for running in pods.values():
             rebuilt.cache.snapshot.add_pod(running, snapshot.names[row])

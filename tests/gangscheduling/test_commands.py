@@ -12,9 +12,9 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 from muster.operator.explain.group_trial import told, try_group, try_tree
+from muster.operator.explain.group_views import GroupObjects, group_views, view_of
 from muster.operator.explain.groups import as_json, render_group
 from muster.operator.explain.live import explain_among
-from muster.operator.explain.standing import GroupObjects, standing, view_of
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly, assemble, muster_configuration
 from muster.operator.simulate.manifests import Objects, read
@@ -145,7 +145,7 @@ def test_a_tree_waits_as_one_with_the_best_of_its_parts() -> None:
     ]
     groups = [msgspec.convert(each, NativePodGroup) for each in plain]
     objects: GroupObjects = {POD_GROUPS: groups, COMPOSITE_POD_GROUPS: composites}
-    found = standing(GroupKinds(group_kinds()), objects, [msgspec.convert(each, Pod) for each in pods])
+    found = group_views(GroupKinds(group_kinds()), objects, [msgspec.convert(each, Pod) for each in pods])
     assert [(each.place, each.key, each.parent) for each in found] == [
         (1, "default/first", ""),
         (2, "default/flat", "job"),

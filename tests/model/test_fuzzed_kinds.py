@@ -17,7 +17,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import explain
 from muster.operator.explain.cases import CaseError, decide
-from muster.operator.explain.picture import picture
+from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.catalog import IN_TREE
 from muster.testing import make_node, make_pod
@@ -125,7 +125,7 @@ def test_the_scheduler_lives_with_all_that_an_api_server_lets_through(
         obj = msgspec.json.decode(encoded(document), type=decoded_as)
         pods = [obj] if kind is Pod else []
         nodes = [HERE, obj] if kind is Node else [HERE]
-        engine = picture(ASSEMBLY, nodes, pods, {kind: [obj]} if isinstance(kind, WatchedKind) else {})
+        engine = frozen_engine(ASSEMBLY, nodes, pods, {kind: [obj]} if isinstance(kind, WatchedKind) else {})
         pod = PodInfo(obj if kind is Pod else ASKING)
         explained = explain(engine.algorithms[ASSEMBLY.profiles[0].scheduler_name], pod)
         said = [explained.prefilter, *explained.rejected.values()]

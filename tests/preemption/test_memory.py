@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from muster.framework.runtime.crowds_cache import CrowdResults
+from muster.framework.runtime.nominated_cache import NominatedResults
 from muster.plugins.defaultpreemption.dry_run import DryRun, VictimSearch
 from muster.plugins.defaultpreemption.memory import Recollection
 from muster.plugins.defaultpreemption.victims import Victim
@@ -68,7 +68,7 @@ async def test_the_same_pods_are_evicted_as_when_nothing_is_remembered(
 ) -> None:
     with_memory = await history(seed)
     monkeypatch.setattr(Recollection, "get", lambda self, node_name: None)
-    monkeypatch.setattr(CrowdResults, "holds", lambda self, snapshot, row, nominated: False)
+    monkeypatch.setattr(NominatedResults, "holds", lambda self, snapshot, row, nominated: False)
     without = await history(seed)
 
     assert with_memory == without

@@ -28,7 +28,7 @@ from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.group_consultation import GroupConsultation
 from muster.framework.scheduler.group_post_filter import GroupTrial, Tried
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.picture import picture
+from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.ports.node_ports import NodePorts
@@ -68,7 +68,7 @@ def a_cluster(random: Random) -> tuple[list[NodeDict], list[PodDict], PodDict]:
 
 
 def engine_of(nodes: Sequence[NodeDict], pods: Sequence[PodDict]) -> Engine:
-    return picture(assemble(default_configuration()), map(typed, nodes), [info(pod).pod for pod in pods])
+    return frozen_engine(assemble(default_configuration()), map(typed, nodes), [info(pod).pod for pod in pods])
 
 
 def sole(framework: Framework, snapshot: Snapshot, row: int, state: AttemptState, pod: PodInfo) -> Status | None:

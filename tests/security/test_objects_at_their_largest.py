@@ -23,7 +23,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.framework.scheduler.engine import Engine
-from muster.operator.explain.picture import picture
+from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.limits.pod_limits import PodLimitsArgs
 from muster.plugins.reservation.plugin import held_in
@@ -63,7 +63,7 @@ def made_nodes(count: int) -> Sequence[Node]:
 
 def cluster(objects: Mapping[WatchedKind, Iterable[Any]] = {}, nodes: int = NODES) -> Engine:
     with countable():
-        return picture(assemble(muster_configuration()), made_nodes(nodes), [], objects)
+        return frozen_engine(assemble(muster_configuration()), made_nodes(nodes), [], objects)
 
 
 def held(engine: Engine) -> tuple[object, ...]:

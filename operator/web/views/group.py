@@ -10,7 +10,7 @@ from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TriedGroup, told
-from muster.operator.explain.standing import said_of
+from muster.operator.explain.group_views import said_of
 
 from ..capacity import ZONE
 from ..cluster import Unanswered

@@ -10,8 +10,8 @@ from muster.framework.contract.decision import Evictions
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age, human_duration
 from muster.framework.scheduler.explain import Explanation
+from muster.operator.explain.group_views import said_of
 from muster.operator.explain.live import Explained
-from muster.operator.explain.standing import said_of
 
 from ..census import Census
 from ..cluster import Told, Unanswered

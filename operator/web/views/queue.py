@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from muster.framework.contract import GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
-from muster.operator.explain.standing import said_of
+from muster.operator.explain.group_views import said_of
 from muster.operator.simulate.rehearsal import GATED
 
 from ..census import Census

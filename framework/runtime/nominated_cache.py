@@ -27,8 +27,8 @@ class _Seen(NamedTuple):
     rejection: NodeRejection | None
 
 
-class CrowdResults:
-    """By row, for pods of one signature."""
+class NominatedResults:
+    """The cached results for pods of one signature, by row."""
 
     __slots__ = ("_seen",)
 
@@ -36,7 +36,7 @@ class CrowdResults:
         self._seen: dict[int, _Seen] = {}
 
     def holds(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo]) -> bool:
-        """Whether it is known what comes of the row with these nominated pods."""
+        """Whether a result is cached for the row as it is now and these nominated pods."""
         seen = self._seen.get(row)
         return (
             seen is not None
@@ -46,31 +46,31 @@ class CrowdResults:
         )
 
     def keep(self, snapshot: Snapshot, row: int, nominated: Sequence[PodInfo], rejection: NodeRejection | None) -> None:
-        """This comes of the row as it is now."""
+        """Keep the result for the row as it is now; None for a node that passed."""
         self._seen[row] = _Seen(snapshot.nodes[row], dict(snapshot.pods[row]), nominated, rejection)
 
     def rejection(self, row: int) -> NodeRejection | None:
-        """Why the row, of which it is known, turns the pod away; None when it does not."""
+        """The cached rejection of the row; None if it passed. Only for a row that `holds`."""
         return self._seen[row].rejection
 
 
-class CrowdsCache:
-    """What is remembered of the signatures seen last, for one profile. One that no pod has is forgotten at once."""
+class NominatedCache:
+    """The results of one profile for the pod signatures used last; those of a signature that no pod has are dropped."""
 
     def __init__(self) -> None:
         self._by_signature: LatestSignatures[_OfSignature] = LatestSignatures(_SIGNATURES)
 
-    def of(self, signature: PodSignature, skipped: frozenset[str], epoch: Hashable) -> CrowdResults:
-        """For pods of this signature, by the plugins that are not `skipped`, as of their epoch.
+    def of(self, signature: PodSignature, skipped: frozenset[str], epoch: Hashable) -> NominatedResults:
+        """The results for this signature from the plugins that are not `skipped`, in this epoch.
 
-        Of one signature nothing else is remembered than what was asked for last.
+        Other plugins or another epoch replace the results that were kept for the signature.
         """
         known = self._by_signature.get(signature)
         if known is None or known.asked != (skipped, epoch):
-            known = self._by_signature.put(signature, _OfSignature((skipped, epoch), CrowdResults()))
+            known = self._by_signature.put(signature, _OfSignature((skipped, epoch), NominatedResults()))
         return known.results
 
 
 class _OfSignature(NamedTuple):
     asked: tuple[frozenset[str], Hashable]
-    results: CrowdResults
+    results: NominatedResults

@@ -20,7 +20,7 @@ GroupObjects = Mapping[WatchedKind, Iterable[Any]]
 """The groups that were read, and the groups of those, by kind."""
 
 
-def standing(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -> list[GroupView]:
+def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -> list[GroupView]:
     """All groups: those that wait for their quorum in the order in which they are tried, then the others.
 
     A group that is bound in part goes first, then the priority of its most important member counts, then its age. A

@@ -19,7 +19,7 @@ from muster.framework.scheduler.profile_handle import Ports
 from muster.operator.process.settings import Assembly
 
 
-def picture(
+def frozen_engine(
     assembly: Assembly,
     nodes: Iterable[Node],
     pods: Iterable[Pod],
@@ -69,4 +69,4 @@ class _Still(Silent):
         work.close()
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
-        raise RuntimeError("nothing is bound in a picture")
+        raise RuntimeError("nothing is bound in a frozen engine")
