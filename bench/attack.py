@@ -175,7 +175,7 @@ async def _bear(attack: Attack, target: Target, pages: aiohttp.ClientSession, pi
 
 
 class Others:
-    """Somebody else's pods, one at a time: created, bound, deleted."""
+    """The pods of other users, one at a time: created, bound, deleted."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

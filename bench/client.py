@@ -29,7 +29,7 @@ class RefusedError(Exception):
 
 
 class Following(ABC):
-    """Somebody who follows a watch in the background while this is used as a context manager."""
+    """The follower of a watch, in the background while this is used as a context manager."""
 
     def __init__(self) -> None:
         self._following: asyncio.Task[None] | None = None

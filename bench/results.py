@@ -109,7 +109,7 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def _write(path: Path, result: Result) -> None:
-    """Whoever reads meanwhile, or after a crash, finds the old file or the new one."""
+    """Write atomically: a reader finds the old file or the new one, even after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     partial.write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=2) + b"\n")

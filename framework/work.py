@@ -50,7 +50,7 @@ class WorkObserver(Protocol):
         ...
 
     def resume(self, suspended: Any) -> BaseException | None:
-        """It goes on. An exception that is answered ends what the function is at."""
+        """Resume the function. An exception that is passed in ends what the function is at."""
         ...
 
 

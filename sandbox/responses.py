@@ -52,7 +52,7 @@ def refusal(error: StatusError) -> web.Response:
 
 
 def single(form: Form, entry: Entry, now: float, code: int = 200) -> web.Response:
-    """One object."""
+    """The response with one object."""
     if form.table:
         return document(form.table_of(entry.kind, [entry], now, table_metadata(entry.obj)), code)
     return web.Response(body=entry.whole, content_type=JSON, status=code)

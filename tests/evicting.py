@@ -45,7 +45,7 @@ class Evicting(VirtualScheduler):
         return super().build(replace(ports, api=_Evictions(self)))
 
     def left(self, *keys: str) -> list[str]:
-        """Those of the pods that are there and not being deleted."""
+        """The names of the pods that exist and are not being deleted."""
         return [key for key in keys if key in self.api.pods and key not in self.evicted]
 
 

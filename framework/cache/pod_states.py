@@ -13,23 +13,24 @@
 ABSENT stays ABSENT on forget, remove and finish binding. Every other pair of state and event is a bug of the caller and
 raises IllegalTransition.
 
-What this rests on:
+The table rests on these properties of the API and of the callers:
 
-1. A pod is known by its UID. A pod made anew under the old name has a new UID; the informer reports it as the removal
-   of one pod and the addition of another.
-2. Informers report a pod here only while it has a node. The first report is confirm, the last is remove, those between
-   are updates. A report is the truth: whatever was assumed, afterwards the pod is BOUND where the report says. So an
-   update of a pod that is not BOUND, which can only follow a report that failed, puts things right.
-3. The API never moves a bound pod to another node, and no report comes before the pod is bound. A pod confirmed or
-   updated elsewhere than it was counted was bound by somebody else; that is logged, and the report believed.
-4. Only one attempt to schedule a pod is under way at a time, so nobody assumes a pod that is assumed or bound.
-5. The answer to a binding and the informer's report of it race. The pod may be BOUND, or gone, before its binding is
-   finished, or forgotten because the answer was lost. So forgetting and finishing change nothing for a pod that is not
-   ASSUMED.
-6. The removal of a pod may be reported when its addition never was, because that report failed. So removing is safe to
-   repeat.
+1. A pod is identified by its UID. A pod that is recreated under the same name has a new UID; the informer reports it as
+   the removal of one pod and the addition of another.
+2. Informers report a pod here only while it has a node: first confirm, then updates, last remove. A report is the
+   truth: whatever was assumed, the pod is BOUND afterwards where the report says. An update of a pod that is not BOUND
+   can only follow a report that failed, and repairs it.
+3. The API never moves a bound pod to another node, and no report arrives before the pod is bound. A pod that is
+   confirmed or updated on another node than assumed was bound by another party; the cache logs that and believes the
+   report.
+4. Only one attempt to schedule a pod is in flight at a time, so no pod is assumed that is assumed or bound already.
+5. The response to a binding races with the informer's report of it. The pod may be BOUND or deleted before its binding
+   is finished, or before it is forgotten because the response was lost. So forget and finish binding change nothing
+   unless the pod is ASSUMED.
+6. The removal of a pod may be reported although its addition never was, because that report failed. So remove may be
+   repeated.
 7. An assumed pod stays until it is confirmed, forgotten or removed, as in kube-scheduler. With a time to live, it also
-   expires that long after its binding was finished, in case the informer never reports it; never before.
+   expires that long after its binding has finished, in case the informer never reports it, but never before.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from ..model.pod_info import PodInfo
 
 
 class PodState(IntEnum):
-    """What the cache knows of a pod."""
+    """The cache's knowledge of a pod."""
 
     ABSENT = 0
     """Nothing."""
@@ -52,7 +53,7 @@ class PodState(IntEnum):
 
 
 class PodEvent(IntEnum):
-    """What can happen to a pod in the cache; values are in the order of the cache's methods."""
+    """The events of a pod in the cache; values are in the order of the cache's methods."""
 
     ASSUME = 0
     FORGET = 1

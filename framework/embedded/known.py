@@ -9,7 +9,7 @@ from ..contract.handle import HasMetadata
 
 
 class KindHandler(Protocol):
-    """Whom an informer tells."""
+    """The handler that an informer calls."""
 
     def on_add(self, obj: Any, /) -> None:
         """An object appeared."""

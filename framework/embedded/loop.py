@@ -29,7 +29,7 @@ class TaskLoop(asyncio.BaseEventLoop):
         self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is left out when its time comes."""
+        """A cancelled timer is left out when its time comes."""
 
     def create_task(
         self,

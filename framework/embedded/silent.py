@@ -1,4 +1,4 @@
-"""Nobody whom the words of an engine reach."""
+"""The recipient of what an engine reports when no user reads it."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ class EndedMember(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class GroupRecord(Generic[G]):
-    """One group.
+    """The record of one group.
 
     Attributes:
         key: `namespace/name`.

@@ -36,7 +36,7 @@ class LabelWeights:
     under: dict[int, int] = field(default_factory=dict)
 
     def add(self, weight: int, requirement: NodeSelectorRequirement) -> None:
-        """One more term."""
+        """Add one more term."""
         match requirement.operator:
             case "In":
                 self._give(weight, requirement.values)

@@ -144,7 +144,7 @@ class QueuedEntity:
             pod.consecutive_errors = self.consecutive_errors
 
     def add(self, pod: QueuedPodInfo) -> None:
-        """One more pod waits with this entity."""
+        """Let one more pod wait with this entity."""
         self.pods[pod.info.uid] = pod
         if self._signatures is not None:
             self._signatures.setdefault(pod.info.signature, pod.info)
@@ -178,7 +178,7 @@ class QueuedEntity:
             self.add(pod)
 
     def replace(self, new: PodInfo) -> QueuedPodInfo:
-        """One of its pods is by now as `new` says. Thousands change one after another, as each is reported to wait.
+        """Replace a pod by its present state. Thousands change one after another, as each is reported to wait.
 
         Raises KeyError when it is not one of its pods.
         """

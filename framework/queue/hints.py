@@ -25,7 +25,7 @@ the time of an attempt, only those with a registration are known.
 
 
 class Registered(Protocol):
-    """Whoever knows the registrations; asked when there is an event."""
+    """A registry of event registrations; asked when there is an event."""
 
     @property
     def registrations(self) -> Registrations:

@@ -15,7 +15,7 @@ from .transitions import Place
 
 
 class DumpLine(NamedTuple):
-    """One pod in the queue, for people: what the process writes to its log when it is asked to (SIGUSR2).
+    """One pod in the queue, as the process logs it when it is asked to (SIGUSR2).
 
     Attributes:
         place: where it is.

@@ -62,7 +62,7 @@ class Batch:
         return self.unschedulable_plugins | self.pending_plugins
 
     def add(self, entity: QueuedEntity) -> None:
-        """One more pod waits here. Until `first` is asked, its backoff counts as not over."""
+        """Add a pod. Until `first` is asked, its backoff counts as not over."""
         self._heap_of[entity] = self._backing_off
         self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
 

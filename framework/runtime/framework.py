@@ -60,7 +60,7 @@ class SharedParts:
 
 
 class Framework:
-    """One profile at work.
+    """The plugins of one profile, with a part for each extension point.
 
     Attributes:
         name: the schedulerName it answers to.

@@ -25,7 +25,7 @@ _MOST_LEVELS = 64
 
 
 class GroupCalls:
-    """One plugin's calls. Each method asks `GroupPlugin`'s of the same name, and raises Failed when it breaks.
+    """The calls of one group plugin. Each method calls `GroupPlugin`'s of the same name; raises Failed if it breaks.
 
     Attributes:
         name: the plugin's.

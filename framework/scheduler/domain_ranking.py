@@ -45,7 +45,7 @@ class DomainRanking(Protocol):
         ...
 
     def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
-        """Whether no other domain can be better than this one, in which `placed` fit. Asked in the order of trials."""
+        """Whether this domain is the first."""
         ...
 
     def best(self, fitting: Sequence[F]) -> F:

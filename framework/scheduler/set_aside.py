@@ -41,7 +41,7 @@ class SetAside:
         return True
 
     def next(self) -> Attempt | None:
-        """One whose work is done; None when there is none."""
+        """A piece of work that is done; None when there is none."""
         return self._ready.popleft() if self._ready else None
 
     def has_turn(self) -> bool:

@@ -125,7 +125,7 @@ class TreeTrials:
         return short
 
     def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> PartTrial:
-        """One after another, each with those before it on their nodes; until too few are left."""
+        """Try the parts one after another, each beside those placed before it, until too few are left."""
         found = PartTrial(part, parts=(trials := []))
         kept: list[Attempt] = []
         fitting, left = 0, len(parts)

@@ -125,7 +125,7 @@ class _Labels:
         self._by_key: dict[str, _Label] = {}
 
     def of(self, key: str) -> _Label:
-        """One of them."""
+        """The label's values on these nodes, kept for further requirements."""
         found = self._by_key.get(key)
         if found is None:
             column = self._nodes.snapshot.labels.column(key)

@@ -102,7 +102,7 @@ def _document(raw: msgspec.Raw, kind: WatchedKind) -> GroupDocument:
 
 
 async def read_group(connection: Connection, namespace: str, name: str, kinds: Sequence[GroupKind[Any]]) -> GroupView:
-    """One group, without its place; of several kinds that have one of the name the first.
+    """A group, without its place; of several kinds that have one of the name the first.
 
     Raises ApiError; where no kind has it, that of the first.
     """

@@ -54,7 +54,7 @@ class Unreachable(ApiError):
 
 
 class ConnectionRefused(Unreachable):
-    """Nobody listens there: the request was certainly not done."""
+    """The server's port is closed: the request was certainly not done."""
 
 
 class Fenced(ApiError):

@@ -128,7 +128,7 @@ class Expired(Event, frozen=True, tag="expired"):
 
 
 class Answered(Event, frozen=True, tag="answered"):
-    """Whom the engine asked or told something has answered.
+    """An answer to a question that the engine asked, or a report that has arrived.
 
     Attributes:
         call: what was asked; the same question may be asked by several tasks at once.

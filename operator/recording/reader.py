@@ -21,7 +21,7 @@ class RecordingError(Exception):
 
 
 class Recording:
-    """One file, or several that follow one another. Raises RecordingError, and OSError when one cannot be read.
+    """A recording of one file, or of several in order. Raises RecordingError, and OSError when one cannot be read.
 
     Attributes:
         head: the first line of the first one.

@@ -68,7 +68,7 @@ def replay(recording: Recording, assembly: Assembled) -> Comparison:
 
 
 class Replay:
-    """One replay."""
+    """The replay of one recording."""
 
     def __init__(self, recording: Recording, assembly: Assembled) -> None:
         head, answers = recording.head, _Ahead(recording)

@@ -48,7 +48,7 @@ class ReplayClock(VirtualClock):
         return timer
 
     def stand_at(self, moment: float) -> None:
-        """It is this time now, and no timer goes off by itself."""
+        """Set the clock to this time; no timer goes off by itself."""
         self._now = max(self._now, moment)
 
     def go_off(self, number: int) -> bool:

@@ -145,7 +145,7 @@ def _nothing() -> None:
 
 
 class _Guest(asyncio.Protocol):
-    """One connection: passes everything on to the protocol that serves it, and keeps the book."""
+    """A connection: passes everything on to the protocol that serves it, and keeps count."""
 
     def __init__(
         self,

@@ -48,7 +48,7 @@ class RequiredEnding:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """One that might end; `gain` is how many more members its nodes would take, as far as amounts tell."""
+    """A running group or pod; `gain` is how many more members its nodes would take, as far as amounts tell."""
 
     ending: RequiredEnding
     pods: Sequence[Pod]

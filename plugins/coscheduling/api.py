@@ -109,7 +109,7 @@ class PodGroupSpec(Wire):
 
 
 class PodGroupCondition(Wire):
-    """One statement on the group, with the reason for it."""
+    """A condition of the group, with its reason."""
 
     type: Annotated[str, _text("What the statement is about. `Scheduled`: as many pods as the group needs have nodes.")]
     status: Annotated[str, _text("`True` or `False`.")]

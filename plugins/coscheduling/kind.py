@@ -43,7 +43,7 @@ class PodGroupKind(GroupKind[PodGroup]):
         return None if own is not None else group_named(pod.metadata.namespace, pod.metadata.labels)
 
     def selectors(self, name: str) -> Sequence[str]:
-        """One for each label that may name it."""
+        """A label selector for each label that may name the group."""
         return [f"{label}={name}" for label in GROUP_LABELS]
 
     def needed(self, group: PodGroup) -> int:

@@ -144,7 +144,7 @@ class Coscheduling(
         self._activation.member_came(group)
 
     def _member_moved(self, group: str, pod: PodInfo) -> None:
-        """One that Permit makes wait is tried again as what it is now."""
+        """Retry a member that Permit holds and that has left this group."""
         if self._groups.waiting.reject_one(group, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
 
@@ -215,7 +215,7 @@ class Coscheduling(
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """One reason for all members. PreFilter's own reasons stand as they are."""
+        """The one status for all members. PreFilter's own reasons stand as they are."""
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause

@@ -124,7 +124,7 @@ class Claim:
 
 @dataclass(slots=True, eq=False)
 class PodGroupRecord(GroupRecord[PodGroup]):
-    """One group.
+    """The record of one PodGroup.
 
     Attributes:
         created: when its PodGroup was.

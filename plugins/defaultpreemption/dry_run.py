@@ -41,7 +41,7 @@ class DryRun:
 
 @dataclass(slots=True)
 class _Node:
-    """One node under way: whom it may lose, in the order of the reprieve, and whom it does lose.
+    """A node during the dry run: the pods it may lose, in the order of the reprieve, and the pods it does lose.
 
     Attributes:
         error: what a plugin could not follow of the trial; the node counts for nothing then.

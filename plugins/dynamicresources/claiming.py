@@ -47,7 +47,7 @@ class ClaimPlan:
 
 @dataclass(slots=True)
 class Claiming:
-    """One attempt.
+    """The allocation of devices to claims in one attempt.
 
     Attributes:
         claims: the pod's claims in order; that for extended resources, if any, comes last.

@@ -17,7 +17,7 @@ Value = tuple[str, object]
 
 
 class AttributeConstraint:
-    """One constraint during a search. Every `add` that succeeded is undone by a `remove`, last first."""
+    """A constraint during a search. Every `add` that succeeded is undone by a `remove`, last first."""
 
     __slots__ = ("_attribute", "_distinct", "_requests", "_values")
 

@@ -77,7 +77,7 @@ class Site:
 
 
 class Search:
-    """One search.
+    """A search for devices for the claims of one pod on one node.
 
     Attributes:
         steps: how many were taken.

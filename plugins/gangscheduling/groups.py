@@ -23,7 +23,7 @@ from .validation import GroupFaults
 
 @dataclass(slots=True, eq=False)
 class NativePodGroupRecord(GroupRecord[NativePodGroup]):
-    """One group.
+    """The record of one PodGroup.
 
     Attributes:
         said: the last word on it.

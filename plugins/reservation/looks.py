@@ -36,7 +36,7 @@ class Looks:
         self._timer: Timer | None = None
 
     def begin(self) -> None:
-        """Somebody waits in vain."""
+        """Begin to look, because a waiter waits in vain."""
         if self._timer is None:
             self._nodes_before = self._nodes()
             self._anyway_at = self._clock.now() + self._patience

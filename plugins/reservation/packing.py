@@ -257,7 +257,7 @@ def _put(left: _Left, asked: Sequence[Asked]) -> Packed | None:
 
 
 def _put_slices(left: _Left, slices: Slices) -> list[tuple[int, ...]] | None:
-    """One slice after another; a part that does not take one takes none of those behind it."""
+    """Put one slice after another; a part that does not take one takes none of those behind it."""
     found: list[list[int]] = [[] for _ in slices.needs]
     times = slices.times
     for part in left.candidates(slices):

@@ -328,7 +328,7 @@ class Reservation(
         return other is not None and hold.start == inf and self._shared.waiters.comes_before(waiter, other)
 
     def _take_from_others(self, waiter: Waiter, found: Sequence[Hold]) -> None:
-        """Whoever gives way to the waiter loses what is held on the same nodes, and is planned for anew beside it."""
+        """End the reservations that give way on the same nodes; their holders get a new plan beside the waiter's."""
         if waiter.chance is Chance.OPEN:
             rows = np.concatenate([hold.rows for hold in found])
             for other in self._shared.holds:

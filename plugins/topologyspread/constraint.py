@@ -23,7 +23,7 @@ HOSTNAME = "kubernetes.io/hostname"
 
 @dataclass(frozen=True, slots=True)
 class SpreadRule:
-    """One constraint, with what it leaves out filled in."""
+    """A topology spread constraint, with defaults filled in."""
 
     max_skew: int
     topology_key: str

@@ -19,7 +19,7 @@ class OutOfSync(Exception):
 
 
 class AssumeCache(Generic[T]):
-    """One kind of object. `stored` finds one as the API has it; `on_change` hears how each is to be seen now."""
+    """Objects of one kind. `stored` finds one as the API has it; `on_change` hears how each is to be seen now."""
 
     def __init__(self, resource: str, stored: Callable[[str], T | None], on_change: Callable[[T], None]) -> None:
         self._resource = resource

@@ -81,11 +81,11 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         return None
 
     def add_pod(self, state: CycleState, pod: PodInfo, added: PodInfo, node_name: str) -> None:
-        """One more pod may use the claims."""
+        """Count one more pod that uses the claims."""
         self._count(state, added, 1)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> None:
-        """One less."""
+        """Count one pod less."""
         self._count(state, removed, -1)
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:

@@ -155,7 +155,7 @@ class EvictionDecision:
                 yield f"{pod.key} of priority {pod.priority} is to go for priority {self.priority}"
 
     def _of_need(self) -> Iterator[str]:
-        """Whoever could stay while the others go."""
+        """Victims that could stay while the others go."""
         freed = Counter[str]()
         for pod, node in self.victims:
             freed[node] += cpu(pod)

@@ -156,7 +156,7 @@ def _whom_for(longest: float) -> Draw:
 
 
 def _weather(random: Random, number: int) -> tuple[Any, ...]:
-    """Whose (of 1 and more: everybody's), for how long, and which."""
+    """The processes affected (of 1 and more: all), the duration, and the kind."""
     kinds: list[dict[str, float]] = [
         {"latency": random.choice((0.2, 1.0, 2.0))},
         {"lag": random.choice((0.5, 2.0, 8.0))},

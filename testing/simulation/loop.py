@@ -24,7 +24,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class Owner:
-    """Whose turn it is.
+    """The process whose turn it is.
 
     Attributes:
         name: for people.

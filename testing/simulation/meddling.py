@@ -30,11 +30,11 @@ class Meddling:
         self._unnoticed_until = 0.0
 
     def touch(self, group: str) -> None:
-        """Somebody meddles with this group now."""
+        """Note that a user changes this group now."""
         self.touched[group] = max(self._loop.time(), self._unnoticed_until)
 
     def touch_group_of(self, pod: Object) -> None:
-        """Somebody meddles with the group of this pod, if it is in one."""
+        """Note that a user changes the group of this pod, if it is in one."""
         group = group_of(pod)
         if group is not None:
             self.touch(group)

@@ -68,7 +68,7 @@ class NodeActs:
             self._store.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
 
     def node_is_opened(self, name: str, pod: Object) -> None:
-        """Somebody uncordons it."""
+        """A user uncordons a node."""
         self._change_node(name, "spec", {"unschedulable": None})
 
     def node_moves_to(self, name: str, pod: Object) -> None:

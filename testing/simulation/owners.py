@@ -54,7 +54,7 @@ class Owners:
         self._later(_EVERY_SECONDS, partial(self.owner_comes, group, members, cpu, native, urgent=urgent))
 
     def owners_go(self) -> None:
-        """Nobody makes pods anew any more."""
+        """From now on no controller makes pods anew."""
         self._owns = False
 
     def member_is_lost(self, whom: float) -> None:

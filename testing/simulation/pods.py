@@ -43,7 +43,7 @@ class PodActs:
         self._create(member_of(group, number, cpu, native, urgent=urgent))
 
     def claiming_member_comes(self, group: str, number: int, cpu: int, native: bool, *, urgent: bool) -> None:
-        """One that needs a device, with its claim."""
+        """A member that needs a device comes, with its claim."""
         self._claim(member_of(group, number, cpu, native, urgent=urgent), 1)
 
     def stranger_comes(self, name: str, where: float, cpu: int) -> None:
@@ -77,11 +77,11 @@ class PodActs:
             self._make_again(pod)
 
     def member_is_made_again(self, name: str) -> None:
-        """One that is named, if it is there."""
+        """A member that exists is deleted and made again."""
         self._make_again(self._store.get(PODS, name, namespace=NAMESPACE).obj)
 
     def pod_is_withdrawn(self, pod: Object) -> None:
-        """Somebody does not need it any more."""
+        """A user deletes a pod that is not needed any more."""
         self._delete(pod)
 
     def rogue_binds(self, whom: float, where: float) -> None:
@@ -93,7 +93,7 @@ class PodActs:
             self.bind(pod["metadata"]["name"], node["metadata"]["name"])
 
     def bind(self, pod: str, node: str) -> None:
-        """Somebody binds the pod of this name."""
+        """Another party binds the pod of this name."""
         target = {"kind": "Node", "name": node}
         actions.bind(self._store, pod, {"metadata": {"name": pod}, "target": target}, namespace=NAMESPACE)
 

@@ -58,7 +58,7 @@ class Rest:
             yield missing
 
     def _of_capacity(self) -> Iterator[str]:
-        """Nobody waits for what is there, or would be without less important pods, and is not reserved for others."""
+        """Pods that wait though capacity is free or held by less important pods, and not reserved for others."""
         left = Capacity(self._server, kept=self._reserved.against)
         lowest = min((priority(pod) for pod in self._pods), default=0)
         for claimant in claimants(self._server):
@@ -74,7 +74,7 @@ class Rest:
                     yield f"{claimant} waits in {where}, and would fit without pods of lower priority"
 
     def _of_questions(self) -> Iterator[str]:
-        """Whoever asks why a pod waits changes nothing, and is not told that it would fit."""
+        """Asking why a pod waits changes nothing, and never answers that the pod would fit."""
         engine = self._process.engine
         for line in engine.queue.contents.dump():
             queued = engine.queue.contents.get(line.uid)

@@ -114,7 +114,7 @@ def simulate(
 
 
 def _say_nothing(line: str) -> None:
-    """Nobody wants to read it."""
+    """The reporter for runs without output."""
 
 
 def _reserves_after(assembly: Assembly) -> int:

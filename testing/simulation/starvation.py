@@ -1,22 +1,22 @@
-"""Starvation: whoever has waited longest of those that can be helped starts within the bound that is promised.
+"""Starvation: the first in line of those that can be helped starts within the documented bound.
 
-The judge has this look every few seconds once the troubles are over. A pod or group can be helped when it fits as soon
-as all pods that pass have ended: those that stay are not in its way. Of those that can be helped the most important is
-meant, and of several the one that waits longest, for it has a reservation before the others.
+The judge looks every few seconds once the faults are over. A pod or group can be helped if it fits as soon as all
+passing pods have ended; pods that stay are then not in its way. Only the first in line is judged: the one of the
+highest priority, and among equals the one that has waited longest, because it gets a reservation before the others.
 
-The bound is that of `muster.plugins.reservation.rounds`: `starts_within(after, longest)` from the first refusal on.
-There `longest` is how long pods run that end, for a pod that has run longer is known to stay once a round of the
-reservation is longer than that. Here, in addition, what stays may have got its place while somebody waited already,
-and is known to stay after a round that is longer than that wait. So with `oldest` for the moment at which the first
-of all that wait came, and `still` for the last change of anything that stays, of a leader, of who waits or who of
-them is the first, the first starts by
+The bound is `starts_within(after, longest)` of `muster.plugins.reservation.rounds`, from the first refusal on. There,
+`longest` is the longest run time of pods that end: a pod that has run longer is known to stay once a round of the
+reservation is longer than that. Here, a pod that stays may also have been bound while others waited already, and it is
+known to stay only after a round that is longer than their wait. Let `oldest` be the time at which the first waiting pod
+or group was refused, and `still` the last change of a pod that stays, of the leader, of the waiting pods, or of their
+order. The first in line starts by
 
     oldest + starts_within(after, max(longest, still - oldest))
 
-unless something of this changes again: then it is counted from there.
+unless one of these changes again; the bound is then computed anew.
 
-A leader with a half-open watch does not know who waits. That is a trouble like others, and ends when the leader notices
-it: whoever came meanwhile is refused first then.
+A leader with a half-open watch does not know which pods wait. This is a fault like others and ends when the leader
+notices it: pods that were created in between are refused first at that time.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _EVERY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """After how many seconds room is reserved, and how long pods that pass run at most."""
+    """The seconds after which capacity is reserved, and the longest run time of pods that pass."""
 
     after: float
     longest: float
 
 
 class Starvation:
-    """Looks for holders that could be helped and were not.
+    """Finds pods and groups that could be helped and did not start in time.
 
     Attributes:
         helped: the names of those that waited for their reservation although they could be helped.
@@ -94,7 +94,7 @@ class Starvation:
         return min(can_be_helped, key=lambda each: (-each.priority, each.since), default=None)
 
     def _stays(self, wait: Sequence[Claimant]) -> object:
-        """All that does not change while the crowd passes."""
+        """The state that does not change while the crowd passes."""
         pods = (pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName") and not passes(pod))
         return (
             [replica.identity for replica in self._replicas if replica.leads],

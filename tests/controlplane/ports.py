@@ -30,5 +30,5 @@ def free_port() -> int:
 
 
 def own_ports(worker: str, workers: int) -> range:
-    """Those of one of so many workers, which are called gw0, gw1 and so on."""
+    """The ports of one of so many workers, which are called gw0, gw1 and so on."""
     return range(FIRST_PORT + int(worker.removeprefix("gw")) % workers, LAST_PORT + 1, workers)

@@ -77,7 +77,7 @@ class Webhook:
 def webhook(
     cluster_helm: Helm, image: Image, cluster: ControlPlane, admin: Api, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Webhook]:
-    """That of a release with the webhook on."""
+    """The webhook of a release with the webhook on."""
     folder = tmp_path_factory.mktemp("replica")
     cluster_helm.install({"webhook": {"enabled": True}})
     [registered] = admin.get(_CONFIGURATION)["webhooks"]

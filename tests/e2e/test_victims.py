@@ -19,7 +19,7 @@ GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"
 
 
 def going(cluster: Cluster, *names: str) -> list[str]:
-    """Those of the pods that were told to go."""
+    """The names of pods that are being deleted."""
     return [name for name in names if "deletionTimestamp" in cluster.pod(name)["metadata"]]
 
 

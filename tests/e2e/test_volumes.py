@@ -17,7 +17,7 @@ AddNodes = Callable[..., None]
 
 @pytest.fixture
 def storage(storage: PlayedStorage) -> PlayedStorage:
-    """The same with a class besides whose volumes are there."""
+    """The storage with another class, whose volumes exist."""
     storage.create(make_class("local", provisioner="kubernetes.io/no-provisioner"))
     return storage
 

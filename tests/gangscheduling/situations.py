@@ -61,7 +61,7 @@ class Situation:
 
 
 def make_situation(seed: int) -> Situation:
-    """The same for the same seed."""
+    """A situation that depends on the seed alone."""
     random = Random(seed)
     sizes = random.sample(range(1, 8), random.randint(2, 5))  # of unlike nodes fewer are equally good
     nodes = tuple((cpu, random.choice("ab")) for cpu in sizes)
@@ -88,7 +88,7 @@ def make_situation(seed: int) -> Situation:
 
 
 def make_tree_situation(seed: int) -> Situation:
-    """The same for the same seed: the parts of one composite come one after another, some of an inner one."""
+    """A composite that depends on the seed alone: its parts come one after another, some of an inner one."""
     random = Random(seed)
     sizes = random.sample(range(1, 8), random.randint(2, 5))
     nodes = tuple((cpu, random.choice("ab")) for cpu in sizes)

@@ -97,7 +97,7 @@ async def test_members_go_one_by_one_unless_the_mode_says_that_all_do(
 
 
 class Extended(World):
-    """The same with an extender that lets the pods `left-` and `right-` have node a alone."""
+    """A world with an extender that lets the pods `left-` and `right-` have node a alone."""
 
     def build(self, ports: Ports) -> Engine:
         self.extenders = [PlayedExtender(filters=only("a"), pods=name) for name in ("left", "right")]

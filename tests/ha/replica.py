@@ -57,7 +57,7 @@ class Terms:
 
 @dataclass(frozen=True, kw_only=True)
 class _Options(Options):
-    """Those of `muster run`, with the election that the configuration leaves off."""
+    """The options of `muster run`, with the election that the configuration leaves off."""
 
     def command(self) -> list[str]:
         return [*super().command(), "--leader-elect"]

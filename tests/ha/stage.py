@@ -66,7 +66,7 @@ class Pair:
         self._stopped.signal(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Whoever stood goes on."""
+        """Continue the replica that was stopped."""
         if self._stopped is not None:
             self._stopped.signal(signal.SIGCONT)
         self._stopped = None

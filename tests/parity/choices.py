@@ -45,7 +45,7 @@ class Tail:
         self._read = 0
 
     def lines(self) -> Iterator[str]:
-        """Those since the last call."""
+        """The lines since the last call."""
         with self._path.open("rb") as file:
             file.seek(self._read)
             for line in file:

@@ -70,7 +70,7 @@ class Follower(PreFilterPlugin, PreFilterExtensions, FilterPlugin):
 
 
 class Anywhere(Follower):
-    """The same, whose verdicts may depend on any node, so that nodes are tried one by one."""
+    """A plugin whose verdicts may depend on any node, so that nodes are tried one by one."""
 
     filter_depends_on = DependsOn.CLUSTER
 

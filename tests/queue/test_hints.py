@@ -1,4 +1,4 @@
-"""Whom an event helps."""
+"""The pods that an event helps."""
 
 from collections.abc import Callable
 

@@ -273,7 +273,7 @@ class Settling(SchedulingQueue):
 
 
 class LargeQueueMachine(QueueMachine):
-    """The same as of any queue, where every group of more than one pod is large."""
+    """The invariants of any queue, where every group of more than one pod is large."""
 
     def new_harness(self) -> Harness:
         return Harness(REGISTRATIONS, most_at_once=1, queue=Settling)

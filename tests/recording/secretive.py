@@ -329,7 +329,7 @@ def preemption_and_healing(cluster: Secretive) -> None:
 
 
 def urgent(cluster: Secretive) -> None:
-    """Those for whom pods are evicted, and one whose binding the API refuses at first."""
+    """Pods for which others are evicted, and one whose binding the API refuses at first."""
     refusals = iter(range(2))
 
     def refuse(pod: PodInfo, node: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Whoever can be helped starts within the documented bound, whatever is in the way: each with random examples."""
+"""Pods and groups that can be helped start within the documented bound, shown by random examples of what hinders them."""
 
 from collections.abc import Callable
 from math import inf

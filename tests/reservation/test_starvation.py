@@ -63,7 +63,7 @@ class Stream(VirtualScheduler):
 
 
 class StreamWithTree(Stream):
-    """The same with a tree of two gangs, which share the four nodes, and of a part that is too large."""
+    """A stream with a tree of two gangs, which share the four nodes, and of a part that is too large."""
 
     def add_gang(self) -> None:
         self.api.put(COMPOSITE_KIND, make_composite("tree", 2))
@@ -76,7 +76,7 @@ class StreamWithTree(Stream):
 
 
 class StreamWithMinResources(Stream):
-    """The same with a gang that says how much it needs in all."""
+    """A stream with a gang that says how much it needs in all."""
 
     def add_gang(self) -> None:
         self.api.put("podgroups", make_group("gang", SIZE, min_resources={"cpu": "16"}))
@@ -84,7 +84,7 @@ class StreamWithMinResources(Stream):
 
 
 class StreamWithMoreToCome(Stream):
-    """The same with a gang that needs room for more members than are there, as a driver does for its executors."""
+    """A stream with a gang that needs capacity for more members than exist, as a driver does for its executors."""
 
     def add_gang(self) -> None:
         self.api.put("podgroups", make_group("gang", 1, min_resources={"cpu": "14500m", "memory": "1Gi"}))

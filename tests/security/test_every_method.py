@@ -183,13 +183,13 @@ def unlike_others(world: World) -> None:
 
 
 def asked(world: World) -> None:
-    """Somebody asks what would become of a pod."""
+    """A user asks what would become of a pod."""
     found = explain(world.engine.algorithms["muster"], info(make_pod(VICTIM).requests(cpu="500m")))
     world.events.append((VICTIM, "Explained", str(found.planned)))
 
 
 def reported(world: World) -> None:
-    """Somebody reads how much is reserved, and when those that wait start."""
+    """A user reads how much is reserved, and the starts of waiting pods and groups."""
     world.events.append((VICTIM, "Reserved", f"{world.engine.reserved_shares()} {world.engine.starts()}"))
 
 

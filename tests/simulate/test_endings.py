@@ -1,4 +1,4 @@
-"""Whom a gang waits for: the fewest groups and pods that would have to end for it to start."""
+"""The pods and groups that a gang waits for: the fewest that would have to end for it to start."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Whom a pod or a gang would evict, where, and which budget forbids it: what `simulate` and `why` tell of it."""
+"""The evictions for a pod or a gang, their nodes, and the budget that forbids one, as `simulate` and `why` show them."""
 
 import json
 from collections.abc import Mapping

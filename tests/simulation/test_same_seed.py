@@ -1,4 +1,4 @@
-"""The same seed gives the same run to the byte, in another process with other hashes and addresses, too."""
+"""A seed gives one run, byte for byte, in another process with other hashes and addresses, too."""
 
 import os
 import subprocess
@@ -65,7 +65,7 @@ def answered(stage: Stage, node: Object) -> None:
 
 
 def watched(stage: Stage, node: Object) -> None:
-    """Somebody else writes the node, and processes see it."""
+    """Another client writes the node, and processes see it."""
     stage.server.store.replace_stored(NODES, node)
 
 

@@ -68,7 +68,7 @@ class Team(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """Those under Muster's prefix."""
+        """The annotations under Muster's prefix."""
         return self.metadata.annotations
 
 

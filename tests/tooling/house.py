@@ -1,7 +1,7 @@
 """The house rules that no linter knows: `python -m tests.tooling.house`, or `make lint-house`.
 
 A rule is a function from a parsed module to what breaks it. `faults` asks all rules about all modules of the product,
-and compares the names of their public classes.
+and compares the names of their public classes. Tests and benchmarks are held to the rule about docstrings alone.
 The numbers are those of CONTRIBUTING.md.
 """
 
@@ -12,11 +12,12 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).parents[2]
 PRODUCT = ("framework", "operator", "plugins", "sandbox", "testing")
+TESTS = ("tests", "bench")
 MOST_LINES = 60
 MOST_PARAMETERS = 7
 MOST_METHODS = 25
 MOST_POSITIONAL = 4
-OPENINGS = ("Those ", "That ", "The same")
+OPENINGS = ("Those ", "That ", "The same", "Whom ", "Whoever ", "Somebody ", "Nobody ")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -34,6 +35,10 @@ def faults(root: Path = REPOSITORY) -> Iterator[str]:
                 place = f"{path.relative_to(root)}:{line}"
                 if (first := first_with.setdefault(name, place)) != place:
                     yield f"{place}: {name} is the name of another class at {first}; a public name stands for one thing"
+    for folder in TESTS:
+        for path in sorted((root / folder).rglob("*.py")):
+            for line, fault in openings(ast.parse(path.read_text())):
+                yield f"{path.relative_to(root)}:{line}: {fault}"
 
 
 def openings(module: ast.Module) -> Iterator[tuple[int, str]]:

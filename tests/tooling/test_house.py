@@ -23,6 +23,7 @@ def test_the_rules_hold() -> None:
         ('"""Those that wait."""\n', "framework/broken.py:1: the docstring begins with 'Those'"),
         ('class Wait:\n    """That of a pod."""\n', "framework/broken.py:1: the docstring begins with 'That'"),
         ('\ndef wait():\n    """The same for a group."""\n', "framework/broken.py:2: the docstring begins with 'The'"),
+        ('"""Whoever waits."""\n', "framework/broken.py:1: the docstring begins with 'Whoever'"),
         (TWICE, "framework/broken.py:7: Plan is the name of another class at framework/broken.py:1"),
         (WIDE, f"framework/broken.py:2: wide has {MOST_PARAMETERS + 1} parameters"),
         (PLACED, f"framework/broken.py:2: placed takes {MOST_POSITIONAL + 1} by position"),
@@ -35,3 +36,10 @@ def test_what_breaks_a_rule_is_named_with_its_place(tmp_path: Path, content: str
     (tmp_path / "framework" / "broken.py").write_text(content)
     [found] = faults(tmp_path)
     assert found.startswith(fault)
+
+
+def test_tests_are_held_to_the_rule_about_docstrings_alone(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "broken.py").write_text('"""Somebody else\'s pods."""\n' + WIDE + LONG)
+    [found] = faults(tmp_path)
+    assert found.startswith("tests/broken.py:1: the docstring begins with 'Somebody'")

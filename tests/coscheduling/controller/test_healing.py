@@ -97,7 +97,7 @@ class Evictions:
 
 
 def watch(client: Evictions, clock: Clock, groups: GroupBook[Any, Any], group_of: GroupOf) -> Informer[Any]:
-    """That of pods that have ended."""
+    """The watch of pods that have ended."""
     timing = Timing(sleep=clock.sleep, random=lambda: 0.0, clock=clock.now)
     return ended_pods(cast("ApiClient", client), group_of, groups.follow_ended, timing)
 

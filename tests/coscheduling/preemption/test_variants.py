@@ -1,4 +1,4 @@
-"""Whom a gang evicts, case by case: as few as it takes, where least is lost, and gangs that run as wholes.
+"""The pods that a gang evicts, case by case: as few as possible, at the least loss, and running gangs as wholes.
 
 Each case is a cluster, a gang of priority 10 that comes, and the names of the pods that have to be evicted for it.
 """

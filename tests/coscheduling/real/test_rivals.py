@@ -78,7 +78,7 @@ def test_a_gang_whose_node_a_rival_takes_before_its_binding_goes_back_whole_and_
 
 
 def test_rivals_that_take_nodes_while_gangs_come_leave_none_in_part(gangs: GangCluster, add_nodes: AddNodes) -> None:
-    """Nobody stands between decision and binding here; the API takes what comes first."""
+    """Decision and binding race with the rivals here; the API takes what comes first."""
     add_nodes(*(make_node(f"slot-{number}", cpu="2") for number in range(8)))
     for number in range(8):
         gangs.create(make_pod(f"rival-{number}").requests(cpu="1"), scheduler="rival")

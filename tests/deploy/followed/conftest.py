@@ -43,7 +43,7 @@ def whole_helm(whole_cluster: ControlPlane, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def reader(whole_cluster: ControlPlane, tmp_path: Path) -> Reader:
-    """Somebody in the repository's folder, with the programs that the pages speak of."""
+    """A reader in the repository's folder, with the programs that the pages name."""
     programs, desk = tmp_path / "bin", tmp_path / "desk"
     programs.mkdir()
     desk.mkdir()

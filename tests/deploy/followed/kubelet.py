@@ -23,7 +23,7 @@ Pod = dict[str, Any]
 
 
 class Kubelets:
-    """Those of all nodes, while the context lasts; `muster` gives the program."""
+    """The kubelets of all nodes, while the context lasts; `muster` gives the program."""
 
     def __init__(self, plane: ControlPlane, muster: Callable[[], Path], folder: Path) -> None:
         self._plane, self._muster, self._folder = plane, muster, folder

@@ -40,7 +40,7 @@ def steps(page: Path, section: str = "") -> list[Step]:
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who follows pages in `folder`, with these variables in the environment."""
+    """A user who follows pages in `folder`, with these variables in the environment."""
 
     folder: Path
     environment: Mapping[str, str]

@@ -33,7 +33,7 @@ class Asked:
     def about(
         self, pod: PodDict, new: Mapping[str, Any] | None, *, old: Mapping[str, Any] | None = None
     ) -> bool | None:
-        """The same of a storage object that came, changed (with `old`) or went (without `new`)."""
+        """The hint for a storage object that came, changed (with `old`) or went (without `new`)."""
         obj = new if new is not None else old
         assert obj is not None
         kind = _KINDS[obj["kind"]]

@@ -95,7 +95,7 @@ class World:
         self.cluster.keep(*(self.api.objects[name] for name in names))
 
     def change(self, name: str, patch: dict[str, Any]) -> None:
-        """Somebody changes an object, and the informers hear of it."""
+        """Change an object as another client would; the informers report it."""
         self.api.objects[name] = _newer(self.api.objects[name], patch)
         self.tell(name)
 
