@@ -1,4 +1,4 @@
-"""Pods and groups that can be helped start within the documented bound, shown by random examples of what hinders them."""
+"""Pods and groups that can be helped start within the documented bound, by random examples of what hinders them."""
 
 from collections.abc import Callable
 from math import inf

@@ -1,4 +1,4 @@
-"""The evictions for a pod or a gang, their nodes, and the budget that forbids one, as `simulate` and `why` show them."""
+"""The evictions for a pod or a gang, and the budget that forbids one, as `simulate` and `why` show them."""
 
 import json
 from collections.abc import Mapping
