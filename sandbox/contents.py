@@ -21,7 +21,7 @@ from muster.sandbox.store import ObjectStore
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """What a node offers, as quantities, and what marks it. Zones are dealt out in turn."""
+    """The shape of a node: what it offers, as quantities, and its labels. Zones are dealt out in turn."""
 
     cpu: str = "8"
     memory: str = "32Gi"

@@ -111,7 +111,7 @@ PLAIN_DELETE = DeleteOptions()
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What a delete came to: the last state of the object if `gone`, else the object as it waits for its end."""
+    """The result of a delete: the last state of the object if `gone`, else the object as it waits for its end."""
 
     entry: Entry
     gone: bool
@@ -146,7 +146,7 @@ def _precondition(kind: Kind, obj: Object, what: str, given: str, *, current: st
 
 
 def plan(kind: Kind, obj: Object, options: DeleteOptions, now: float) -> DeletionStep:
-    """What a delete of `obj` at the time `now` (seconds) comes to.
+    """The result of a delete of `obj` at the time `now` (seconds).
 
     A pod is marked even if it goes at once: watchers see it being deleted first, and then gone.
     """

@@ -28,7 +28,7 @@ def fields(*paths: str, absent: str = "") -> dict[str, Selectable]:
 
 @dataclass(slots=True, kw_only=True)
 class Definition:
-    """What a CustomResourceDefinition says of one version of its kind, besides the names.
+    """One version of the kind that a CustomResourceDefinition defines, without the names.
 
     `schema` is the structural schema, `printer_columns` are the `additionalPrinterColumns`. `list_keys` has the names
     of the keys of each list whose items have keys, by the list's path. A changed definition changes them in place.

@@ -45,7 +45,7 @@ class RequestTarget:
 
 
 def target(kinds: Registry, path: str) -> RequestTarget:
-    """What a path below `/api/` or `/apis/` names; 404 where nothing is there."""
+    """The target of a path below `/api/` or `/apis/`; 404 where nothing is there."""
     steps = path.strip("/").split("/")
     if steps[0] == "api" and len(steps) > 2:
         return _inside(kinds, "", steps[1], steps[2:])

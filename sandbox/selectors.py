@@ -62,7 +62,7 @@ class LabelRequirement:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a request selects from a kind; `None` for a part that selects everything.
+    """The selection of a request from a kind; `None` for a part that selects everything.
 
     `name` is set where the field selector asks for one object by name, so that it can be looked up directly.
     """

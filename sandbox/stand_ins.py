@@ -178,7 +178,7 @@ def _is_ready(pod: Object) -> bool:
 
 
 def _desired(spec: Object, total: int) -> int:
-    """How many of so many pods have to be well."""
+    """The number of pods, of so many, that have to be healthy."""
     if spec.get("maxUnavailable") is not None:
         return max(total - _number(spec["maxUnavailable"], total), 0)
     return _number(spec.get("minAvailable", 1), total)

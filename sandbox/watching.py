@@ -54,7 +54,7 @@ class Watch:
         self._cursor = 0
 
     def start(self) -> list[WatchEvent]:
-        """What a new watcher gets at once: the present state, the past since its revision, or an ERROR (410)."""
+        """The first events of a new watcher: the present state, the past since its revision, or an ERROR (410)."""
         options, ledger = self._options, self._store.ledger
         from_now = options.resource_version in ("", "0") or options.initial is not None
         try:
@@ -73,7 +73,7 @@ class Watch:
         return events
 
     def poll(self) -> list[WatchEvent]:
-        """What came since the last call; an ERROR (410) if that is more than is remembered."""
+        """The events since the last call; an ERROR (410) if they are more than is remembered."""
         try:
             changes, self._cursor = self._store.ledger.read(stored_as(self._kind), self._cursor)
         except HorizonError as error:

@@ -39,7 +39,7 @@ def require(key: str, operator: str, *values: str) -> dict[str, object]:
 
 
 class ObjectDict(dict[str, Any]):
-    """What nodes and pods have in common: their metadata."""
+    """The metadata that nodes and pods share."""
 
     @property
     def name(self) -> str:

@@ -144,7 +144,7 @@ class Cluster:
         return self._handle.waiting_pods
 
     def permit(self, plugin: PermitPlugin, pod: PodDict, node: str) -> Status | Wait | None:
-        """What the plugin answers at Permit; a pod that it holds is among `waiting` from then on."""
+        """The plugin's answer at Permit; a pod that it holds is among `waiting` from then on."""
         held = info(pod)
         answer = plugin.permit(CycleState(), held, node)
         if isinstance(answer, Wait):

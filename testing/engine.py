@@ -167,7 +167,7 @@ class VirtualScheduler(RecordedReports):
         return node
 
     def notes(self, key: str, reason: str = "FailedScheduling") -> list[str]:
-        """What was said about a pod in Events of a reason."""
+        """The notes of a pod's Events of a reason."""
         return [note for pod, why, note in self.events if (pod, why) == (key, reason)]
 
     def places(self) -> Counter[str]:

@@ -111,7 +111,7 @@ class ClusterHandle:
         return work
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """What all plugins of the cluster keep together."""
+        """The object that all plugins of the cluster share."""
         if key not in self.values:
             self.values[key] = make()
         return cast("T", self.values[key])

@@ -42,7 +42,7 @@ def load(text: str | bytes, source_name: str) -> KubeSchedulerConfiguration:
 
 
 def default_configuration() -> KubeSchedulerConfiguration:
-    """What Muster runs without a file: kube-scheduler's defaults, but named `muster`, its lease included.
+    """The configuration without a file: kube-scheduler's defaults under the name `muster`, its lease included.
 
     A file that leaves names out gets kube-scheduler's (`default-scheduler`, lease `kube-scheduler`) instead.
     """

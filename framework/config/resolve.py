@@ -30,7 +30,7 @@ _NO_MODELS: Final[Mapping[str, type[BaseModel]]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ResolvedProfile:
-    """What a profile runs.
+    """A profile with its plugins and their arguments resolved.
 
     Attributes:
         scheduler_name: the `spec.schedulerName` it serves.

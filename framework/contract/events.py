@@ -58,7 +58,7 @@ _POD_RESOURCES = frozenset({EventResource.ASSIGNED_POD, EventResource.UNSCHEDULE
 
 
 class Action(IntFlag):
-    """What happened to it. The update kinds say which part changed."""
+    """The kind of change. The update kinds name the part that changed."""
 
     ADD = 1
     DELETE = 2

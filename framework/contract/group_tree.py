@@ -59,7 +59,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """What a part lacked in a trial: too few of its members, or of its parts, fit.
+    """The shortage of a part in a trial: too few of its members, or of its parts, fit.
 
     Attributes:
         fitting: how many did; of members, besides those that hold a node.

@@ -27,7 +27,7 @@ class GroupId(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class GroupStatus:
-    """What is said of a group.
+    """The status of a group as users see it.
 
     Attributes:
         phase: where it is in its life, a word.
@@ -125,7 +125,7 @@ class GroupKind(ABC, Generic[G]):
         raise NotImplementedError
 
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
-        """What is wrong with an object in its JSON form, a line for each field, in the API server's style.
+        """The problems of an object in its JSON form, a line for each field, in the API server's style.
 
         Admission refuses such an object, and `simulate` does not begin with one.
         """

@@ -200,7 +200,7 @@ class WaitingPods(Protocol):
 
 
 class Handle(Protocol):
-    """What a plugin receives when it is created, and may keep."""
+    """The services of the engine that a plugin receives when it is created, and may keep."""
 
     @property
     def profile_name(self) -> str:

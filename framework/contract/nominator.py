@@ -34,7 +34,7 @@ class Nominator(Protocol):
         ...
 
     def priority_of(self, pod: PodInfo) -> int:
-        """What the pod counts with: its own priority, or that of the group whose quorum it is needed for."""
+        """The priority that the pod counts with: its own, or that of the group whose quorum needs it."""
         ...
 
     def in_the_way_of(

@@ -353,7 +353,7 @@ class PreBindPlugin(Plugin[Args]):
         """
 
     def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
-        """What `pre_bind` would write after the pod was reserved on the node: plain data by topic.
+        """The writes that `pre_bind` would make after the pod was reserved on the node: plain data by topic.
 
         Explanations show it. Pure. The default is nothing.
         """

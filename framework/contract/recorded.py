@@ -17,7 +17,7 @@ __all__ = ["CONDITION_CONTENT", "Content", "MapContent", "RecordedContents", "Re
 
 
 class TextKind(Enum):
-    """What a text holds."""
+    """The kind of content of a text."""
 
     NAME = auto()
     """Words that an organisation chose."""
@@ -102,7 +102,7 @@ class SpelledOutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RecordedContents:
-    """What is recorded of a plugin.
+    """The description of a plugin's objects and arguments to recordings.
 
     Attributes:
         fields: by struct, or model of the arguments, what its fields hold, by their names in JSON.

@@ -50,7 +50,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class NoDomain:
-    """What the search for a domain came to when none could take the group.
+    """The result of a search for a domain when none could take the group.
 
     Attributes:
         levels: the labels whose domains were looked at, the widest first; without any domain the labels that no node

@@ -36,7 +36,7 @@ def healing_policy(*annotations: Mapping[str, str]) -> HealingPolicy:
 
 
 def healing_fault(annotations: Mapping[str, str]) -> str:
-    """What is wrong with the annotation, with its field; "" for a valid one."""
+    """The problem with the annotation, with its field; "" for a valid one."""
     value = annotations.get(HEALING_POLICY, HealingPolicy.KEEP)
     if value in [*HealingPolicy]:
         return ""

@@ -98,7 +98,7 @@ class GangPlugin(
         """Retry the waiting members."""
 
     def _lack(self, group: str) -> str | None:
-        """Why the members of an existing group are kept out of the queue; None if they are not."""
+        """The reason why members of an existing group are kept out of the queue; None if they are not."""
         return None
 
     def _admitted(self, group: str) -> None:

@@ -63,7 +63,7 @@ class MemberCounts:
 
 
 class MemberKind(NamedTuple):
-    """What pods have to agree on to form one group, and what members usually have in common."""
+    """The properties that pods must share to form one group, and those that members usually share."""
 
     priority: int
     scheduler: str

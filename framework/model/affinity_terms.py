@@ -21,7 +21,7 @@ and all others would have to look at each of its terms; those past the last one 
 
 
 class TermKind(Enum):
-    """What a term asks for."""
+    """The kind of a term."""
 
     REQUIRED = "required affinity"
     REQUIRED_APART = "required anti-affinity"

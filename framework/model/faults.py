@@ -48,7 +48,7 @@ def fault(error: DecodeError | UnicodeDecodeError, *, under: str = "") -> str:
 
 
 def type_of(value: object) -> str:
-    """What JSON calls a value's type, integers told from other numbers."""
+    """JSON's name for a value's type, integers told from other numbers."""
     if isinstance(value, bool) or value is None:
         return "null" if value is None else "boolean"
     for kind, name in _JSON_TYPES:
@@ -58,7 +58,7 @@ def type_of(value: object) -> str:
 
 
 def needed(holder: Mapping[str, Any] | None, field: str, path: str) -> Any:
-    """What the object at `path` has in a field that it must have. Raises FieldError where it has not."""
+    """The value of a required field of the object at `path`. Raises FieldError if it is missing."""
     found = (holder or {}).get(field)
     if found is None:
         raise FieldError(f"{path}.{field}: Required value")
@@ -92,7 +92,7 @@ def _nothing(value: Any, path: str) -> Iterator[str]:
 
 
 def _of(type_: inspect.Type) -> _Check | None:
-    """What checks a value of this type; None for a type that holds nothing to be checked."""
+    """The check for values of this type; None for a type that needs none."""
     match type_:
         case inspect.Metadata(extra={"read": read}):
             return _reading(read)

@@ -171,7 +171,7 @@ def joined(errors: Iterable[str]) -> str:
 
 
 class LabelSet:
-    """What selectors and affinity terms look at in a pod. Identity is equality.
+    """The properties of a pod that selectors and affinity terms read. Identity is equality.
 
     Attributes:
         namespace: the pods' namespace.

@@ -51,7 +51,7 @@ class LabelTest:
 
 
 def test_of(requirements: Iterable[NodeSelectorRequirement]) -> LabelTest:
-    """What these well-formed requirements, all of one key, come to."""
+    """One test for these well-formed requirements, all of one key."""
     among: frozenset[str] | None = None
     without: set[str] = set()
     over: int | None = None
@@ -86,7 +86,7 @@ NAME_FIELD = "metadata.name"
 
 @dataclass(frozen=True, slots=True)
 class Conjunction:
-    """What a term requires.
+    """The requirements of one term.
 
     Attributes:
         tests: by label key.

@@ -61,7 +61,7 @@ def field_value(requirement: NodeSelectorRequirement, name: str) -> str:
 
 @dataclass(frozen=True)
 class NodeRequirement:
-    """What a pod requires of its node.
+    """The nodes that a pod requires.
 
     Attributes:
         labels: labels that the node must have with just these values.
@@ -90,7 +90,7 @@ def usable(terms: Iterable[NodeSelectorTerm]) -> tuple[NodeSelectorTerm, ...]:
 
 
 def required_of(spec: PodSpec) -> NodeRequirement:
-    """What a pod with this spec requires."""
+    """The node requirement of a pod with this spec."""
     affinity = spec.affinity.node_affinity if spec.affinity else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity else None
     return NodeRequirement(spec.node_selector, None if required is None else usable(required.node_selector_terms))

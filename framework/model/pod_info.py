@@ -106,7 +106,7 @@ class PodSignature:
 
     @property
     def required(self) -> NodeRequirement:
-        """What the pods require of their node."""
+        """The node requirement of the pods."""
         if self._required is None:
             self._required = required_of(self.spec)
         return self._required
@@ -191,7 +191,7 @@ def signature_of(pod: Pod) -> PodSignature:
 
 
 def _common(spec: PodSpec) -> PodSpec:
-    """What pods of one signature have in common: not the node, and of volumes just images, which count for scores.
+    """The properties that pods of one signature share: not the node, and of volumes just images, which scores count.
 
     Claims differ from replica to replica, and what becomes of them does not follow from the spec. Of those for devices
     their number stays.
@@ -210,7 +210,7 @@ def _amounts(signature: PodSignature) -> tuple[object, ...]:
 
 
 def _given_resources(status: PodStatus) -> tuple[object, ...] | None:
-    """What of the status the effective request depends on; None when there is nothing of that kind."""
+    """The part of the status that the effective request depends on; None if there is none."""
     reported = (*status.container_statuses, *status.init_container_statuses)
     containers = [s for s in reported if s.resources is not None or s.allocated_resources]
     pending = [c.reason for c in status.conditions if c.type == "PodResizePending"]

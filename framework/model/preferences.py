@@ -20,7 +20,7 @@ _ALSO_ABSENT = frozenset({"NotIn", "DoesNotExist"})
 
 @dataclass(slots=True)
 class LabelWeights:
-    """What the terms on one label are worth.
+    """The weights of the terms on one label.
 
     Attributes:
         absent: to a node without the label.
@@ -103,7 +103,7 @@ class Preferences:
         return self._single.keys()
 
     def weights(self, key: str) -> LabelWeights:
-        """What the terms on this label alone are worth."""
+        """The weights of the terms on this label alone."""
         found = self._merged.get(key)
         if found is None:
             found = self._merged[key] = LabelWeights()

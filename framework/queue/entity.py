@@ -68,7 +68,7 @@ class QueuedPodInfo(QueuedPod):
 
 @dataclass(slots=True, eq=False)
 class QueuedEntity:
-    """What `pop` hands out.
+    """A pod or a group in the queue: the value that `pop` returns.
 
     Attributes:
         key: `pod/<namespace>/<name>` or `group/<id>`.

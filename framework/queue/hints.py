@@ -83,7 +83,7 @@ class QueueingHints:
         return lambda event: any(self.concerns(rejector, event) for rejector in rejectors)
 
     def strategy(self, entity: QueuedEntity, event: ObjectEvent) -> QueueingStrategy:
-        """What an event means for an entity that plugins rejected or gate."""
+        """The effect of an event on an entity that plugins rejected or gate."""
         return self.strategy_after(entity, (InFlightEvents(event.event, event.target, (event,)),))
 
     def strategy_after(self, entity: QueuedEntity, missed: Iterable[InFlightEvents]) -> QueueingStrategy:
@@ -141,7 +141,7 @@ class QueueingHints:
         return self._registered((pod.pod.spec.scheduler_name, plugin), kind)
 
     def _registered(self, rejector: Rejector, event: ClusterEvent) -> tuple[EventRegistration, ...]:
-        """What the plugin registered of it; `()` for nothing."""
+        """The plugin's registrations for the event; `()` for none."""
         found = self._found.get((rejector, event))
         if found is None:
             found = self._found[rejector, event] = self._look_up(rejector, event)

@@ -23,7 +23,7 @@ from .hints import Registrations
 
 
 class QueuePolicy(Protocol):
-    """What the profiles' plugins say of pods and groups, and what is known of capacity for them."""
+    """The answers of the profiles' plugins about pods and groups, and the known capacity for them."""
 
     @property
     def sort_plugin(self) -> str:
@@ -86,7 +86,7 @@ class QueuePolicy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class QueueSettings:
-    """What the administrator sets.
+    """The administrator's settings for the queue.
 
     Attributes:
         backoff: initial and longest backoff.
@@ -197,7 +197,7 @@ class GuardedPolicy:
         return key if problem is None else self._failure(pod.info, "QueueSort", self.asked.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:
-        """Why this key cannot be compared with those in use; None when it can."""
+        """The reason why this key cannot be compared with those in use; None when it can."""
         if not isinstance(key, tuple):
             return f"answered {type(key).__name__} instead of a tuple"
         types = tuple(map(type, key))

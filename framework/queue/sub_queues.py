@@ -31,7 +31,7 @@ _OUTSIDE = (Place.NOWHERE, Place.IN_FLIGHT)
 
 
 class SubQueues:
-    """What waits.
+    """The queues in which pods and groups wait.
 
     Attributes:
         active_q: entities that are ready, by their sort keys.

@@ -61,7 +61,7 @@ class Place(Enum):
 
 
 class Trigger(Enum):
-    """What moves entities."""
+    """The triggers of moves."""
 
     POD_ADD = "a new pod"
     ATTEMPT_FAILURE = "a failed attempt"
@@ -80,7 +80,7 @@ class Trigger(Enum):
 
 
 class When(Enum):
-    """What holds of an entity that is to move; `Moves` finds it out."""
+    """A condition on an entity that is to move; `Moves` evaluates it."""
 
     ALWAYS = "whatever holds"
     READY = "when it need not be held off"

@@ -146,7 +146,7 @@ class UnschedulablePods:
             self._unindex(batch, Place.UNSCHEDULABLE)
 
     def concerned_by(self, event: ClusterEvent, place: Place) -> Waiting:
-        """What has a plugin that registered for the event, each once, in the order it came."""
+        """The entities with a plugin that registered for the event, each once, in the order they came."""
         found: dict[QueuedEntity | Batch, None] = {}
         for (where, rejector), held in self._by_rejector.items():
             if where is place and self._hints.concerns(rejector, event, gated=place is Place.GATED):
@@ -155,7 +155,7 @@ class UnschedulablePods:
         return Waiting(batches, [each for each in found if isinstance(each, QueuedEntity)])
 
     def since_before(self, moment: float, place: Place) -> Waiting:
-        """What came, was refused, or was last asked about by the clock, before `moment`."""
+        """The entities that came, were refused, or were last asked about by the clock, before `moment`."""
         entities = [entity for entity in self._entities[place] if entity.timestamp < moment]
         batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
         return Waiting([batch for batch in batches if batch.refused_at < moment], entities)

@@ -27,7 +27,7 @@ _MOST_ELEMENTS = 1_000_000
 
 
 class PluginError(Exception):
-    """What a plugin did wrong, with its name and point in front. The plugin's own exception is the cause."""
+    """An error of a plugin, with its name and point in front. The plugin's own exception is the cause."""
 
 
 class Failed(Exception):
@@ -176,7 +176,7 @@ def wait_of(answer: Wait) -> Wait:
 
 
 def not_cleared(status: Status) -> Status:
-    """What becomes of a pre-flight answer that is neither success nor SKIP."""
+    """The status for a pre-flight answer that is neither success nor SKIP."""
     if status.code is Code.ERROR:
         return status
     wrong = f'PreBindPreFlight {status.plugin} returned "{status.code.wire_name}", which is unsupported'

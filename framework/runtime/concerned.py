@@ -17,7 +17,7 @@ Names = frozenset[str]
 
 
 class ConcernedPlugins:
-    """What the plugins of one profile said, by signature. One that no pod has is forgotten."""
+    """The answers of one profile's plugins, by signature; those of a signature that no pod has are dropped."""
 
     def __init__(self, plugins: Iterable[Plugin], calls: PluginCalls) -> None:
         self._calls = calls

@@ -16,7 +16,7 @@ from ..model.pod_info import PodInfo
 
 @dataclass(frozen=True, slots=True)
 class PreemptionQuestion:
-    """What extenders are asked before a pod evicts others.
+    """The question to extenders before a pod evicts others.
 
     Attributes:
         victims: by node, whom the pod would evict there.
@@ -29,7 +29,7 @@ class PreemptionQuestion:
 
 @dataclass(slots=True)
 class Consultation:
-    """What extenders have been asked about one pod in one attempt, and what they answered.
+    """The questions to extenders about one pod in one attempt, and their answers.
 
     Attributes:
         nominated_first: whether the node that the pod is nominated to comes before all others.
@@ -60,7 +60,7 @@ class Consultation:
 
 @dataclass(slots=True)
 class IfCleared(Consultation):
-    """What extenders say of nodes that a member of a group could have if pods were evicted, and of evicting these.
+    """The extenders' answers about nodes that a group's member could have after evictions, and about these evictions.
 
     Attributes:
         heard: whether they have answered which nodes they let through.

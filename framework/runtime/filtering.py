@@ -109,7 +109,7 @@ class Filtering:
         return filtered if error is None else replace(filtered, error=error)
 
     def _in_two_passes(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, alone: Filtered) -> Filtered:
-        """What Filter comes to with nominated pods, of which `alone` knows nothing.
+        """The result of Filter with nominated pods, which `alone` leaves out.
 
         A node whose verdict matters to nobody is left as it is: one that is rejected anyway, where others are feasible.
         """

@@ -40,7 +40,7 @@ from .watch import CallWatch
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """What the frameworks of all profiles work with.
+    """The objects that the frameworks of all profiles share.
 
     Attributes:
         snapshot: the nodes.

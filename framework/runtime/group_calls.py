@@ -57,7 +57,7 @@ class GroupCalls:
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """What members are told when too few of them fit."""
+        """The message for members when too few of them fit."""
         return self._of(
             group,
             points.REJECT_GROUP,
@@ -68,7 +68,7 @@ class GroupCalls:
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """What people who ask are told of a trial without the pods that may be evicted."""
+        """The message for users who ask, about a trial without the pods that may be evicted."""
         return self._of(
             group,
             points.REJECT_TRIAL,
@@ -85,7 +85,7 @@ class GroupCalls:
         return self._of(group, points.PLACED_MEMBERS, _pods, self._plugin.placed_members, group)
 
     def reject_member(self, pod: PodInfo, status: Status, own: Status | None, *, placed: bool) -> Status:
-        """What one member, `pod`, is told when its group is rejected; where that fails, the ERROR."""
+        """The message for one member, `pod`, when its group is rejected; if the plugin breaks, the ERROR."""
         method = self._plugin.reject_member
         try:
             return self._calls.ask(
@@ -103,7 +103,7 @@ class GroupCalls:
         return self._calls.ask(points.PART_OF, self._plugin, pod, self._plugin.part_of, pod, sound=_text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
-        """What a part is told that did not fit."""
+        """The message for a part that did not fit."""
         return self._of(part.key, points.REJECT_PART, rejection, self._plugin.reject_part, part, cause)
 
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:

@@ -68,7 +68,7 @@ class PluginCalls:
         sampled: bool = False,
         sound: Callable[[Any], object] | None = None,
     ) -> Any:
-        """What `method` of the plugin answers; an ERROR status when it breaks. Success is None.
+        """The answer of the plugin's `method`; an ERROR status when it breaks. Success is None.
 
         `sampled` says whether the time of the call goes into metrics. `sound` is for `ask`: with it, the answer comes
         as a tuple of what `sound` made of it.
@@ -134,7 +134,7 @@ class PluginCalls:
         *args: Any,
         sampled: bool,
     ) -> Status | None:
-        """What an `async` method of the plugin answers. Only a cancellation of the task that runs it is let through."""
+        """The answer of an `async` method. Only a cancellation of the task that runs it is let through."""
         began = self.now()
         try:
             answer = await self._watched(Running(plugin, point, pod, began), method(*args))
@@ -153,7 +153,7 @@ class PluginCalls:
     def help_pod(
         self, plugin: PostFilterPlugin, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis
     ) -> tuple[str | None, Status | None]:
-        """What PostFilter answers."""
+        """The answer of PostFilter."""
 
         def help_() -> tuple[str | None, Status | None]:
             return post_filtered(plugin, plugin.post_filter(state, pod, diagnosis))
@@ -165,7 +165,7 @@ class PluginCalls:
     def help_group(
         self, plugin: PodGroupPostFilterPlugin, state: AttemptState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
-        """What PodGroupPostFilter answers. What breaks is logged."""
+        """The answer of PodGroupPostFilter. A plugin that breaks is logged."""
         pod = group.members[0]
 
         def help_() -> tuple[Mapping[str, str] | None, Status | None]:

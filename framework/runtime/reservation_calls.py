@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class _Profile(NamedTuple):
-    """What such a call is about."""
+    """The subject of such a call."""
 
     key: str
 
@@ -54,7 +54,7 @@ def _reported(
     *,
     method: Callable[[P], Callable[[], object]],
 ) -> Sequence[tuple[P, T]]:
-    """What each plugin answers, but for those that break."""
+    """The answers of the plugins, without those that break."""
     asked = {plugin.name: (each, plugin) for each in frameworks for plugin in each.plugins.of(base)}
     found = []
     for framework, plugin in asked.values():

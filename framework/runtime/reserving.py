@@ -54,7 +54,7 @@ class Reserving:
         self._calls.point_ended(UNRESERVE, None, since)
 
     def planned(self, plugin: PreBindPlugin, state: AttemptState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
-        """What the plugin would write before the pod is bound to the node: reserved for the question, then given back.
+        """The writes of the plugin before the pod is bound to the node: reserved for the question, then given back.
 
         Nothing where it refuses to reserve; where it breaks, the ERROR by its name.
         """

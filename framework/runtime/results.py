@@ -36,7 +36,7 @@ class PreFiltered:
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What Filter came to for every node of the list. To be read before the snapshot changes.
+    """The result of Filter for every node of the list. To be read before the snapshot changes.
 
     Attributes:
         listed: intp, shape (nodes,): rows of the node list.

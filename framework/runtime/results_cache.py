@@ -36,7 +36,7 @@ Changed = frozenset[int] | set[int] | None
 
 
 class _Changes:
-    """What has changed since it was asked last, for plugins that depend on nodes and on pods on nodes."""
+    """The changes since the last question, for plugins that depend on nodes and on pods on nodes."""
 
     __slots__ = ("_height", "_node_position", "_usage_position")
 
@@ -266,7 +266,7 @@ class ScoreResults:
     def _refresh_raw(
         self, snapshot: Snapshot, ask: AskScore, epoch_of: Callable[[ScorePlugin], Hashable]
     ) -> Mapping[str, Changed]:
-        """Which rows of which plugin's raw scores are others now."""
+        """Refresh raw scores; returns the rows that changed, by plugin."""
         by_node, by_usage = self._changes.look(snapshot) if self._changes.unseen(snapshot) else (_NOTHING, _NOTHING)
         of_node, of_usage = _view_of(snapshot, by_node), _view_of(snapshot, by_usage)
         if len(self._row_sums) != snapshot.height:
@@ -320,7 +320,7 @@ class ScoreResults:
 
 
 class _OfSignature:
-    """What is remembered of one signature, by the plugins that are left out."""
+    """The cached results of one signature, by the plugins that are left out."""
 
     __slots__ = ("filters", "scores")
 
@@ -330,7 +330,7 @@ class _OfSignature:
 
 
 class ResultsCache:
-    """What is remembered of the signatures seen last, for one profile. One that no pod has is forgotten at once."""
+    """The results of one profile for the pod signatures used last; those of a signature that no pod has are dropped."""
 
     def __init__(
         self, filters: Sequence[FilterPlugin], scores: Sequence[ScorePlugin], weights: Mapping[str, int]

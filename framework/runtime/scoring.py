@@ -148,7 +148,7 @@ def _zeros(nodes: int) -> Scores:
 
 
 def _invalid_score(scores: Scores) -> str | None:
-    """What is wrong with scores of which one is out of range."""
+    """The error for scores of which one is out of range."""
     if not len(scores) or scores.view(np.uint64).max() <= MAX_NODE_SCORE:  # a negative one is huge without its sign
         return None
     lowest = int(scores.min())

@@ -135,7 +135,7 @@ class Standstill:
         return _Clock(self, clock)
 
     def hold_up(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
-        """What a task, which has `waited_for` this, must wait for before its next step; None if it may run now."""
+        """The future that a task must wait for before its next step; None if it may run now."""
         if waited_for is not None and not waited_for.cancelled():
             self._let_go -= 1
         if not self.under_way and self._has_time():

@@ -51,7 +51,7 @@ class HeldPod:
 
     @property
     def messages(self) -> dict[str, str]:
-        """What each of the pending plugins says, "" where it says nothing."""
+        """The messages of the pending plugins, "" for one without."""
         return {plugin: self._holds[plugin].message for plugin in self._timers}
 
     @property

@@ -27,7 +27,7 @@ _QUIET_SECONDS = 10.0
 
 
 class Subject(Protocol):
-    """What a call is about: a pod, or whatever else has a key."""
+    """The subject of a call: a pod, or whatever else has a key."""
 
     @property
     def key(self) -> str:
@@ -36,7 +36,7 @@ class Subject(Protocol):
 
 
 class MembersSubject(NamedTuple):
-    """What a call is about that is about the waiting members of a group, of whom there is at least one."""
+    """The waiting members of a group, one or more, as the subject of a call."""
 
     pods: Sequence[PodInfo]
 

@@ -32,7 +32,7 @@ OUTDATED = "node(s) were taken while extenders were asked about them"
 
 @dataclass(slots=True)
 class Feasible:
-    """What filtering came to.
+    """The result of filtering.
 
     Attributes:
         pre_filtered: PreFilter's part.
@@ -227,7 +227,7 @@ class Algorithm:
         return status
 
     def _wanted(self, state: AttemptState, pre_filtered: PreFiltered) -> int:
-        """How many feasible nodes are enough; where none is scored, the first one is."""
+        """The number of feasible nodes that is enough; where none is scored, the first one is."""
         if not self.framework.plugins.score and not self.extended:
             return 1
         names, snapshot = pre_filtered.node_names, self.snapshot

@@ -134,6 +134,6 @@ class Attempt:
         )
 
     def rejection(self) -> Rejection:
-        """What the queue needs in order to retry the pod at the right time."""
+        """The rejection, from which the queue knows when to retry the pod."""
         error = self.status is not None and not self.status.rejected
         return Rejection(frozenset(self.rejectors), frozenset(self.pending), error, self.no_node)

@@ -264,7 +264,7 @@ class DomainSearch:
         return None if demands is None else capacity_of(numbers, domains, demands)
 
     def _demands(self, attempts: Sequence[Attempt]) -> list[SignatureDemand] | None:
-        """What members could find where; None when nobody counts capacity."""
+        """The demand of each signature, with the nodes' capacity for it; None when no plugin counts capacity."""
         counts = Counter(attempt.pod.signature for attempt in attempts)
         examples = {attempt.pod.signature: attempt for attempt in attempts}
         demands = []

@@ -14,7 +14,7 @@ from .attempt import Attempt
 
 
 class DomainTrial(Protocol):
-    """What came of trying members."""
+    """The result of trying members in a domain."""
 
     @property
     def placed(self) -> Sequence[Attempt]:
@@ -29,7 +29,7 @@ Try = Callable[[], T]
 
 @dataclass(frozen=True, slots=True)
 class Searched(Generic[T]):
-    """What the search came to.
+    """The result of the search.
 
     Attributes:
         trial: the trial in the domain that took the group, else in the one that came closest.
@@ -62,7 +62,7 @@ class TrialInDomain(Generic[T]):
 
 
 class DomainQuestion(Generic[T]):
-    """What one search was asked for.
+    """The question of one search.
 
     Attributes:
         topology: where members have to be together.

@@ -89,7 +89,7 @@ class Engine:
     standstill: Standstill
 
     def books(self) -> dict[str, GroupBook[Any, Any]]:
-        """What plugins know of groups, by the plugin's name."""
+        """The books of groups, by the plugin's name."""
         return {plugin.name: plugin.book for plugin in self.plugins(GroupBookPlugin)}
 
     def reserved_shares(self) -> Mapping[str, float]:

@@ -27,7 +27,7 @@ from .profile_handle import first_of_equals
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What a pod's attempt would come to right now.
+    """The result that a pod's attempt would have right now.
 
     Attributes:
         feasible: names of all nodes that pass every filter, sorted, also where the scheduler would stop at some.
@@ -67,7 +67,7 @@ async def explain_with(extenders: Sequence[Extender], algorithm: Algorithm, pod:
 
 
 async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInfo) -> Consultation | None:
-    """What extenders say of all nodes that fit the pod now; None if none is interested in it."""
+    """The extenders' answers about all nodes that fit the pod now; None if none is interested in it."""
     concerned = interested(extenders, pod)
     if not concerned:
         return None

@@ -59,7 +59,7 @@ class GroupOutcome:
         return cls.at_fault(plugin, group, missing, attempts, status=status.by(plugin.name))
 
     def failure(self) -> GroupResult:
-        """What an attempt that did not start the group came to, as a label of metrics."""
+        """The result of an attempt that did not start the group, as a label of metrics."""
         if self.awaits_victims:
             return "waiting_on_preemption"
         statuses = [attempt.status for attempt in self.failed if attempt.status is not None]

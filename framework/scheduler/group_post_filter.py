@@ -81,7 +81,7 @@ class GroupTrial:
 
     @property
     def assignments(self) -> Sequence[Placed]:
-        """What `schedule` found."""
+        """The assignments that `schedule` found."""
         return [Placed(attempt.pod, attempt.node_name) for attempt in self._found]
 
     @property

@@ -30,7 +30,7 @@ _TIMES_TO_THE_FRONT = 2
 
 @dataclass(slots=True)
 class MembersTrial:
-    """What came of trying members in one order.
+    """The result of trying members in one order.
 
     Attributes:
         placed: who found a node.

@@ -172,7 +172,7 @@ class ProfileHandle:
         return self.ports.standstill.pace_own(work)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """What the plugins of all profiles keep together under `key`; made by whoever asks first."""
+        """The object that the plugins of all profiles share under `key`; the first caller makes it."""
         if key not in self.shared_values:
             self.shared_values[key] = make()
         return cast("T", self.shared_values[key])

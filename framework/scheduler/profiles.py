@@ -24,7 +24,7 @@ from .reports import Reports
 
 
 def preemption_priority(frameworks: Frameworks, pod: PodInfo) -> int:
-    """What a pod counts with among nominated pods: its own priority, or that of the group it is needed for."""
+    """The priority of a pod among nominated pods: its own, or that of the group it is needed for."""
     framework = frameworks.get(pod.pod.spec.scheduler_name)
     try:
         return pod.priority if framework is None else framework.groups.preemption_priority(pod)

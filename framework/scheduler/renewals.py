@@ -53,7 +53,7 @@ class Renewals:
         self._is_timed = False
 
     def __len__(self) -> int:
-        """How many pods have yet to be told."""
+        """The number of pods whose conditions have yet to be written."""
         return len(self._left)
 
     def renew(self, pods: Iterable[PodInfo], status: Status) -> None:

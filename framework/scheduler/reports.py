@@ -61,7 +61,7 @@ class LastDecision:
 
 @dataclass(slots=True)
 class _Postponed:
-    """What will be told of a pod when the timer ends, see `Reports.failed`."""
+    """The report on a pod that is due when the timer ends, see `Reports.failed`."""
 
     timer: Timer
     pod: PodInfo

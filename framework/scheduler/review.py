@@ -57,7 +57,7 @@ _Moment = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What a pod's attempt would come to. `status` is None where there is capacity, also by preemption."""
+    """The result that a pod's attempt would have. `status` is None where there is capacity, also by preemption."""
 
     status: Status | None
     rejectors: frozenset[str] = frozenset()

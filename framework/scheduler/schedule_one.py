@@ -295,7 +295,7 @@ class BindingCycle:
         return None
 
     def _lost_node(self, attempt: Attempt) -> Status | None:
-        """Why the pod no longer fits on its node, after changes by other clients; None if it fits."""
+        """The reason why the pod no longer fits on its node, after changes by other clients; None if it fits."""
         cache, pod = self._parts.cache, attempt.pod
         if not cache.changed_since(attempt.node_name, attempt.generation) or not cache.is_assumed(pod.uid):
             return None
@@ -429,7 +429,7 @@ class FailureHandler:
 
 
 def _cause(status: Status, attempt: Attempt) -> Hashable:
-    """What an error has in common with the errors of other pods: the plugin, and the text without names and numbers."""
+    """The part of an error that errors of other pods share: the plugin, and the text without names and numbers."""
     text = status.message
     for name in filter(None, (attempt.pod.name, attempt.group, attempt.node_name)):
         text = text.replace(name, "")

@@ -31,7 +31,7 @@ Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], list[PodDecision]]
 
 @dataclass(frozen=True, slots=True)
 class TreeOutcome:
-    """What a tree came to.
+    """The result of trying a tree.
 
     Attributes:
         placed: who is to be placed, all or none.
@@ -148,7 +148,7 @@ def _refused(plugin: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | 
 def _tell(
     plugin: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, *, told: dict[str, Status | None]
 ) -> None:
-    """What a part is told, and those in it: what it lacks itself, else what the group that it belongs to lacks."""
+    """The message for a part and those in it: what it lacks itself, else what the group that it belongs to lacks."""
     status = above
     if trial is not None and trial.shortage is not None and not (above is not None and not above.rejected):
         status = plugin.reject_part(part, trial.shortage)

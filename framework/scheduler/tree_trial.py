@@ -24,7 +24,7 @@ from .group_trial import GroupTrials
 
 @dataclass(slots=True)
 class PartTrial:
-    """What came of trying a part.
+    """The result of trying a part.
 
     Attributes:
         part: the part.
@@ -57,7 +57,7 @@ class PartTrial:
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    """What is tried: the waiting members of each leaf, by its key."""
+    """The members of a trial: those that wait in each leaf, by its key."""
 
     plugin: GroupCalls
     waiting: Mapping[str, Sequence[Attempt]]

@@ -20,7 +20,7 @@ _MAX_DEPTH = 4
 
 
 class LeafRecord(Protocol):
-    """What is asked of the members of a PodGroup."""
+    """The requirements on the members of a PodGroup."""
 
     @property
     def existing(self) -> int:
@@ -33,7 +33,7 @@ class LeafRecord(Protocol):
 
 
 class Leaves(Protocol):
-    """What is asked of PodGroups, by `namespace/name`."""
+    """The requirements of PodGroups, by `namespace/name`."""
 
     def get(self, group: str) -> NativePodGroup | None:
         """The PodGroup as last seen."""
@@ -44,7 +44,7 @@ class Leaves(Protocol):
         ...
 
     def record(self, group: str) -> LeafRecord:
-        """What is known of it and its members."""
+        """The record of the group and its members."""
         ...
 
 
@@ -154,7 +154,7 @@ class Hierarchy:
         return self._roots[group]
 
     def whole(self, group: str) -> str:
-        """What a group is decided with: the hierarchy that it is in, else itself."""
+        """The group that this one is decided with: the hierarchy that it is in, else itself."""
         return self.root_of(group) or group
 
     def gap(self, group: str) -> str | None:
@@ -207,7 +207,7 @@ class Hierarchy:
         return self._known_ready(root)
 
     def lack(self, name: str) -> str:
-        """What keeps a group from being ready, for people; the deepest reason of its first part that is not."""
+        """The reason why a group is not ready, for users; the deepest reason of its first part that is not."""
         if not is_root(name):
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count

@@ -173,7 +173,7 @@ class GangScheduling(
             self._forget(group.key)
 
     def _forget(self, group: str) -> None:
-        """What was decided about a group that is gone is of no account."""
+        """Drop the decisions about a group that is gone."""
         self._incomplete.discard(group)
         self._unfit.discard(group)
 
@@ -255,5 +255,5 @@ class GangScheduling(
 
 
 def _essence(group: NativePodGroup) -> tuple[object, ...]:
-    """What of a PodGroup decides; its status is written all the time."""
+    """The fields of a PodGroup that decisions read; its status changes all the time."""
     return group.metadata.uid, group.spec

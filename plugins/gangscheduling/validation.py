@@ -14,7 +14,7 @@ from .hierarchy import Hierarchy
 
 
 class ValidatedGroups(Protocol):
-    """What is asked of groups and their members."""
+    """The requirements on groups and their members."""
 
     hierarchy: Hierarchy
 
@@ -23,7 +23,7 @@ class ValidatedGroups(Protocol):
         ...
 
     def record(self, group: str) -> GroupRecord[Any]:
-        """What is known of a PodGroup and its members."""
+        """The record of a PodGroup and its members."""
         ...
 
     def remaining(self, group: str) -> Collection[PodInfo]:

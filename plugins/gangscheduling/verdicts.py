@@ -43,7 +43,7 @@ class NativeVerdicts(GangPlugin):
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
-        """What a part of a hierarchy is told, or the whole of it."""
+        """The message for a part of a hierarchy, or for the whole of it."""
         if cause is None:
             return Status.unschedulable(messages.UNSCHEDULABLE)
         if isinstance(cause, Status):

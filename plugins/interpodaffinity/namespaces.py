@@ -29,7 +29,7 @@ class Namespaces:
         return self._labels.get(name, {})
 
     def clause(self, term: AffinityTerm) -> Clause:
-        """What the term picks, with its namespaces by name."""
+        """The pods that the term picks, with its namespaces by name."""
         if term.everywhere:
             return Clause(None, term.selector)
         if term.namespace_selector is NOTHING:

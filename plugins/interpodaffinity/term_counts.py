@@ -36,7 +36,7 @@ class Sought:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermCounts:
-    """What is counted for one pod.
+    """The counts for one pod.
 
     Attributes:
         near: for each term of required affinity, the pods that match all such terms, by its key.

@@ -20,7 +20,7 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 @dataclass(frozen=True, slots=True)
 class AffinityOfPod:
-    """What a pod's spec says of nodes.
+    """The node affinity of a pod's spec.
 
     Attributes:
         required: None when it requires nothing.
@@ -42,7 +42,7 @@ def has_affinity(pod: PodInfo) -> bool:
 
 
 def affinity_of(pod: PodInfo) -> AffinityOfPod:
-    """What the pod's spec says."""
+    """The pod's node affinity."""
     spec = pod.pod.spec
     affinity = (spec.affinity.node_affinity if spec.affinity else None) or NO_AFFINITY
     selector = affinity.required_during_scheduling_ignored_during_execution

@@ -84,7 +84,7 @@ class NodeAffinityPlugin(
         return PreFilterResult(affinity.node_names) if affinity.node_names else CONFLICT
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """What the profile enforces is looked at first."""
+        """Check the affinity that the profile enforces first."""
         required = self._affinities.of(pod).required
         codes = np.zeros(len(nodes), np.int32)
         if required is not None:

@@ -52,7 +52,7 @@ _FEATURES: Mapping[str, Callable[[PodSpec], bool]] = {
 
 
 def required_features(spec: PodSpec) -> frozenset[str]:
-    """What a node must declare to run a pod with this spec."""
+    """The features that a node must declare to run a pod with this spec."""
     return frozenset(name for name, needed in _FEATURES.items() if needed(spec))
 
 

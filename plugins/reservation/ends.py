@@ -28,7 +28,7 @@ class ExpectedEnd(NamedTuple):
 
 
 def _bound_at(pod: Pod) -> str | None:
-    """When the pod got its node; when it was created, where nothing says it."""
+    """The time at which the pod got its node; its creation, if that is unknown."""
     condition = pod.status.condition(POD_SCHEDULED)
     bound = condition.last_transition_time if condition is not None and condition.status == "True" else None
     return bound or pod.metadata.creation_timestamp

@@ -73,7 +73,7 @@ class _Who(NamedTuple):
 
 
 class _Noted:
-    """What the plugins of all profiles noted: the last that each pod and group wanted and did not get."""
+    """The last unmet request of each pod and group, as the plugins of all profiles noted it."""
 
     def __init__(self, handle: PreemptionHandle) -> None:
         self.ends = KnownEnds(handle.clock)

@@ -53,7 +53,7 @@ class PlacedGroup:
     nodes: Sequence[Sequence[int]]
 
     def by_kind(self) -> Iterator[tuple[Need, Sequence[int]]]:
-        """What each kind of member takes, and where."""
+        """The need of each kind of member, with its nodes."""
         return zip(kinds(self.group.needs), self.nodes, strict=True)
 
 
@@ -153,7 +153,7 @@ def _in_order(timeline: CapacityTimeline, group: Group, now: float, within: Node
 
 
 def _beside(timeline: CapacityTimeline, planned: GroupPlan) -> CapacityTimeline:
-    """What is left beside a group that has its nodes."""
+    """The timeline that is left beside a group that has its nodes."""
     free = timeline.free.copy()
     for each in planned.placed:
         for need, nodes in each.by_kind():

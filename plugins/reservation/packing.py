@@ -89,7 +89,7 @@ def kinds(asked: Sequence[Asked]) -> Iterator[Need]:
 
 
 class Cost(NamedTuple):
-    """What has to come free where no end is known, the worst first, so that the lesser of two is the better choice.
+    """The capacity that has to come free at unknown times, the worst first, so that the lesser of two costs is better.
 
     Attributes:
         blocked: members that wait for long-lived pods.
@@ -119,7 +119,7 @@ FREE = Cost()
 
 @dataclass(frozen=True, slots=True)
 class EventualCapacity:
-    """What may come free besides, when pods without a known end have ended.
+    """The capacity that comes free once pods without a known end have ended.
 
     Attributes:
         open_ended: int64, shape (nodes, resources): what all of these have.
@@ -132,7 +132,7 @@ class EventualCapacity:
     chosen: npt.NDArray[np.bool_]
 
     def of(self, part: Nodes) -> EventualCapacity:
-        """What some nodes alone offer later; they are numbered as they stand in `part`."""
+        """The eventual capacity of some nodes alone; they are numbered as they stand in `part`."""
         return EventualCapacity(self.open_ended[part], self.long_lived[part], self.chosen[part])
 
     @property
@@ -160,7 +160,7 @@ def pack_later(known: Amounts, later: EventualCapacity, asked: Sequence[Asked]) 
 
 @dataclass(slots=True)
 class _Left:
-    """What is left of the nodes beside members that are put there.
+    """The capacity that is left beside the members placed so far.
 
     Attributes:
         known: int64, shape (nodes, resources): what is free at a known time; less than nothing where members wait for

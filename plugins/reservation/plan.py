@@ -41,7 +41,7 @@ class CapacityTimeline:
     horizon: float = inf
 
     def at(self, moment: float) -> Amounts:
-        """What is free once all pods that end by then have ended."""
+        """The free capacity once all pods that end by then have ended."""
         over = int(np.searchsorted(self.ends, moment, side="right"))
         free = self.free.copy()
         add_at(free, self.nodes[:over], self.amounts[:over])

@@ -47,7 +47,7 @@ _PIECES = 1024
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What may be expected of pods.
+    """The assumptions about the ends of pods.
 
     Attributes:
         long_lived: tells of a pod without a known end whether nobody should count on its end; None where none is.
@@ -61,7 +61,7 @@ class Assumptions:
 
 
 class PlanningResult(NamedTuple):
-    """What a plan came to.
+    """The result of planning.
 
     Attributes:
         holds: what is to be held so that all starts as early as possible; nothing when no capacity will help.
@@ -295,7 +295,7 @@ def _timeline(
 def _beside(
     holds: Iterable[Hold], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
 ) -> CapacityTimeline:
-    """What is left beside what is held."""
+    """The timeline that is left beside these holds."""
     place = np.full(snapshot.height, -1, np.intp)
     place[rows] = np.arange(len(rows))
     free = timeline.free.copy()
@@ -331,7 +331,7 @@ def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) 
 def _given_back(
     endings: Iterable[ExpectedEnd], handle: PreemptionHandle
 ) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
-    """When pods end, the first first, in which rows, and what each of them gives back."""
+    """The ends of pods, the earliest first: when, in which rows, and what each gives back."""
     snapshot = handle.snapshot
     ends, rows, kinds, claims = array("d"), array("q"), array("q"), array("q")
     numbers: dict[PodSignature, int] = {}

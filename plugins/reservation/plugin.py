@@ -54,7 +54,7 @@ _SKIP = Status.skip()
 
 
 class _Shared:
-    """What the plugins of all profiles keep together. What is held for a pod ends when it waits no more."""
+    """The state that the plugins of all profiles share. A hold for a pod ends when the pod waits no more."""
 
     def __init__(self, args: ReservationArgs, handle: PreemptionHandle) -> None:
         self.reserves = args.after_seconds > 0
@@ -101,7 +101,7 @@ class _Shared:
         self.capacity_came()
 
     def assumptions(self, waiter: Waiter, chosen: Sequence[Hold]) -> Assumptions:
-        """What may be expected of pods in the waiter's round; what is held already is `chosen`."""
+        """The assumptions about pods in the waiter's round; `chosen` is what it holds already."""
         now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
         before = long_lived_before(waiter.since, number, self._after_seconds)
         rows = [hold.rows for hold in chosen]
@@ -133,7 +133,7 @@ class _Shared:
 
 
 def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
-    """What is reserved now, found among what plugins share."""
+    """The current reservations, found among the objects that plugins share."""
     found = shared.get(NAME)
     return tuple(found.holds) if isinstance(found, _Shared) else ()
 

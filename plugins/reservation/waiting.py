@@ -28,7 +28,7 @@ _PLAN_SECONDS = 5.0
 
 
 class Chance(IntEnum):
-    """What the last plan said of a waiter; who has the better chance comes first."""
+    """The chance of a waiter by the last plan; the better chance comes first."""
 
     OPEN = 0
     """It could start when pods have ended that may do so soon, or there is no plan yet."""

@@ -124,14 +124,14 @@ def _by_rank(pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
 
 @dataclass(frozen=True, slots=True)
 class _Wants:
-    """What the groups of a plugin want, by those that wait in each and the notes on each kind of pods."""
+    """The requests of a plugin's groups, from the pods that wait in each and the notes on each kind of pod."""
 
     plugin: str
     waiting_in: Mapping[str, Sequence[PodInfo]]
     states: Mapping[PodSignature, CycleState]
 
     def of(self, part: Part, *, one_more: bool) -> PlacementRequest | None:
-        """What a group wants, `one_more` where it has all that it needs; None when its pods are not there."""
+        """The request of a group, for `one_more` where it has all that it needs; None when its pods do not exist."""
         key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
         levels = topology.levels[: topology.required]
         if part.parts is None:

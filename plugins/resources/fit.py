@@ -139,7 +139,7 @@ class NodeResourcesFit(
         self._devices.changed(old, new)
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
-        """What the strategy says of the node with the pod on it.
+        """The strategy's score of the node with the pod on it.
 
         Containers that ask for no cpu or memory count as asking for a little, on the node and in the pod.
         """

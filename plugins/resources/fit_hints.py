@@ -50,7 +50,7 @@ class PodDeletionHint:
     ignored: Ignored
 
     def __call__(self, pod: PodInfo, old: object, new: object) -> Hint:
-        """What is free there by now must be enough, unless pods of lower priority could be evicted.
+        """The free capacity must be enough by now, unless pods of lower priority could be evicted.
 
         One that leaves no node by name gave back what was reserved for it somewhere.
         """

@@ -77,7 +77,7 @@ class Siblings:
         self._services: dict[str, dict[str, Mapping[str, str]]] = {}
 
     def of(self, pod: PodInfo) -> Selector | None:
-        """What picks the pods that the pod is to be spread from; None when nothing does."""
+        """The selector of the pods that the pod is to be spread from; None if there is none."""
         selector = with_labels(self._picked_by_services(pod))
         owner = controller_of(pod)
         kind = _CONTROLLERS.get((owner.api_version, owner.kind)) if owner is not None else None

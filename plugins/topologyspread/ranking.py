@@ -94,7 +94,7 @@ def rank(reading: PodConstraints, constraints: Sequence[Weighed], nodes: NodeVie
 
 
 def _parts(weighed: Weighed, nodes: NodeView) -> tuple[npt.NDArray[np.floating[Any]], npt.NDArray[np.int32]]:
-    """What a constraint adds to scores, and for each node where among these its part is. Without the key it is 0."""
+    """The possible parts of the score for a constraint, and the index of each node's among them; 0 without the key."""
     snapshot, rule = nodes.snapshot, weighed.constraint.rule
     column = snapshot.labels.column(rule.topology_key)
     if weighed.sums is not None:
@@ -143,7 +143,7 @@ def _weighed(constraint: Constraint, nodes: NodeView, ignored: Mask | None, *, e
 
 
 def _nowhere(constraint: Constraint, domains: Domains, nodes: NodeView) -> int:
-    """How many pods are on eligible nodes without the key."""
+    """The number of pods on eligible nodes without the key."""
     snapshot = nodes.snapshot
     without = snapshot.live[: snapshot.height] & (domains.ids[: snapshot.height] == ABSENT)
     if constraint.eligible is not None:

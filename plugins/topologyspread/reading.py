@@ -156,7 +156,7 @@ _NONE = PodConstraints()
 
 
 def _requirement_of(pod: PodInfo) -> NodeRequirement | None:
-    """What the pod requires of its node; None when that is nothing."""
+    """The pod's node requirement; None if it has none."""
     required = pod.signature.required
     return required if required.labels or required.terms is not None else None
 

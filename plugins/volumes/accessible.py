@@ -116,7 +116,7 @@ class _Pins:
         self._numbers.append(number)
 
     def by_value(self, leader_of: Numbers, column: LabelColumn) -> Numbers:
-        """What nodes get, by the number of their value; the last entry is for values that no node has."""
+        """The leader of each of the column's values; the last entry is for nodes without one."""
         if self._known[0] is not column.values or self._known[1] != len(column.values):
             self._ids = np.fromiter(map(column.id_of, self._values), np.intp, len(self._values))
             self._known = (column.values, len(column.values))

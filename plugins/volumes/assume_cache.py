@@ -64,7 +64,7 @@ class AssumeCache(Generic[T]):
             self._on_change(seen)
 
     def not_found(self, key: str) -> str:
-        """What is said of an object that the API does not have."""
+        """The message for an object that the API does not have."""
         return f'{self._resource} "{key}" not found'
 
     def told(self, key: str) -> None:

@@ -27,7 +27,7 @@ UNLIMITED = int(np.iinfo(np.int64).max)
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """What was found for one row.
+    """The volumes and limits of one row.
 
     Attributes:
         has_csi_node: whether there is a CSINode of the node's name.

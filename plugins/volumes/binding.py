@@ -68,7 +68,7 @@ def _parts(selector: LabelSelector | None) -> int:
 
 @dataclass(slots=True)
 class _Attempt:
-    """What an attempt knows of the pod's volumes.
+    """The knowledge of an attempt about the pod's volumes.
 
     Attributes:
         claims: the pod's claims.
@@ -83,7 +83,7 @@ class _Attempt:
     reservation: VolumeReservation | None = None
 
     def found_for(self, nodes: NodeView) -> FoundVolumes | None:
-        """What was found for these nodes, if all of them were asked about last."""
+        """The findings for these nodes, if all of them were asked about last."""
         wanted = nodes.indices()
         indices = np.searchsorted(self.rows, wanted)
         if self.found is None or indices.max(initial=0) >= len(self.rows) or (self.rows[indices] != wanted).any():
@@ -217,7 +217,7 @@ class VolumeBinding(
         return REGISTRATIONS
 
     def _obstacle(self, pod: PodInfo) -> str:
-        """Why the pod's claims cannot be used at all, by what the API says of them; empty if they can."""
+        """The reason why the pod's claims cannot be used at all; empty if they can."""
         for name, ephemeral in mounts_of(pod.pod):
             claim = self._storage.claim(f"{pod.namespace}/{name}")
             if claim is None and ephemeral:

@@ -34,7 +34,7 @@ class ClaimMissing(CountError):
 
 
 def volumes_of(pod: PodInfo, csi_node: CSINode | None, storage: Storage, *, new: bool) -> frozenset[VolumeHandle]:
-    """What the pod's volumes count as on the node with this CSINode.
+    """The volumes of the pod as they count on the node with this CSINode.
 
     Raises CountError; ClaimMissing only of a `new` pod. With a pod on a node a claim that is missing does not count.
     """

@@ -67,7 +67,7 @@ class Provision:
 
 @dataclass(slots=True)
 class FoundVolumes:
-    """What was found for some nodes.
+    """The findings for some nodes.
 
     Attributes:
         reasons: int32, shape (nodes,): what is in the way, as bits by the index in REASONS; 0 where nothing is.
@@ -82,7 +82,7 @@ class FoundVolumes:
     provisions: list[Provision] = field(default_factory=list)
 
     def at(self, indices: Numbers) -> FoundVolumes:
-        """What was found for the nodes with these indices alone."""
+        """The findings for the nodes with these indices alone."""
         return FoundVolumes(
             self.reasons[indices],
             [(text, where[indices]) for text, where in self.errors],
@@ -102,7 +102,7 @@ class Finder:
         self._ledger = ledger
 
     def find(self, claims: PodClaims, nodes: NodeView) -> FoundVolumes:
-        """What there is for these claims on each node."""
+        """Find volumes for these claims on each node."""
         found = FoundVolumes(np.zeros(len(nodes), np.int32))
         self._check_bound(claims.bound, nodes, found)
         undecided: Mask = np.ones(len(nodes), np.bool_)
@@ -185,7 +185,7 @@ class Finder:
 
 
 def _reachable(storage_class: StorageClass, nodes: NodeView) -> Mask:
-    """Which nodes volumes of the class can be made for."""
+    """The nodes for which volumes of the class can be made."""
     if storage_class.provisioner in ("", NO_PROVISIONER):
         return np.zeros(len(nodes), np.bool_)
     if not storage_class.allowed_topologies:

@@ -44,7 +44,7 @@ class Provisioning:
 
 @dataclass(slots=True)
 class VolumeReservation:
-    """What a pod gets."""
+    """The volumes of a pod."""
 
     bindings: list[Binding] = field(default_factory=list)
     provisionings: list[Provisioning] = field(default_factory=list)

@@ -54,7 +54,7 @@ class Storage:
         return self._get(CLASSES, name)
 
     def csi_node(self, name: str) -> CSINode | None:
-        """What is known of the CSI drivers on the node with this name."""
+        """The CSI drivers on the node with this name, as far as they are known."""
         return self._get(CSI_NODES, name)
 
     def csi_driver(self, name: str) -> CSIDriver | None:
@@ -66,15 +66,15 @@ class Storage:
 
 
 def no_claim(name: str) -> str:
-    """What the API says where there is no such claim."""
+    """The API's message for a missing claim."""
     return f'persistentvolumeclaim "{name}" not found'
 
 
 def no_volume(name: str) -> str:
-    """What the API says where there is no such volume."""
+    """The API's message for a missing volume."""
     return f'persistentvolume "{name}" not found'
 
 
 def no_class(name: str) -> str:
-    """What the API says where there is no such storage class."""
+    """The API's message for a missing storage class."""
     return f'storageclass.storage.k8s.io "{name}" not found'

@@ -182,7 +182,7 @@ def _named(kind: Kind, owner: _Owner) -> str:
 
 
 def _last_applied(kind: Kind, live: Object) -> Fields:
-    """What `kubectl apply` without `--server-side` has set; kubectl may take it over without a conflict."""
+    """The fields set by `kubectl apply` without `--server-side`; kubectl may take them over without a conflict."""
     text = get_in(live, _LAST_APPLIED)
     return frozenset(fields_of(kind, msgspec.json.decode(text))) if text else _NOTHING
 

@@ -41,7 +41,7 @@ def _complete_request(request: Object) -> Object:
 
 
 def _complete_wish(wish: Object) -> Object:
-    """What is asked for of one class of devices: one of them, where nothing else is said."""
+    """Complete a request for devices of one class: one device, where nothing else is said."""
     wish = with_defaults(wish, {"allocationMode": _EXACT_COUNT})
     if wish["allocationMode"] == _EXACT_COUNT:
         wish = with_defaults(wish, {"count": 1})

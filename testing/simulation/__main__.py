@@ -108,7 +108,7 @@ def _all(play: partial[Played], seeds: Sequence[str], jobs: int) -> Iterator[Pla
 
 
 def _history(seed: str) -> Kept:
-    """What is played, which has not gone wrong if it is a seed."""
+    """The history to play, which has not gone wrong if it is a seed."""
     if seed.endswith(_FILE):
         return read(Path(seed))
     scale = scale_of(seed)

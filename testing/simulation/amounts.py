@@ -74,7 +74,7 @@ def on_node(server: SimulatedServer, name: str) -> list[Object]:
 
 
 def cpu(pod: Object) -> int:
-    """What a pod asks for, in thousandths of a CPU."""
+    """The request of a pod, in thousandths of a CPU."""
     return sum(milli_value(nanos(each["resources"]["requests"]["cpu"])) for each in pod["spec"]["containers"])
 
 
@@ -85,7 +85,7 @@ def priority(pod: Object) -> int:
 
 
 def allocatable(node: Object) -> int:
-    """What a node has, in thousandths of a CPU."""
+    """The allocatable amount of a node, in thousandths of a CPU."""
     return milli_value(nanos(node["status"]["allocatable"]["cpu"]))
 
 

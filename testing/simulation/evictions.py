@@ -267,7 +267,7 @@ class EvictionDecision:
 
 
 def cpu(pod: PodInfo) -> int:
-    """What a pod asks for, in thousandths of a CPU."""
+    """The request of a pod, in thousandths of a CPU."""
     return pod.signature.requests.get(CPU, 0)
 
 

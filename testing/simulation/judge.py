@@ -117,7 +117,7 @@ class Judge:
             self.wrong.append(f"{sum(self.writes.values())} writes for {len(self._known)} pods: {dict(self.writes)}")
 
     def sum_up(self, history: Sequence[Act]) -> SeedTally:
-        """What took part in the whole run."""
+        """Tally the whole run."""
         self.tally.count(history)
         self.tally.events["groups judged"] += len(self.wholeness.judged)
         self.tally.events["groups excused"] += len(self.wholeness.excused)

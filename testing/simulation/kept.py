@@ -55,7 +55,7 @@ class Kept:
 
 
 def read(path: Path) -> Kept:
-    """What `write` has written. Raises msgspec.ValidationError."""
+    """Read the result of `write`. Raises msgspec.ValidationError."""
     kept = decode(path.read_bytes(), type=Kept)
     return replace(kept, history=tuple(replace(act, given=_frozen(act.given)) for act in kept.history))
 

@@ -14,7 +14,7 @@ _SILENCE_SECONDS = Timing().silence
 
 
 class Meddling:
-    """What was done to the groups of a cluster.
+    """The changes that users made to the groups of a cluster.
 
     Attributes:
         touched: by a group's name, when somebody outside last took members from it or changed it, or until when that

@@ -12,7 +12,7 @@ from muster.sandbox.objects import Object
 
 
 class Reserved:
-    """What is reserved at this moment.
+    """The reservations at this moment.
 
     Attributes:
         holds: one for each pod and group that capacity is held for; of a tree one for each of its parts.

@@ -41,7 +41,7 @@ _LONGEST_START = 2.0
 
 @dataclass(frozen=True)
 class Request:
-    """What comes in, in the shape of aiohttp's, as far as the sandbox looks at it.
+    """A request in the shape of aiohttp's, as far as the sandbox reads it.
 
     Attributes:
         sender: who sent it.
@@ -71,13 +71,13 @@ class Request:
         return self.data is not None
 
     async def read(self) -> bytes:
-        """What it carries."""
+        """The body."""
         return self.data or b""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes back."""
+    """A response."""
 
     status: int
     body: bytes

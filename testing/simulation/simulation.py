@@ -34,7 +34,7 @@ _END_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SimulationOutcome:
-    """What came of a seed.
+    """The outcome of a seed.
 
     Attributes:
         seed: which.
@@ -125,7 +125,7 @@ def _reserves_after(assembly: Assembly) -> int:
 
 @cache
 def standard(after_seconds: int = 300) -> Assembly:
-    """What processes run by default, but for the time after which capacity is reserved."""
+    """The default configuration of processes, but for the time after which capacity is reserved."""
     configuration = muster_configuration()
     election = configuration.leader_election.model_copy(update={"leader_elect": True, "resource_name": LEASE})
     patience = (PluginConfig(name="Reservation", args={"afterSeconds": after_seconds}),)

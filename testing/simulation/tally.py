@@ -22,7 +22,7 @@ _MANY = 100
 
 @dataclass(frozen=True, slots=True)
 class SeedTally:
-    """What took part.
+    """The objects, faults and plugins that took part in a seed.
 
     Attributes:
         acts: what happened, by its name.

@@ -77,7 +77,7 @@ def traits_of(seed: str, name: str, native: bool) -> Traits:
 
 
 def healing_of(seed: str, name: str) -> Traits:
-    """What becomes of a group that loses a member, if it says so."""
+    """The healing policy of a group, if it has one."""
     random = Random(f"{seed}/healing of {name}")
     return ((HEALING, random.choice(("Restart", "Restart", "Shrink"))),) if random.random() < _HEALED else ()
 

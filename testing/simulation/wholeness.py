@@ -116,6 +116,6 @@ class Wholeness:
 
 
 def _bound_at(pod: Object) -> float:
-    """When the pod was bound, in whole seconds on the loop's clock."""
+    """The time at which the pod was bound, in whole seconds on the loop's clock."""
     conditions = {each["type"]: each for each in pod["status"].get("conditions", ())}
     return parse_time(conditions["PodScheduled"]["lastTransitionTime"]) - EPOCH

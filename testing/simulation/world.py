@@ -38,7 +38,7 @@ _TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 class World:
-    """What acts on a cluster. What is due later belongs to an owner of the loop's own.
+    """The actors on a cluster. What is due later belongs to an owner of the loop's own.
 
     Attributes:
         meddling: which groups were changed from outside.
