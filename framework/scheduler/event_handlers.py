@@ -105,8 +105,11 @@ class PodEventHandler:
             self._queue.delete(info)
             waiting = self._waiting.get(info.uid)
             if waiting is not None:
+                # Its binding task unreserves it and frees the node.
                 waiting.fail(Status.unschedulable("removed"))
+
             elif counted is not None:
+                # PreBind or Bind is in flight; when it is answered, the pod is ABSENT and the cache changes nothing.
                 self._cache.remove_pod(info)
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             elif promised:  # the capacity of its nomination is free again

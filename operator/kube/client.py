@@ -156,6 +156,8 @@ class ApiClient:
             self._backlog -= 1
         self._writes_in_flight += 1
         try:
+            # Asked after the waits for the limiter and the gate, during which the lease may have been lost. The
+            # transport asks once more when it has a connection.
             if not self._may_write():
                 raise Fenced("this process does not hold the lease")
             self._on_write(method, written(path))

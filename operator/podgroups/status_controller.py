@@ -86,6 +86,7 @@ class StatusController(GroupWorker):
             return
         answer = None
         if report.patch is not None:
+            # Set before the request: changes that come while it is in flight wait for the next write.
             self._not_before[key] = self._clock.now() + WRITE_PERIOD
             reply = await self._patch(key, report.patch, PatchType.STRATEGIC if report.strategic else PatchType.MERGE)
             if reply is None:

@@ -128,6 +128,7 @@ class PodConditionWriter:
             )
             if patch is not None:
                 if nominated_node is not None:
+                    # Noted before the request: if its answer is lost, the nomination may have been written.
                     self._nominated[uid] = nominated_node
                 outcome = await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
                 failed = outcome.result is Result.FAILED and not given_up.is_set()

@@ -148,12 +148,14 @@ class Process:
             self._recording.end()
         self.engine.scheduler.reports.end()
         self.engine.standstill.apply(self._turn_away)
+        # Without the lease all writes are fenced, so there is nothing to wait for.
         cut_off = await self.writers.drain(within=0 if self._lost else _DRAIN_SECONDS)
         if cut_off:
             log.warning("%d writes were cut off by the end", cut_off)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        # Released only now: the next leader must not decide while Bindings of this process are in flight.
         await self.leadership.release()
         await self.watches.stop()
         await self._extenders.close()
@@ -222,6 +224,7 @@ class Process:
         if self._configuration.delay_cache_until_active:
             self.watches.start(self._parts.spawn)
         elif self._configuration.leader_election.leader_elect:
+            # A watch may lag behind the former leader's last Bindings; capacity that they use would look free.
             await self.watches.refresh()
         await self.watches.complete()
         self._listed()

@@ -120,6 +120,7 @@ class ApiBinder:
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         """Bind the pod; success when the API accepted it. What was still to be said of why it waits is not said."""
+        # A status write still in flight could arrive after the Binding and report a bound pod as unschedulable.
         await self._conditions.withdraw(pod.uid)
         outcome = await self._writer.bind(pod.pod.metadata, node_name)
         return None if outcome.result is Result.DONE else Status.failure(outcome.message)

@@ -123,6 +123,7 @@ class Executor:
         if victims:
             run = _Run(victims)
             self._runs.update((pod.uid, run) for pod in preemptor.pods)
+            # Noted now, not when the task begins: a decision may come first, and must count these pods as leaving.
             self.leaving.update(victim.pod.uid for victim in victims)
             self._handle.spawn(self._run(run, preemptor))
 
@@ -143,6 +144,8 @@ class Executor:
             if errors:
                 self.leaving.discard(last.pod.uid)
                 raise errors[0]
+            # Set before the last request: the event of this victim's end may come before the answer, and has to find
+            # that the preemptor may be tried.
             run.asked = True
             await self._evict(preemptor, last)
         except ApiError as error:
