@@ -45,7 +45,7 @@ def told(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
         yield f"compared pod by pod, for it cannot be followed event by event: {comparison.broken_off}"
     differences = list(comparison.differences())
     counts = Counter(difference for difference, _ in differences)
-    yield f"pods that come off as recorded: {len(comparison.stories) - len(differences)}"
+    yield f"pods with the recorded outcome: {len(comparison.stories) - len(differences)}"
     yield from (f"pods {words}: {counts[each]}" for each, words in _WORDS.items() if counts[each])
     shown = differences if everything else differences[:_SHOWN]
     for _, story in shown:
