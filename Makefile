@@ -18,7 +18,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
-	parity-preemption simulate-faults real-faults soak fuzz nightly attack venv control-plane browser promtool screenshots
+	parity-preemption simulate-faults real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -110,9 +110,12 @@ soak: $(INSTALLED) control-plane ## Run Muster for 30 minutes under load and see
 fuzz: $(INSTALLED) control-plane ## Feed fresh random input to all that is read; what fails is printed to be kept
 	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 $(FUZZED) $(PYTEST_ARGS)
 
-nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, faults of real processes, the soak
+bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200 random clusters of each situation
+	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal tests/reservation/test_bounds.py $(PYTEST_ARGS)
+
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory fuzz real-faults soak
+	$(MAKE) --no-print-directory fuzz bounds real-faults soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

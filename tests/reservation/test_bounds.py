@@ -4,12 +4,13 @@ from collections.abc import Callable
 from math import inf
 
 import pytest
+from hypothesis import settings
 
 from muster.plugins.reservation.rounds import starts_within
 from tests.builders import PodDict, make_pod
 from tests.reservation.crowd import MANY_LEADERS, ONE_LEADER, POOL, RACK, Crowd, Pace
 
-EXAMPLES = 200
+EXAMPLES = 200 if settings.get_current_profile_name() == "nightly" else 40
 
 
 def among_long_lived_pods(seed: int, pace: Pace) -> Crowd:
