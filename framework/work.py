@@ -186,7 +186,7 @@ class Worker:
 
 
 def _job() -> _Job | None:
-    """What the stack that this runs on is at; None outside of any worker."""
+    """The job of the stack that this runs on; None outside of any worker."""
     stack = getcurrent()
     return stack.job if isinstance(stack, _Stack) else None
 

@@ -54,7 +54,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Where the process shows its pages.
+    """The address at which the process serves its pages.
 
     Attributes:
         host, port: the address; port 0 serves nothing.
@@ -79,7 +79,7 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class PodGroupParts:
-    """What the operator does for PodGroups: controllers of their statuses, and their admission if it is wanted."""
+    """The operator's work for PodGroups: controllers of their statuses, and their admission if it is wanted."""
 
     controllers: Sequence[GroupWorker]
     admission: AdmissionOperator | None
@@ -176,7 +176,7 @@ def _register(registry: kopf.OperatorRegistry, process: Process, groups: PodGrou
 
 
 def _pod_groups(process: Process, connection: Connection, serving: Serving) -> PodGroupParts:
-    """What keeps PodGroups' statuses, if a profile has a plugin that knows groups."""
+    """The controllers of PodGroups' statuses, if a profile has a plugin that knows groups."""
     admission = None
     books = process.engine.books()
     judged = [kind for kind in process.groups if kind.judges and kind.plugin in books]

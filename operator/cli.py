@@ -102,7 +102,7 @@ def _all_written() -> Iterator[None]:
 
 
 def _discard_output() -> None:
-    """What is still to be written goes nowhere, so that the interpreter does not try once more as it ends."""
+    """Send further output nowhere, so that the interpreter does not try once more as it ends."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -161,7 +161,7 @@ def _severity(record: logging.LogRecord) -> tuple[str, str]:
 
 
 def _pairs(record: logging.LogRecord) -> Mapping[str, object] | None:
-    """What was given beside the message, or the object that a kopf record is about, or None for a plain record."""
+    """The pairs beside the message, or the object that a kopf record is about, or None for a plain record."""
     pairs: Mapping[str, object] | None = getattr(record, _PAIRS, None)
     if pairs is not None:
         return pairs

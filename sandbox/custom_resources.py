@@ -107,7 +107,7 @@ def begin_definition(definition: Object, now: str) -> Object:
 
 
 def validate_definition(definition: Object) -> Iterator[InvalidField]:
-    """What is wrong with a definition that could not be served."""
+    """The problems with a definition that could not be served."""
     spec = definition.get("spec") or {}
     names = spec.get("names") or {}
     required = {"spec.group": spec.get("group"), "spec.scope": spec.get("scope"), "spec.versions": spec.get("versions")}

@@ -51,7 +51,7 @@ class ExtenderConfig(ConfigModel):
 
 
 def extender_problems(extenders: Sequence[ExtenderConfig], path: str) -> Iterator[Problem]:
-    """What is wrong with the extenders at `path`, each by itself and all together."""
+    """The problems with the extenders at `path`, each by itself and all together."""
     managed: set[str] = set()
     for index, extender in enumerate(extenders):
         place = f"{path}[{index}]"

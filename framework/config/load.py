@@ -53,7 +53,7 @@ def default_configuration() -> KubeSchedulerConfiguration:
 
 
 def _identity_problem(value: object, source_name: str) -> Problem | None:
-    """What is wrong with the apiVersion and kind of a document."""
+    """The problem with the apiVersion and kind of a document."""
     fields = {} if value is None else value
     if not isinstance(fields, Mapping):
         found = JSON_KINDS[type(fields)]

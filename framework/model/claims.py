@@ -49,7 +49,7 @@ def made_for(claim: PersistentVolumeClaim, pod: PodInfo) -> bool:
 
 
 def not_made_for(claim: PersistentVolumeClaim, pod: PodInfo) -> str:
-    """What is said where it is not."""
+    """The message for a claim that was not made for the pod."""
     return f"PVC {claim.metadata.key} was not created for pod {pod.key} (pod is not owner)"
 
 

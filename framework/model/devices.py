@@ -214,7 +214,7 @@ class ResourceClaim(Wire):
 
     @property
     def allocation(self) -> AllocationResult | None:
-        """What is allocated for it."""
+        """The claim's allocation."""
         return self.status.allocation
 
     def reserved_for(self, uid: str) -> bool:

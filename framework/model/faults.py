@@ -1,4 +1,4 @@
-"""What is wrong with an object that users wrote, by the field's path: `spec.priority: must be of type integer, …`.
+"""The problem with an object that users wrote, by the field's path: `spec.priority: must be of type integer, …`.
 
 Code that decodes an object for users, or reports why it was left out, words the error here. Types and ranges are
 checked while an object is decoded. The API server checks that quantities and times are well formed; a second check

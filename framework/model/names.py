@@ -42,7 +42,7 @@ def is_label_value(value: str) -> bool:
 
 
 def label_key_faults(key: str) -> list[str]:
-    """What is wrong with a label key, also called a qualified name: `[DNS subdomain/]name`."""
+    """The problems with a label key, also called a qualified name: `[DNS subdomain/]name`."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return [
@@ -63,7 +63,7 @@ def label_key_faults(key: str) -> list[str]:
 
 
 def label_value_faults(value: str) -> list[str]:
-    """What is wrong with a label value."""
+    """The problems with a label value."""
     faults = []
     if _too_long(value, _LONGEST_NAME):
         faults.append(f"must be no more than {_LONGEST_NAME} bytes")
@@ -73,7 +73,7 @@ def label_value_faults(value: str) -> list[str]:
 
 
 def subdomain_faults(name: str) -> list[str]:
-    """What is wrong with a DNS subdomain."""
+    """The problems with a DNS subdomain."""
     faults = []
     if _too_long(name, _LONGEST_SUBDOMAIN):
         faults.append(f"must be no more than {_LONGEST_SUBDOMAIN} bytes")

@@ -55,7 +55,7 @@ def picks(term: NodeSelectorTerm, labels: Mapping[str, str], name: str) -> bool:
 
 
 def field_value(requirement: NodeSelectorRequirement, name: str) -> str:
-    """What a requirement on fields is held against: the node's name, or nothing for fields that nodes do not have."""
+    """The value that a requirement on fields is compared with: the node's name, or none for fields that nodes lack."""
     return name if requirement.key == NAME_FIELD else ""
 
 

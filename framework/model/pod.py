@@ -191,7 +191,7 @@ class PodCondition(Wire):
 
 
 class ContainerStatus(Wire):
-    """What the kubelet has given to a container: `resources` are in force, `allocated_resources` were granted."""
+    """The resources that the kubelet gave a container: `resources` are in force, `allocated_resources` were granted."""
 
     name: str = ""
     resources: ResourceRequirements | None = None

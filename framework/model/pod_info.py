@@ -76,7 +76,7 @@ class HostPort(NamedTuple):
 
 
 class PodSignature:
-    """What follows from a pod's spec (less its node, its claims and its group) and from nothing else.
+    """The properties that follow from a pod's spec (less its node, its claims and its group) alone.
 
     Pods of one scheduling class share one instance, so identity is equality: `signature is other.signature`.
 

@@ -87,7 +87,7 @@ class QueueingHints:
         return self.strategy_after(entity, (InFlightEvents(event.event, event.target, (event,)),))
 
     def strategy_after(self, entity: QueuedEntity, missed: Iterable[InFlightEvents]) -> QueueingStrategy:
-        """What a whole series of events means for an entity. One that an error struck is tried after backoff anyway."""
+        """The effect of a series of events on an entity. One that an error struck is tried after backoff anyway."""
         if not entity.rejectors:
             return QueueingStrategy.AFTER_BACKOFF
         mine = [each for each in missed if each.target is None or each.target in entity.pods]

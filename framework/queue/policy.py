@@ -228,7 +228,7 @@ class GuardedPolicy:
 
 
 def _kind(element: type) -> str:
-    """What elements of this type are compared as; "" for what may not be compared at all."""
+    """The type that elements of this type are compared as; "" for one that may not be compared at all."""
     if issubclass(element, Real):
         return "number"
     return "text" if issubclass(element, str) else ""

@@ -235,7 +235,7 @@ class Filtering:
     def _crowded_unless_known(
         self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, NodeRejection]:
-        """What `_crowded_together` finds, remembered for pods of one signature, but not in a trial."""
+        """The result of `_crowded_together`, cached for pods of one signature, but not in a trial."""
         if self._snapshot.tentative:
             return self._crowded_together(state, pod, nominated)
         results = self._nominated_cache.of(pod.signature, state.skip_filter_plugins, self.epoch(state))

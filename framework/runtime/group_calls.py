@@ -107,7 +107,7 @@ class GroupCalls:
         return self._of(part.key, points.REJECT_PART, rejection, self._plugin.reject_part, part, cause)
 
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
-        """What pods must be below for the group to evict them."""
+        """The priority below which the group may evict pods."""
         method = self._plugin.preemption_priority
         return self._of(group, points.PREEMPTION_PRIORITY, int32, method, group, waiting)
 

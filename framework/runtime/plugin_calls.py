@@ -107,7 +107,7 @@ class PluginCalls:
         *args: Any,
         sound: Callable[[Any], T],
     ) -> T:
-        """What `method` answers where None is no success. `sound` makes it what counts, or raises what is wrong.
+        """The answer of `method` where None is no success. `sound` checks and converts it, or raises what is wrong.
 
         Raises Failed when the plugin breaks.
         """

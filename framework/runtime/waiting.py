@@ -129,7 +129,7 @@ class HeldPods:
         return True
 
     async def unless_preempted(self, pod: PodInfo, work: Coroutine[Any, Any, Status | None]) -> Status | None:
-        """What `work`, the pod's PreBind, answers. If the pod is preempted meanwhile, `work` is cancelled."""
+        """The answer of `work`, the pod's PreBind. If the pod is preempted meanwhile, `work` is cancelled."""
         cancelled: asyncio.Future[Status] = asyncio.get_running_loop().create_future()
         task = asyncio.ensure_future(self._standstill.pace_own(work))
         self._in_pre_bind[pod.uid] = cancelled

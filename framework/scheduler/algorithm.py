@@ -194,7 +194,7 @@ class Algorithm:
         return int(found.rows[self.pick(pod, found.rows, scored, choose)])
 
     def post_filter(self, state: AttemptState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
-        """What PostFilter makes of a rejection: the nomination (None: as it was, "": none), and the whole text."""
+        """The result of PostFilter: the nomination (None: as it was, "": none), and the whole text of the rejection."""
         message = found.status.message if found.status is not None else ""
         diagnosis = found.diagnosis
         if diagnosis is None or found.status is None or not found.status.rejected:

@@ -132,7 +132,7 @@ class Consultations:
         return asked
 
     def _question(self, attempt: Attempt, everywhere: bool, nominated_first: bool) -> Consultation:
-        """What to ask: about the nodes that fit the pod now, or as many of them as kube-scheduler would by itself."""
+        """The question: about the nodes that fit the pod now, or as many of them as kube-scheduler would ask about."""
         algorithm = self._algorithms[attempt.profile]
         found = algorithm.find_nodes_that_fit(attempt.state, attempt.pod, nominated_first=nominated_first)
         rows, algorithm.next_start = found.rows, found.next_start

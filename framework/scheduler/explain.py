@@ -121,7 +121,7 @@ def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | Non
 
 
 def _planned(framework: Framework, state: AttemptState, pod: PodInfo, node_name: str) -> dict[str, Any]:
-    """What those plugins would write that describe it."""
+    """The writes that plugins would make before the Bind, as they describe them."""
     planned: dict[str, Any] = {}
     for plugin in framework.plugins.pre_bind:
         if type(plugin).planned is not PreBindPlugin.planned:

@@ -26,7 +26,7 @@ _STEP = 256
 
 
 class _Renewal(NamedTuple):
-    """What is to be written of a pod, and the reasons that this replaces."""
+    """The condition to be written of a pod, and the reasons that it replaces."""
 
     pod: PodInfo
     status: Status
@@ -34,7 +34,7 @@ class _Renewal(NamedTuple):
 
 
 class Renewals:
-    """What is to be written. `current` gives the latest version of a pod by its key, `waits` says whether one waits."""
+    """Conditions to be written. `current` gives the latest version of a pod by its key; `waits`, whether one waits."""
 
     def __init__(
         self,

@@ -216,7 +216,7 @@ class Review:
                 self._queue.try_again(entity)
 
     def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
-        """What the pod's attempt would come to; None where a Filter plugin cannot say it in one go."""
+        """The result that the pod's attempt would have; None where a Filter plugin cannot answer in one go."""
         algorithm, state, moment = self._algorithm(pod), AttemptState(), self._moment(pod)
         known = self._verdicts_before.get(key)
         if known is not None and known[0] == moment:

@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class DependsOn(Enum):
-    """What a plugin's verdict or score for a node depends on, besides the pod's shape (its spec, less its node).
+    """The inputs of a plugin's verdict or score for a node, besides the pod's shape (its spec, less its node).
 
     A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is CLUSTER.
     """

@@ -81,7 +81,7 @@ class TermsAbout:
         return _keys_of_labels(self.label_set)
 
     def weigh(self, trait: CarriedTerm) -> int:
-        """What a pod that carries the term adds."""
+        """The weight that a pod with the term adds."""
         factor = self._factors.get(trait.kind, 0)
         term = trait.term
         if not factor or term.topology_key != self.topology_key:

@@ -79,16 +79,16 @@ class ResourceColumns:
         return self._unoffered.get(resource, {}).get(row, 0) if column is self.requested else 0
 
     def unoffered(self) -> Mapping[str, Mapping[int, int]]:
-        """What pods have claimed of resources that no node offers, by resource and row."""
+        """The requests of pods for resources that no node offers, by resource and row."""
         return self._unoffered
 
     def offered_in_all(self) -> dict[str, int]:
-        """What all nodes offer together, by resource."""
+        """The amounts that all nodes offer together, by resource."""
         totals = self.allocatable.sum(axis=1).tolist()
         return {name: total for name, total in zip(self.names, totals, strict=True) if name != _FREE}
 
     def free_in_all(self, resource: str, rows: npt.NDArray[np.intp]) -> int:
-        """What these rows have free of a resource together, those with too many pods counted as full.
+        """The free amount of a resource on these rows together; rows with too many pods count as full.
 
         Of `pods`, how many more they take; of a resource that no node offers, nothing.
         """

@@ -57,7 +57,7 @@ class NodeView:
 
     @property
     def within(self) -> slice | Rows:
-        """What to index the last axis of a column with; a slice, which copies nothing, wherever one will do."""
+        """The index for the last axis of a column; a slice, which copies nothing, wherever one will do."""
         if self.rows is None:
             return slice(self.snapshot.height)
         return self.rows if self._one is None else self._one
@@ -113,11 +113,11 @@ class NodeInfo:
         return MappingProxyType(self._snapshot.pods[self._row])
 
     def allocatable(self, resource: str) -> int:
-        """What it offers: milli-cores for cpu, whole units otherwise."""
+        """The amount that the node offers: milli-cores for cpu, whole units otherwise."""
         resources = self._snapshot.resources
         return resources.amount(resources.allocatable, resource, self._row)
 
     def requested(self, resource: str) -> int:
-        """What its pods have claimed, in the same units."""
+        """The amount that its pods request, in the same units."""
         resources = self._snapshot.resources
         return resources.amount(resources.requested, resource, self._row)

@@ -65,7 +65,7 @@ def pods(context: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def pods_and_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """What `why` takes: names of groups and pods, after a kind those of that kind, also of groups of groups."""
+    """The arguments of `why`: names of groups and pods, after a kind those of that kind, also of groups of groups."""
     kind, slash, rest = incomplete.rpartition("/")
     typed: Sequence[str] = context.params.get(parameter.name or "") or ()
     if not slash and len(typed) == 1:

@@ -45,7 +45,7 @@ def check(file: Path | None, output: Output) -> None:
 
 
 class _WrongError(Exception):
-    """What is wrong in the file: a text each."""
+    """The errors of the file: a text each."""
 
 
 def _assembled(file: Path | None) -> Assembly:

@@ -76,7 +76,7 @@ def _emit(documents: Sequence[GroupDocument], names: Sequence[str], output: Outp
 
 
 def _title(kinds: GroupKinds) -> str:
-    """What groups are called where one that was named is not there."""
+    """The resource that messages name where a named group does not exist."""
     first = next(iter(kinds)).objects
     return f"{first.plural}.{first.group}"
 
@@ -142,5 +142,5 @@ class _Printer:
 
 
 def _version(group: GroupView) -> object:
-    """What is another one whenever a group has something new to show."""
+    """A version that changes whenever a group has something new to show."""
     return group.metadata.resource_version, group.status, group.place

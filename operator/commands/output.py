@@ -15,7 +15,7 @@ _ANY_LENGTH = 1_000_000
 
 
 class Output(StrEnum):
-    """What `-o` chooses; without it people get a table."""
+    """The formats of `-o`; without it users get a table."""
 
     TABLE = ""
     WIDE = "wide"

@@ -26,7 +26,7 @@ DIFFERS = 1
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """What went wrong then goes wrong again, and is no news."""
+    """Log no errors of the replay: they were logged when the events were recorded."""
     logging.disable(logging.ERROR)
     try:
         yield
@@ -37,7 +37,7 @@ def _silence() -> Iterator[None]:
 @click.command("replay")
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @config_option
-@click.option("--all", "everything", is_flag=True, help="Show every pod that comes off otherwise.")
+@click.option("--all", "everything", is_flag=True, help="Show every pod with another outcome.")
 @click.option(
     "--anonymous-copy",
     "copy",

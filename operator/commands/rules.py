@@ -31,7 +31,7 @@ _no_extenders_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfiguration:
-    """What is decided by, and why that may be another thing than the scheduler's own, "" where it is known to be."""
+    """The configuration that decides, and why it may differ from the scheduler's, "" where it is known not to."""
 
     assembly: Assembly
     caution: str = ""
@@ -44,7 +44,7 @@ class EffectiveConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationOptions:
-    """What the user asked for: the configuration in a file, maybe without its extenders."""
+    """The user's choice: the configuration in a file, maybe without its extenders."""
 
     config: Path | None = None
     no_extenders: bool = False

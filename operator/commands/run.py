@@ -107,7 +107,7 @@ class _Options:
             raise click.UsageError(f"--secure-port and --webhook-port are both {self.webhook_port}")
 
     def serving(self, flags: Mapping[str, str]) -> app.Serving:
-        """Where the pages are served. Raises UsageError and BadInputError for the webhook's options."""
+        """The address of the pages. Raises UsageError and BadInputError for the webhook's options."""
         return app.Serving(
             host=self.host,
             port=self.port,
@@ -121,7 +121,7 @@ class _Options:
         )
 
     def assembly(self) -> Assembly:
-        """What runs. Raises ConfigurationError, UsageError, and OSError for files that cannot be used."""
+        """The assembly to run. Raises ConfigurationError, UsageError, and OSError for files that cannot be used."""
         configuration = with_leader_election(read_configuration(self.config), self.leader_elect)
         assembly = assemble(with_scheduler_names(configuration, self.names))
         assembly = replace(assembly, assumed_ttl=self.assumed_pod_ttl or None)

@@ -124,7 +124,7 @@ def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
 
 
 def _admission(source: Connection | Objects) -> AdmissionObjects:
-    """What new pods are completed by. Raises ClickException."""
+    """The defaults that new pods get at admission. Raises ClickException."""
     if isinstance(source, Objects):
         return source.admission
     try:
@@ -151,7 +151,7 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a simulation came to."""
+    """The outcome of a simulation."""
 
     placements: Sequence[Placement]
     evicted: Sequence[Evicted]

@@ -86,7 +86,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked about, and how it is answered."""
+    """The subject of the question, and how it is answered."""
 
     connection: Connection
     namespace: str
@@ -96,7 +96,7 @@ class _Asked:
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
-    """What was asked for; the kind is "" when none was named."""
+    """The kind and name that were asked for; the kind is "" when none was named."""
     if len(words) > _KIND_AND_NAME:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")

@@ -49,7 +49,7 @@ class Saturated:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """What has to become free, on nodes that are only full.
+    """The capacity that has to become free, on nodes that lack only capacity.
 
     Attributes:
         members: for how many members more.
@@ -70,7 +70,7 @@ class Lack:
 
 @dataclass(frozen=True, slots=True)
 class TriedGroup:
-    """What came of it.
+    """The result of trying a group.
 
     Attributes:
         reason: why the group is not placed; "" when it would be placed now.
@@ -204,7 +204,7 @@ def _is_full(assembly: Assembly, tried: RehearsalResult) -> bool:
 
 
 def _lack(lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
-    """What `missing` members together need beyond what they find; the next of them stands for those like it."""
+    """The need of `missing` members together beyond what they find; the next of them stands for those like it."""
     blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
     if blocked is None:
         return None

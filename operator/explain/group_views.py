@@ -79,12 +79,12 @@ def above(kind: GroupKind[Any], objects: GroupObjects) -> dict[str, list[str]]:
 
 
 def said_of(pod: Pod) -> str:
-    """What the pod's condition says of why it waits."""
+    """The message of the pod's condition."""
     return _scheduled(pod).message
 
 
 def held_of(pod: Pod) -> str:
-    """What its condition says of a pod that Permit holds; "" for any other."""
+    """The message of the condition of a pod that Permit holds; "" for any other."""
     condition = _scheduled(pod)
     return condition.message if condition.reason == HELD and not pod.spec.node_name else ""
 

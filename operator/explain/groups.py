@@ -45,7 +45,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
 
 
 def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
-    """What is said of the group, what a trial came to, the nodes by what keeps members off them, then its members.
+    """The status of the group, the result of a trial, the nodes by what keeps members off them, then its members.
 
     `now` is in seconds since the epoch; `wide` names every node.
     """
@@ -65,7 +65,7 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
 
 
 def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
-    """What a trial came to, and the nodes by what keeps members off them."""
+    """The result of a trial, and the nodes by what keeps members off them."""
     yield from map(printable, told(trial))
     if trial.nodes:
         rows = [

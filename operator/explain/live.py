@@ -122,7 +122,7 @@ async def explain_among(
 async def _rehearsed(
     assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, hearing: Hearing
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
-    """What comes of it when the pod is tried, as a whole with all that wait in its group, and in the tree of that.
+    """The result of trying the pod, as a whole with all that wait in its group, and in the tree of that.
 
     Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
     """

@@ -34,7 +34,7 @@ _PODS = Listed("/api/v1/pods", Pod)
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """Which groups are asked for: those of a namespace, or of all, that have these labels."""
+    """The groups to show: those of a namespace, or of all, that have these labels."""
 
     namespace: str | None = None
     label_selector: str = ""
@@ -176,7 +176,7 @@ async def follow_groups(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """What is read.
+    """The objects to read.
 
     Attributes:
         kinds: those of the groups.

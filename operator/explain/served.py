@@ -59,7 +59,7 @@ class ServedDecision(msgspec.Struct):
 
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
-    """What the leader decided about the pod last. Raises ApiError; OSError for a file that cannot be read."""
+    """The leader's last decision about the pod. Raises ApiError; OSError for a file that cannot be read."""
     path = f"/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/why"
     there = _there(leader, connection)
     for left in reversed(range(_TRIES)):
@@ -96,7 +96,7 @@ def _there(leader: Leader, connection: Connection) -> Connection:
 
 
 def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
-    """What to print; `now` is in seconds since the epoch."""
+    """The lines to print; `now` is in seconds since the epoch."""
     where = f"on {decision.node}" if decision.node else "not on a node"
     yield printable(f"{decision.pod} ({where}), decided by the leader {human_duration(now - decision.wall)} ago")
     if decision.message:

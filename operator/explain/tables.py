@@ -16,7 +16,7 @@ _AGAIN = "It has its node. If it were to be placed again now:"
 
 
 def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
-    """What to print, line by line; `wide` names every node."""
+    """The lines to print; `wide` names every node."""
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
     yield f"{pod.key} ({where}), {_decided_by(explained)}"

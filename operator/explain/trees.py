@@ -57,7 +57,7 @@ def report_tree(kind: GroupKind[Any], cluster: Objects, key: str) -> TreeReport 
 
 
 def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bool = False) -> Iterator[str]:
-    """What it needs, what a trial came to, then its PodGroups; `wide` names every node."""
+    """The needs of a tree, the result of a trial, then its PodGroups; `wide` names every node."""
     yield (
         f"{report.key} needs {report.needed} of its {report.parts} groups, "
         f"{report.complete} of the {len(report.groups)} PodGroups in it have their pods on nodes"

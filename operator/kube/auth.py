@@ -107,7 +107,7 @@ class TokenFileAuth:
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """What a plugin handed out.
+    """The credentials that a plugin issued.
 
     Attributes:
         headers: to send with each request.

@@ -85,7 +85,7 @@ class BindingWriter:
         return outcome
 
     async def _found(self, pod: ObjectMeta, node_name: str, outcome: Outcome) -> Outcome:
-        """What became of the pod: `outcome` as long as it has no node, or if nobody can tell."""
+        """The fate of the pod: `outcome` as long as it has no node, or if that cannot be found out."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 reply = await self._retrier.answered(lambda: self._client.get(pod_path(pod)))

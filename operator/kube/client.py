@@ -34,7 +34,7 @@ class PatchType(StrEnum):
 
 
 class Limiter(Protocol):
-    """What paces all requests of a client, e.g. `limiter.TokenBucket`."""
+    """The pacing of all requests of a client, e.g. `limiter.TokenBucket`."""
 
     async def acquire(self) -> None:
         """Return when one request may go out."""

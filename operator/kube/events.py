@@ -244,7 +244,7 @@ class EventRecorder:
 
 
 class ProfileEvents:
-    """What one scheduler profile reports. Satisfies the `EventSink` that plugins see."""
+    """The reports of one scheduler profile. Satisfies the `EventSink` that plugins see."""
 
     def __init__(self, recorder: EventRecorder, scheduler_name: str) -> None:
         self._recorder = recorder

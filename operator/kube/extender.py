@@ -42,7 +42,7 @@ _READING = "context deadline exceeded (Client.Timeout or context cancellation wh
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What an extender needs of the process.
+    """The parts of the process that an extender needs.
 
     Attributes:
         objects: whole pods and nodes.
@@ -97,7 +97,7 @@ class HttpExtender:
         )
 
     async def filter(self, pod: PodInfo, node_names: Sequence[str]) -> ExtenderFilterResult:
-        """Which of the nodes can run the pod."""
+        """Ask which of the nodes can run the pod."""
         names = self._config.node_cache_capable
         verb = self._config.filter_verb
         return await self._ask(verb, pod, node_names, lambda body: wire.filter_result(body, names=names))
@@ -107,7 +107,7 @@ class HttpExtender:
         return await self._ask(self._config.prioritize_verb, pod, node_names, wire.host_priorities)
 
     async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        """Which of the nodes would do, and whom the pod would evict there."""
+        """Ask which of the nodes would do, and which pods would be evicted there."""
         objects = self._surroundings.objects
         whole = await objects.pod(pod)
         if self._config.node_cache_capable:
@@ -227,7 +227,7 @@ def _problem(path: str, text: str) -> ConfigurationError:
 
 
 def _cause(error: Exception) -> str:
-    """What went wrong, in Go's words for what is common."""
+    """The cause of a failure, in Go's words where it is a common one."""
     match error:
         case aiohttp.ServerDisconnectedError():
             return "EOF"

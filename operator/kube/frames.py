@@ -119,7 +119,7 @@ class Decoder(Generic[T]):
         self._object = msgspec.json.Decoder(kind).decode
 
     def frame(self, line: bytes) -> WatchChange[T] | Bookmark | StreamError | Unreadable:
-        """What one line of a watch says. Raises GarbageError when it says nothing."""
+        """The change in one line of a watch. Raises GarbageError when it has none."""
         try:
             change: WatchChange[T] = self._frame(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

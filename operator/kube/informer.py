@@ -51,7 +51,7 @@ _LONG_LINE = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Listed(Generic[T]):
-    """What to follow.
+    """The resource to follow.
 
     Attributes:
         path: of the list, e.g. `/api/v1/pods`.
@@ -89,7 +89,7 @@ class Timing:
 
 
 class InformerPhase(StrEnum):
-    """What an informer is doing."""
+    """The current activity of an informer."""
 
     LISTING = "listing"
     WATCHING = "watching"
@@ -131,7 +131,7 @@ class Informer(Generic[T]):
         timing: Timing | None = None,
         optional: bool = False,
     ) -> None:
-        """Where the kind is `optional`, it is nothing to warn of that the cluster does not serve it."""
+        """An `optional` kind that the cluster does not serve causes no warning."""
         self._client = client
         self._resource = resource
         self._optional = optional

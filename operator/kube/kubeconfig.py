@@ -118,7 +118,7 @@ class _File(msgspec.Struct, rename="kebab", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a value was read: relative paths in it start at the file's folder, complaints begin with its text."""
+    """The place of a value: relative paths in it start at the file's folder, complaints begin with its text."""
 
     file: Path
     section: str

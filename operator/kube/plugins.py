@@ -173,7 +173,7 @@ class OidcIssuer:
 
 
 def exec_cluster_info(cluster: KubeconfigCluster, *, authority: bytes | None) -> dict[str, Any]:
-    """What an exec plugin that asks for cluster information is told."""
+    """The cluster information for an exec plugin that asks for it."""
     info: dict[str, Any] = {"server": cluster.server}
     if cluster.tls_server_name:
         info["tls-server-name"] = cluster.tls_server_name

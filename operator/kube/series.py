@@ -21,7 +21,7 @@ REFRESH = 1800.0
 
 
 class EventKey(NamedTuple):
-    """What makes two events the same."""
+    """The properties that make two events the same."""
 
     kind: str
     reason: str

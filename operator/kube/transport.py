@@ -78,7 +78,7 @@ class RequestOutcome(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """What to send; `path` is percent-encoded."""
+    """The request to send; `path` is percent-encoded."""
 
     method: str
     path: str
@@ -186,7 +186,7 @@ class Transport:
             raise _translated(error, self._base) from error
 
     async def _authorised(self, send: Callable[[Headers], Awaitable[T]]) -> T:
-        """What `send` comes to with the headers that say who we are; called again with others after a 401."""
+        """The result of `send` with the headers that authenticate us; called again with others after a 401."""
         if self._closed:
             raise Unreachable("the client is closed")
         headers = self._connection.auth.current()

@@ -36,7 +36,7 @@ _GROUP = "/apis/coordination.k8s.io/v1"
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What is elected and how long things take, in seconds; kube-scheduler's defaults are 15, 10 and 2.
+    """The lease and the durations of the election, in seconds; kube-scheduler's defaults are 15, 10 and 2.
 
     Attributes:
         name, namespace: of the Lease.
@@ -65,7 +65,7 @@ class ElectionClock:
 
 
 class Leadership(Protocol):
-    """What a process asks of its election. `elected` is set once it leads."""
+    """The election as a process sees it. `elected` is set once it leads."""
 
     name: str
     elected: asyncio.Event
@@ -75,7 +75,7 @@ class Leadership(Protocol):
         ...
 
     def trouble(self) -> str | None:
-        """What is wrong with the election, if anything."""
+        """The problem with the election, if anything."""
         ...
 
     async def run(self) -> None:

@@ -78,7 +78,7 @@ def _metric_of(family: Family) -> Metric:
 
 
 class _Part:
-    """What `generate_latest` takes for a registry, with a part of one family in it."""
+    """A registry for `generate_latest`, with a part of one family in it."""
 
     def __init__(self, family: Metric, start: int) -> None:
         self._part = Metric(family.name, family.documentation, family.type)

@@ -10,7 +10,7 @@ from muster.framework.metrics import EntityType, Family, GaugeFunc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """Where to read. Each call happens once a scrape, on the event loop, and should not walk all pods.
+    """The sources of metrics. Each is called once a scrape, on the event loop, and should not walk all pods.
 
     Attributes:
         pending_pods: pods by part of the queue: active, backoff, unschedulable, gated, incomplete, pending.

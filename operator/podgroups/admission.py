@@ -33,7 +33,7 @@ _END_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class AdmissionServing:
-    """Where the API server finds the webhook.
+    """The address at which the API server finds the webhook.
 
     Attributes:
         certificate, key: PEM files, read again when they change.

@@ -38,7 +38,7 @@ class _Spec(Wire):
 
 
 class EndedPod(Wire):
-    """What counting reads of a pod that has ended."""
+    """The fields of an ended pod that counting reads."""
 
     metadata: ObjectMeta
     spec: _Spec = msgspec.field(default_factory=_Spec)

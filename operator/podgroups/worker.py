@@ -36,7 +36,7 @@ class EventWriter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WorkerPorts:
-    """What a worker works with.
+    """The connections of a worker to its process.
 
     Attributes:
         leading: asked before each look.
@@ -86,7 +86,7 @@ class GroupWorker(ABC):
         """Look at a group that was marked."""
 
     def _duties(self) -> list[Coroutine[Any, Any, None]]:
-        """What is done at the same time until it is cancelled."""
+        """The coroutines that run concurrently until the worker is cancelled."""
         return [self._work()]
 
     def _look_at(self, key: str, *, not_before: float, patient: bool = False) -> None:

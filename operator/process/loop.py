@@ -54,13 +54,13 @@ class SchedulingLoop:
         self._progress = (0, 0)
 
     def stands(self) -> str | None:
-        """What is wrong when the loop has begun and does not turn any more: nothing but a new process helps."""
+        """The problem when the loop has begun and does not turn any more: nothing but a new process helps."""
         if self._turned is None or (since := self._clock.now() - self._turned) < _STANDS_AFTER_SECONDS:
             return None
         return f"the scheduling loop has not turned for {since:.0f} s"
 
     def idles(self) -> str | None:
-        """What is wrong when pods are ready to be scheduled and, for long, no decision ends and no pod is bound.
+        """The problem when pods are ready to be scheduled and, for long, no decision ends and no pod is bound.
 
         A decision that is under way may take longer. Whoever may not schedule does not idle.
         """

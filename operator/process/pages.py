@@ -32,7 +32,7 @@ _NO_PODS = dict.fromkeys(("active", "backoff", "unschedulable", "gated", "incomp
 
 
 def liveness(path: str, missing: Check) -> web.Application:
-    """What kopf's operators show to their probes: that the process answers, and what it says of itself."""
+    """The application that answers kopf's liveness probe: that the process responds, and what it says of itself."""
 
     async def scheduling(_: web.Request) -> web.Response:
         return web.json_response({"scheduling": missing() or "synced"})
@@ -43,7 +43,7 @@ def liveness(path: str, missing: Check) -> web.Application:
 
 
 def status_of(began: datetime) -> dict[str, str]:
-    """What /statusz says of a process that began then, in the order of kube-scheduler's page."""
+    """The text of /statusz for a process that began then, in the order of kube-scheduler's page."""
     return {
         "Started": began.strftime("%a %b %e %H:%M:%S UTC %Y"),
         "Up": f"{(datetime.now(UTC) - began).total_seconds():.0f} s",
@@ -61,7 +61,7 @@ class Why(LastDecision):
 
 
 def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
-    """What was decided last about a pod, and when it is tried next, or why nothing can be told of that."""
+    """The last decision about a pod, and when it is tried next, or why that is unknown."""
     last = last_decision(process, namespace, name)
     if isinstance(last, Unknown):
         return last
@@ -69,7 +69,7 @@ def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
 
 
 def last_decision(process: Process, namespace: str, name: str) -> LastDecision | Unknown:
-    """What was decided last about a pod, or why nothing can be told of that."""
+    """The last decision about a pod, or why it is unknown."""
     key = f"{namespace}/{name}"
     pod, decision = process.watches.pods.get(key), process.engine.scheduler.reports.last(key)
     if pod is None:

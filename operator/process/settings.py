@@ -81,7 +81,7 @@ class Assembly:
 
 
 def muster_configuration() -> KubeSchedulerConfiguration:
-    """What Muster runs without a file: kube-scheduler's default profile named `muster`, with Coscheduling in it.
+    """The configuration without a file: kube-scheduler's default profile named `muster`, with Coscheduling in it.
 
     Without a file a single process is meant, so no leader is elected.
     """
@@ -159,7 +159,7 @@ def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
 
 
 def cautions(assembly: Assembly) -> Iterator[str]:
-    """What is allowed and yet may not be what was meant, a sentence each."""
+    """Settings that are allowed and yet may be mistakes, a sentence each."""
     if not any(plugin.name == GANGS for profile in assembly.profiles for plugin in chain(*profile.points.values())):
         yield f"no profile enables {GANGS}: PodGroups are not looked at, and their members are scheduled one by one"
     for profile in assembly.profiles:

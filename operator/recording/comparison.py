@@ -40,7 +40,7 @@ class Would:
 
 @dataclass(slots=True)
 class PodStory:
-    """What became of one pod.
+    """The story of one pod.
 
     Attributes:
         recorded, replayed: its last decision, or that by which it was first placed; None where there was none.

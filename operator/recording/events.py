@@ -170,7 +170,7 @@ class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Decided(Event, frozen=True, tag="decided"):
-    """What a pod's attempt came to.
+    """The result of a pod's attempt.
 
     Attributes:
         pod: `namespace/name`.
@@ -193,7 +193,7 @@ class Decided(Event, frozen=True, tag="decided"):
 
 
 class GroupDecided(Event, frozen=True, tag="groupDecided"):
-    """What the trial of a group came to. What its members came to follows."""
+    """The result of a group's trial. The results of its members follow."""
 
     group: str
     placed: int

@@ -64,7 +64,7 @@ class Recorder:
         self._ended = False
 
     def ports(self, ports: Ports) -> Ports:
-        """What the engine is to be built on."""
+        """The ports to build the engine on."""
         ports.standstill.follow = self._tasks.follow
         self._deciding = lambda: ports.standstill.under_way
         return replace(
@@ -104,7 +104,7 @@ class Recorder:
         return followed
 
     def end(self) -> None:
-        """What happens from here on is not recorded."""
+        """Record nothing from here on."""
         if not self._ended:
             self.tell(Ended(self.now()))
             self._ended = True

@@ -208,7 +208,7 @@ def _ended(ending: MemberEnding | None) -> EndedMember | None:
 
 
 class _Ahead:
-    """What has to be known of a recording beforehand.
+    """The facts about a recording that the replay has to know beforehand.
 
     Attributes:
         bound: where each pod, by UID, was bound.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Assembled(Protocol):
-    """What is recorded, or decides again: a configuration with the profiles it comes to and the plugins they use."""
+    """The recorded or replayed assembly: a configuration with its resolved profiles and the plugins they use."""
 
     @property
     def configuration(self) -> KubeSchedulerConfiguration:
@@ -35,7 +35,7 @@ class Assembled(Protocol):
 
     @property
     def profiles(self) -> Sequence[ResolvedProfile]:
-        """What its profiles come to."""
+        """The resolved profiles."""
         ...
 
     @property
@@ -66,7 +66,7 @@ DECISIVE = {
 
 @dataclass(frozen=True, slots=True)
 class RecordingOptions:
-    """What is to be recorded.
+    """The options of a recording.
 
     Attributes:
         path: the file. What was before it is beside it, in one with `.1` at the end.
@@ -88,7 +88,7 @@ class RecordingSession:
         self._recorder = Recorder(self._writer, clock, self._seed)
 
     def ports(self, ports: Ports) -> Ports:
-        """What the engine is to be built on."""
+        """The ports to build the engine on."""
         return self._recorder.ports(ports)
 
     def watch(self, engine: Engine, assembly: Assembled) -> Engine:
@@ -97,7 +97,7 @@ class RecordingSession:
         return self._recorder.watch(engine)
 
     def end(self) -> None:
-        """What happens from here on is not recorded."""
+        """Record nothing from here on."""
         self._recorder.end()
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ _SOON_SECONDS = 5.0
 
 
 class Bound(NamedTuple):
-    """Where a pod was bound, and when."""
+    """The node of a bound pod, and when it was bound."""
 
     node: str
     at: float

@@ -58,7 +58,7 @@ class Tasks:
             self._current = before
 
     def waits_for(self, task: Task) -> Any:
-        """What the task has to wait for before its next step; None when it may take it."""
+        """The future that the task has to wait for before its next step; None when it may take it."""
         return None if task.outside else self._steps.begin(task)
 
 

@@ -74,7 +74,7 @@ class Words:
         self._codes = _codes(sorted(self._chosen), sorted(self._fixed))
 
     def name(self, name: str) -> str:
-        """What is made of chosen words."""
+        """The replacement for chosen words."""
         if self._codes is None:
             self._chosen.update(_WORD.findall(name))
             self._names.update((name, *name.split("/")))

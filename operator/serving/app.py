@@ -39,7 +39,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSources:
-    """Where the pages' contents come from. Everything is called on the event loop, once a request.
+    """The sources of the pages' contents. Everything is called on the event loop, once a request.
 
     Attributes:
         livez: checks whose failure means: restart the process.
@@ -120,7 +120,7 @@ async def _config(source: Callable[[], object], _: web.Request) -> web.Response:
 
 
 async def _why_of_pod(sources: PageSources, request: web.Request) -> web.Response:
-    """What is said of the pod by the process that decides about it."""
+    """The answer about the pod from the process that decides about it."""
     if not sources.leads():
         return _json({"message": "this replica does not lead, ask again"}, HTTPStatus.SERVICE_UNAVAILABLE)
     answer = sources.why(request.match_info["namespace"], request.match_info["pod"])

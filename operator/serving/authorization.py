@@ -175,7 +175,7 @@ _ALLOWED = AccessDecision(HTTPStatus.OK)
 
 
 def _of_pod(path: str) -> dict[str, str]:
-    """What has to be allowed for a page about one pod; empty for other pages."""
+    """The access to check for a page about one pod; empty for other pages."""
     match = POD_PAGE.fullmatch(path)
     if match is None:
         return {}

@@ -34,7 +34,7 @@ class Limits:
 
 
 class ConnectionState(Enum):
-    """What a connection is at."""
+    """The stage of a connection."""
 
     HANDSHAKE = "its TLS handshake has not ended"
     IDLE = "its next request has not come as a whole"

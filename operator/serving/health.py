@@ -20,7 +20,7 @@ PING: Checks = {"ping": lambda: None}
 
 @dataclass(frozen=True, slots=True)
 class ProbeAnswer:
-    """What a probe gets: an HTTP status and plain text."""
+    """The answer to a probe: an HTTP status and plain text."""
 
     status: int
     text: str

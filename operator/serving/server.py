@@ -24,7 +24,7 @@ DEFAULT_PORT = 10259
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What one server takes upon itself.
+    """The bounds of one server.
 
     Attributes:
         limits: how many connections there may be.

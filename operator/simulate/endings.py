@@ -127,7 +127,7 @@ def _candidates(
 
 
 def _left(rehearsal: Rehearsal, waiting: Iterable[PodInfo], tried: RehearsalResult) -> Mapping[str, Amounts]:
-    """What is left on the nodes that are only full, with those that found a place on theirs."""
+    """The capacity left on nodes that lack only capacity, beside the pods that were placed."""
     left = {
         node.metadata.name: Counter(amounts(node.status.allocatable))
         for node in rehearsal.nodes

@@ -109,7 +109,7 @@ def followed_by(assembly: Assembly, *followers: type[Plugin]) -> Assembly:
 
 
 def evicted_in(shared: Mapping[str, object]) -> Sequence[Evicted]:
-    """What the spectators of an engine wrote down, by what its plugins share."""
+    """The evictions that an engine's spectators wrote down, by what its plugins share."""
     seen = shared.get(_NAME, [])
     assert isinstance(seen, list)
     return tuple(seen)

@@ -29,7 +29,7 @@ _AT_ONCE = 16
 
 
 class Hearing:
-    """What extenders say while one answer is found.
+    """The extenders' answers while one question is answered.
 
     Attributes:
         extenders: the extenders as the engine may ask them.

@@ -69,7 +69,7 @@ async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[Wa
 
 
 async def read_admission(connection: Connection) -> AdmissionObjects:
-    """What admission looks at, as far as the caller may read it.
+    """The objects that admission reads, as far as the caller may read them.
 
     Raises ApiError.
     """

@@ -65,7 +65,7 @@ class ManifestError(ValueError):
 
 @dataclass(slots=True)
 class Objects:
-    """What was read, of the kinds that count here, its amounts checked.
+    """The objects of the kinds that count here, with their amounts checked.
 
     Attributes:
         nodes, pods: the objects.

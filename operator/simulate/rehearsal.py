@@ -51,7 +51,7 @@ _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVA
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What became of one pod.
+    """The outcome of one pod.
 
     Attributes:
         pod: the pod.
@@ -70,7 +70,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class RehearsalResult:
-    """What came of trying pods one after another.
+    """The result of trying pods one after another.
 
     Attributes:
         placed: the node of each pod that found one, by the pod's key.
@@ -212,7 +212,7 @@ class Rehearsal:
         return tried
 
     async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
-        """What extenders say of nodes as they are, by the UIDs of the pods that they let have these."""
+        """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
         extenders, algorithms = self._hearing.extenders, self._engine.algorithms
         asked = [pod for pod in pods if extenders and self._engine.waiting.get(pod.uid) is None]
         answers = await asyncio.gather(

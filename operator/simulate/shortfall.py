@@ -88,7 +88,7 @@ async def _with_nodes_like(
     *,
     best: _Found | None,
 ) -> _Found | None:
-    """What nodes of this shape come to, if that is better than `best`; what many of them do not help is left out."""
+    """The result with nodes of this shape, if better than `best`; pods that many of them do not help are left out."""
     helped, hopeless = lacking, frozenset[str]()
     count = await _least_for(shape, rehearsal, helped, misfits, best=best)
     if count is None:
@@ -122,7 +122,7 @@ async def _least_for(
 
 
 def _unit(placement: Placement) -> str:
-    """What is placed or not as one: the group, or the pod alone."""
+    """The unit of placement: the group, or the pod alone."""
     return placement.group or placement.pod.key
 
 

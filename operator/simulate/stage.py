@@ -35,7 +35,7 @@ class RehearsalApi(NoApi, Silent):
         return bool(self._news or self._deleted)
 
     def news(self) -> Sequence[tuple[Pod, str]]:
-        """What was bound since this was last asked for."""
+        """The pods bound since the last call."""
         news, self._news = self._news, []
         return news
 

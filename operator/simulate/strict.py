@@ -1,4 +1,4 @@
-"""What is wrong with the form of a manifest, by the path of the field, as in kubectl's strict validation.
+"""The problem with the form of a manifest, by the path of the field, as in kubectl's strict validation.
 
 A mistyped field would be ignored and change the answer, and a list in place of an object could not be read, so
 `manifests` refuses both. The fields of Kubernetes' own kinds are those of the official client's models. Of kinds that
@@ -88,7 +88,7 @@ def _ill_typed(value: Mapping[str, Any], model: Any, path: str) -> Iterator[str]
 
 
 def _fits(value: Any, type_: str, path: str) -> Iterator[str]:
-    """What is wrong with a value of this type, in words."""
+    """The problem with a value of this type, in words."""
     contained = _CONTAINED.fullmatch(type_)
     if contained is not None:
         yield from _container_fits(value, contained[1], contained[2], path)

@@ -41,7 +41,7 @@ class Band(IntEnum):
 
     @property
     def words(self) -> str:
-        """What it means."""
+        """The name for users."""
         return _WORDS[self]
 
 
@@ -96,7 +96,7 @@ class Domain:
 
 @dataclass(frozen=True, slots=True)
 class NodeAmounts:
-    """What the snapshot has of one resource, taken out of it at once: the rest may be done in another thread.
+    """The snapshot's amounts of one resource, copied out at once: the rest may be done in another thread.
 
     Attributes:
         nodes: the nodes; the other sequences and arrays go along with them.
@@ -127,7 +127,7 @@ class NodeAmounts:
 
 
 def resources(snapshot: Snapshot) -> list[str]:
-    """What some node offers, the usual ones first."""
+    """The resources that some node offers, the usual ones first."""
     offered = {name for name, total in snapshot.resources.offered_in_all().items() if total}
     return [*_USUAL, *sorted(offered.difference(_USUAL))]
 
@@ -169,7 +169,7 @@ def domains(columns: NodeAmounts, label: str) -> list[Domain]:
 
 
 def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
-    """What one node offers of a resource, and what of it is taken."""
+    """The amount that one node offers of a resource, and the amount that is taken."""
     columns = snapshot.resources
     if resource == PODS:
         return int(columns.allowed_pods[row]), int(columns.pod_count[row])

@@ -32,7 +32,7 @@ K = TypeVar("K")
 
 
 class ChangeKind(StrEnum):
-    """What happened, in a word for people."""
+    """The kind of a change, in a word for users."""
 
     PLACED = "placed"
     WAITS = "waits"
@@ -69,7 +69,7 @@ class Glance:
 
     @classmethod
     def of(cls, known: ClusterState) -> Glance:
-        """What is known, to be compared."""
+        """The state to compare."""
         groups = {
             GroupId(kind.plugin, group.metadata.key): group
             for kind in known.kinds
@@ -102,12 +102,12 @@ class ChangeLog:
         return True
 
     def latest(self, now: float) -> list[RecentChange]:
-        """What changed in the last quarter of an hour."""
+        """The changes of the last quarter of an hour."""
         return [change for change in self._changes if now - change.wall <= KEPT_SECONDS]
 
 
 def compare(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
-    """What happened between two looks."""
+    """The changes between two looks."""
     yield from _nodes(before.nodes, after.nodes, now)
     yield from _groups(before, after, now)
     yield from _pods(before, after, now)

@@ -37,7 +37,7 @@ class Unanswered:
 
 @dataclass(frozen=True, slots=True)
 class ClusterState:
-    """What is known at one moment. Nothing of it changes any more, so that another thread may go through it."""
+    """The state of the cluster at one moment, immutable, so that another thread may read it."""
 
     nodes: Sequence[Node]
     pods: Sequence[Pod]
@@ -86,7 +86,7 @@ class FollowedCluster(Protocol):
         ...
 
     def missing(self) -> Sequence[str]:
-        """What is not known, and why: a sentence each."""
+        """The unknown parts, and why: a sentence each."""
         ...
 
     async def explain(self, pod: Pod) -> Explained | Told | Unanswered:
@@ -94,5 +94,5 @@ class FollowedCluster(Protocol):
         ...
 
     async def try_group(self, group: GroupId) -> TriedGroup | Unanswered | None:
-        """What a group that waits would come to now; None where no member of it waits. Raises nothing."""
+        """The result of trying a waiting group now; None where no member of it waits. Raises nothing."""
         ...

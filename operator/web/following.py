@@ -188,7 +188,7 @@ async def _try_group(assembly: Assembly, group: GroupId, cluster: Objects, heari
 
 
 def _title(kinds: GroupKinds, watched: WatchedKind) -> str:
-    """What people read of a kind that cannot be read."""
+    """The name, for users, of a kind that cannot be read."""
     kind = kinds.kind_of(watched)
     if kind is not None:
         return f"{kind.tag} {watched.plural}".strip()
@@ -248,7 +248,7 @@ class _Pods:
 
 
 class _Unheard:
-    """What is only read when it is asked for."""
+    """The objects that are only read when they are asked for."""
 
     def on_add(self, obj: object) -> None:
         pass

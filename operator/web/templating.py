@@ -17,7 +17,7 @@ _CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/s
 
 
 def static_files() -> dict[str, tuple[str, bytes]]:
-    """What pages refer to, by name: its content type and itself."""
+    """The files that pages refer to, by name: content type and content."""
     return {path.name: (_CONTENT_TYPES[path.suffix], path.read_bytes()) for path in _STATIC.iterdir()}
 
 

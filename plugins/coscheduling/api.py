@@ -91,7 +91,7 @@ Amount = Annotated[int | str, Meta(extra_json_schema={"pattern": _QUANTITY, "x-k
 
 
 class PodGroupSpec(Wire):
-    """What the group asks for."""
+    """The spec of a PodGroup."""
 
     min_member: Annotated[
         int, _int32("How many pods the group needs: they start together or not at all.", minimum=1)
@@ -120,7 +120,7 @@ class PodGroupCondition(Wire):
 
 
 class PodGroupStatus(Wire):
-    """What became of the group, as last seen by the scheduler."""
+    """The status of a PodGroup, as the scheduler saw it last."""
 
     phase: Annotated[str | None, _text("Pending, Scheduling, Unknown, Running, Finished or Failed.")] = None
     occupied_by: Annotated[
@@ -204,7 +204,7 @@ def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:
 
 
 def problems(group: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a PodGroup in its JSON form: a line for each field, in the API server's style."""
+    """The problems with a PodGroup in its JSON form: a line for each field, in the API server's style."""
     misshapen = [*_misshapen(group)]
     if misshapen:
         return [f"{path}: Invalid value: {json.dumps(value)}: {fault}" for path, value, fault in misshapen]
@@ -225,7 +225,7 @@ def problems(group: Mapping[str, Any]) -> list[str]:
 
 
 def _misshapen(group: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
-    """What the API server lets nobody send, but somebody who talks to the webhook himself."""
+    """The problems of objects that the API server refuses, but that a client of the webhook itself may send."""
     metadata = group.get("metadata") or {}
     annotations = (metadata.get("annotations") or {}) if isinstance(metadata, Mapping) else {}
     for path, value in (

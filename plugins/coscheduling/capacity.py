@@ -76,7 +76,7 @@ def usable_rows(snapshot: SnapshotReader, pods: Iterable[PodInfo] | None) -> Mas
 
 
 def _asks_of_nodes(pod: PodInfo) -> Hashable:
-    """What decides which nodes a pod may use: equal for pods that may use the same ones."""
+    """The requirements on nodes: equal for pods that may use the same nodes."""
     spec = pod.pod.spec
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
@@ -101,7 +101,7 @@ def gap(
     *,
     held: Mapping[str, int],
 ) -> dict[str, int]:
-    """What is missing: `need` less what is free on `rows`, counting what is `given_back` as free and `held` as taken.
+    """The missing amounts: `need` less what is free on `rows`, with `given_back` as free and `held` as taken.
 
     Amounts as in `wanted`; resources of which enough is free are left out.
     """

@@ -14,7 +14,7 @@ MODE = "muster-scheduler.io/disruption-mode"
 
 
 class PodGroupDisruptionMode(StrEnum):
-    """What preemption may do to the group. The words are those of Kubernetes' own groups."""
+    """The effect that preemption may have on the group. The words are those of Kubernetes' own groups."""
 
     QUORUM = ""
     """Evict what exceeds minMember one by one, else all pods that run."""
@@ -25,7 +25,7 @@ class PodGroupDisruptionMode(StrEnum):
 
 
 def mode_of(annotations: Mapping[str, str]) -> PodGroupDisruptionMode:
-    """What the annotations say; nothing where they cannot be read."""
+    """The mode of the annotations; the default where they cannot be read."""
     try:
         return PodGroupDisruptionMode(annotations.get(MODE, ""))
     except ValueError:
@@ -33,7 +33,7 @@ def mode_of(annotations: Mapping[str, str]) -> PodGroupDisruptionMode:
 
 
 def fault(annotations: Mapping[str, str]) -> str:
-    """What is wrong with the annotation, with its field; "" when nothing is."""
+    """The problem with the annotation, with its field; "" for a valid one."""
     value = annotations.get(MODE, "")
     if value in [*PodGroupDisruptionMode]:
         return ""

@@ -152,7 +152,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return Counter(name for name in names if name not in self.profiles)
 
     def state(self, group: str) -> GroupState:
-        """What is known of the group; for a group without members, a state that nobody else sees."""
+        """The state of the group; for a group without members, one that nothing else sees."""
         return self.record(group).state or GroupState()
 
     # Who gets a node.

@@ -27,7 +27,7 @@ from .api import Phase
 
 
 class Situation(StrEnum):
-    """What the members of a group amount to. The first that applies, in this order."""
+    """The situation of a group's members. The first that applies, in this order."""
 
     SUCCEEDED = "the quorum has succeeded, and those alive are no quorum of a new life"
     DEAD = "nobody is alive, some failed, and the quorum was not reached"
@@ -63,7 +63,7 @@ ENDED = frozenset({Phase.FINISHED, Phase.FAILED})
 
 
 def situation(counts: MemberCounts, needed: int, *, refused: bool) -> Situation:
-    """What the members amount to, when `needed` of them (at least 1) are the quorum.
+    """The situation of the members, when `needed` of them (at least 1) are the quorum.
 
     `refused` says that the scheduler found no place for those that still have no node.
     """

@@ -333,5 +333,5 @@ class Coscheduling(
 
 
 def _essence(group: PodGroup) -> tuple[str, PodGroupSpec, Mapping[str, str]]:
-    """What of a PodGroup decides; its status is written all the time."""
+    """The fields of a PodGroup that decisions read; its status changes all the time."""
     return group.metadata.uid, group.spec, group.metadata.annotations

@@ -36,7 +36,7 @@ from .topology import AnnotationError
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What PreFilter found out about a group.
+    """The result of PreFilter for a group.
 
     Attributes:
         status: why its members may not be tried; None when they may.
@@ -181,7 +181,7 @@ class GroupPreFilter:
         return gap(snapshot, rows, need, back, held=self._within(reserved, rows)) if missing and reserved else missing
 
     def _within(self, reserved: Iterable[MinResourcesReservation], rows: Mask) -> dict[str, int]:
-        """What of `rows` is reserved: no more of each group's part than is free where its members may go."""
+        """The reserved part of `rows`: no more of each group's part than is free where its members may go."""
         snapshot, total = self._handle.snapshot, dict[str, int]()
         for each in reserved:
             shared = rows & usable_rows(snapshot, self._groups.record(each.group).pods.values())

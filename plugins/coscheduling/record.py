@@ -107,7 +107,7 @@ class GroupState:
 
 @dataclass(slots=True)
 class Claim:
-    """What a group asks for in minResources.
+    """The `minResources` of a group.
 
     Attributes:
         asked: as it stands in the spec.

@@ -31,7 +31,7 @@ _LONGEST = int(MAX_WAIT_SECONDS)
 
 @dataclass(slots=True)
 class _Known:
-    """What is kept of a group.
+    """The knowledge of the reporter about one group.
 
     Attributes:
         told: the PodGroup as the informer last told it.
@@ -109,7 +109,7 @@ def notices(
     *,
     anew: bool = False,
 ) -> Iterator[Notice]:
-    """What is to be told about the step from one status of the group to the next.
+    """The notices about the step from one status of the group to the next.
 
     A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits. That lost
     members were replaced is not told as if the group had started again. `anew` says that the announcement is not the

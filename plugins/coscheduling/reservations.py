@@ -24,7 +24,7 @@ from .record import Claim, PodGroupRecord
 
 
 class MinResourcesReservation(NamedTuple):
-    """What is reserved for a group.
+    """The capacity that is reserved for a group.
 
     Attributes:
         group: `namespace/name`.
@@ -96,14 +96,14 @@ class Reservations:
             claim.over = True
 
     def of_others(self, group: str) -> Iterator[MinResourcesReservation]:
-        """What is reserved for groups other than this one."""
+        """The reservations of groups other than this one."""
         for other in self._asking:
             found = self.of(other) if other != group else None
             if found is not None:
                 yield found
 
     def of(self, group: str) -> MinResourcesReservation | None:
-        """What is reserved for this group."""
+        """The reservation of this group."""
         record = self._members.record(group)
         claim = record.claim
         if claim is None or claim.over or claim.progressed is None:
@@ -115,7 +115,7 @@ class Reservations:
         return MinResourcesReservation(group, lacking, until) if lacking else None
 
     def need(self, group: str) -> Mapping[str, int] | None:
-        """What the group asks for in minResources, as in `capacity.wanted`; None for nothing, or what is unreadable."""
+        """The group's minResources, as in `capacity.wanted`; None if absent or unreadable."""
         claim = self._members.record(group).claim
         return claim.need if claim is not None else None
 
@@ -129,6 +129,6 @@ class Reservations:
 
 
 def _lacking(record: PodGroupRecord, claim: Claim) -> dict[str, int]:
-    """What the group's members have not claimed."""
+    """The amounts that the group's members have not claimed."""
     used = requested(record.placed_pods())
     return {resource: n - used.get(resource, 0) for resource, n in claim.need.items() if n > used.get(resource, 0)}

@@ -36,7 +36,7 @@ REFUSALS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What is there to be seen of a group.
+    """The observed state of a group.
 
     Attributes:
         min_member: of the spec; 0 where it names none, which one member satisfies.
@@ -86,7 +86,7 @@ def statement(
     announcement: Announcement | None,
     previous: PodGroupCondition | None,
 ) -> PodGroupCondition | None:
-    """What is to be said of a group whose quorum is `needed` members; None when nothing is known yet.
+    """The condition of a group whose quorum is `needed` members; None when nothing is known yet.
 
     `ended` is whether the group has come to its end, after which nothing new is to be said. The transition time and the
     generation are those of `previous`, or absent.

@@ -33,7 +33,7 @@ _LONGEST_SIZE = 9
 
 
 class AnnotationError(Exception):
-    """What is wrong with an annotation, with its field, as the API server says it."""
+    """The problem with an annotation, with its field, as the API server words it."""
 
     def __init__(self, annotation: str, value: str, fault: str) -> None:
         self.told = annotation, value, fault

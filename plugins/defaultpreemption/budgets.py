@@ -25,7 +25,7 @@ class PodDisruptionBudgetSpec(Wire):
 
 
 class PodDisruptionBudgetStatus(Wire):
-    """What the disruption controller allows now. `disrupted_pods` (by name) are on their way out and counted."""
+    """The disruptions allowed now. `disrupted_pods` (by name) are on their way out and counted."""
 
     disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str] = msgspec.field(default_factory=dict)

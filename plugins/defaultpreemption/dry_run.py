@@ -28,7 +28,7 @@ NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
 
 @dataclass(slots=True)
 class DryRun:
-    """What came of it.
+    """The result of the dry run.
 
     Attributes:
         candidates: nodes that the pod would fit on.

@@ -41,7 +41,7 @@ class _OfKind(NamedTuple):
 
 
 class DryRunMemory:
-    """What is remembered for one profile, of the kinds of preemptors seen last. Kinds without pods are forgotten."""
+    """The remembered dry runs of one profile, for the kinds of preemptors seen last. Kinds without pods are dropped."""
 
     def __init__(self, handle: PreemptionHandle) -> None:
         self._handle = handle
@@ -49,7 +49,7 @@ class DryRunMemory:
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
     def of(self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf) -> Recollection:
-        """What is remembered for preemptors like this one. `state` is that of the attempt that found no node.
+        """The remembered results for preemptors like this one. `state` is that of the attempt that found no node.
 
         `unit_of` tells which pods need one another now.
         """
@@ -74,7 +74,7 @@ class Recollection:
         self._seen = seen
 
     def get(self, node_name: str) -> Outcome | None:
-        """What came of the node, if that still holds."""
+        """The result for the node, if it still holds."""
         seen = self._seen.get(node_name)
         if seen is None:
             return None

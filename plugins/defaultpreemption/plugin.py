@@ -251,7 +251,7 @@ class DefaultPreemption(
         return found
 
     def _evictions(self, node_name: str, victims: Sequence[Placed]) -> Evictions:
-        """What people are told of them, those left out that are on their way out already."""
+        """The evictions as users see them, without pods that are on their way out already."""
         nodes = {placed.pod.uid: placed.node_name for placed in victims}
         going = tuple(placed.pod for placed in victims if not placed.pod.terminating)
         return Evictions(node_name, going, nodes, self._budgets().forbidding(going))

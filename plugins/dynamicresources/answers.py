@@ -35,7 +35,7 @@ _MOST_PARTS_AT_ONCE = 32
 
 @dataclass(frozen=True, slots=True)
 class AllocationOutcome:
-    """What the problem comes to on some nodes.
+    """The outcome of the problem on some nodes.
 
     Attributes:
         solution: what to allocate, if it can be.

@@ -267,7 +267,7 @@ class ClaimWriter:
         return _decode(await self._handle.api.patch(path, msgspec.json.encode(patch), content_type=content_type))
 
     async def _quietly(self, work: Awaitable[object], claim: ResourceClaim) -> None:
-        """What goes wrong here is tried again when the pod is."""
+        """Await work whose failure is logged and not raised: the pod's next attempt repeats it."""
         try:
             await work
         except ApiError as error:

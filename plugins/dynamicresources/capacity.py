@@ -19,7 +19,7 @@ class CapacityError(Exception):
 
 
 def consumption(requests: Requests, device: Device) -> dict[str, int]:
-    """What a share of the device takes of each capacity. Raises CapacityError."""
+    """The amount that a share of the device takes of each capacity. Raises CapacityError."""
     return {name: _consumed(requests.get(name), capacity) for name, capacity in device.capacity.items()}
 
 
@@ -106,7 +106,7 @@ def _violates(amount: int, policy: CapacityPolicy | None) -> bool:
 
 
 def _grain(valid: CapacityRange) -> int:
-    """What a range is counted in: thousandths where all its bounds are whole ones, else whole units, rounded up."""
+    """The unit of a range: thousandths where all its bounds are whole ones, else whole units, rounded up."""
     bounds = [nanos(bound) for bound in (valid.min, valid.max, valid.step) if bound is not None]
     fits = all(bound % NANO_PER_MILLI == 0 and abs(bound) <= MAX_VALUE * NANO_PER_MILLI for bound in bounds)
     return NANO_PER_MILLI if fits else NANO_PER_UNIT

@@ -13,7 +13,7 @@ from .extended import Mapping
 
 @dataclass(slots=True)
 class Variant:
-    """What is to be allocated on nodes that offer the same extended resources by device plugins.
+    """The devices to be allocated on nodes that offer the same extended resources by device plugins.
 
     Attributes:
         claims: the claims to allocate, with their indices; the one for extended resources asks for what is needed here.
@@ -28,7 +28,7 @@ class Variant:
 
 @dataclass(slots=True)
 class ClaimPlan:
-    """What Reserve decided and PreBind writes.
+    """The decision of Reserve, which PreBind writes.
 
     Attributes:
         allocations: by index of the claim.
@@ -86,5 +86,5 @@ class Claiming:
         return [at for at, claim in enumerate(self.claims) if claim.allocation is None and at not in self.shared]
 
     def allocation(self, index: int) -> AllocationResult | None:
-        """What is or will be allocated for a claim, as far as it was decided before this attempt."""
+        """The present or coming allocation of a claim, as far as it was decided before this attempt."""
         return self.claims[index].allocation or self.shared.get(index)

@@ -19,7 +19,7 @@ Name = tuple[str, str]
 
 
 class PoolCounters:
-    """What is left of a pool's counters beside the devices in use, and what the search has taken so far."""
+    """The rest of a pool's counters beside the devices in use, and the amounts that the search has taken so far."""
 
     def __init__(self, pool: Pool, use: DeviceUse) -> None:
         self._left: dict[Name, int] = {

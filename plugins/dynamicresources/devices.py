@@ -41,7 +41,7 @@ class DeviceId(NamedTuple):
 
 
 class DeviceKind:
-    """What selectors see of a device, and what they said of it. Equal devices of a driver share one.
+    """The properties of a device that selectors see, and their verdicts. Equal devices of a driver share one.
 
     Attributes:
         driver: the device's.
@@ -59,7 +59,7 @@ class DeviceKind:
         self.steps = 0
 
     def verdict(self, expression: str) -> Verdict:
-        """What the expression says of the device, or how it failed."""
+        """The expression's verdict on the device, or how it failed."""
         known = self._verdicts.get(expression)
         if known is None:
             if len(self._verdicts) >= _MAX_VERDICTS:

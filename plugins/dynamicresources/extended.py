@@ -41,7 +41,7 @@ class Mapping(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What one container adds: a request of its own, if any, and where its resource comes from."""
+    """The part of one container: a request of its own, if any, and where its resource comes from."""
 
     request: DeviceRequest | None
     mappings: list[Mapping]
@@ -90,7 +90,7 @@ def in_memory(claim: ResourceClaim) -> bool:
 def requests_and_mappings(
     pod: PodInfo, resources: Collection[str], classes: DeviceClasses
 ) -> tuple[DeviceClaim, tuple[Mapping, ...]]:
-    """What the claim asks for so that the pod gets these resources from devices, and which container gets which."""
+    """The claim's requests that give the pod these resources from devices, and which container gets which."""
     spec = pod.pod.spec
     containers = (*spec.init_containers, *spec.containers)
     passing = [at for at, each in enumerate(spec.init_containers) if each.restart_policy != "Always"]

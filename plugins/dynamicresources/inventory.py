@@ -158,7 +158,7 @@ class Inventory:
                 self._put(SliceDevices(known.slice, taints))
 
     def _taints(self, each: ResourceSlice) -> Mapping[str, tuple[DeviceTaint, ...]]:
-        """What rules add, by name of the device."""
+        """The taints that rules add, by name of the device."""
         added: defaultdict[str, tuple[DeviceTaint, ...]] = defaultdict(tuple)
         for rule in self._rules.values():
             selector = rule.spec.device_selector

@@ -112,7 +112,7 @@ class NodeJudge:
         return totals
 
     def variant(self, pod: PodInfo, claiming: Claiming, combination: int) -> Variant:
-        """What is to be allocated where devices back this combination of the pod's extended resources."""
+        """The allocation to make where devices back this combination of the pod's extended resources."""
         known = claiming.variants.get(combination)
         if known is not None:
             return known

@@ -175,7 +175,7 @@ class DynamicResources(
         return None, Status.unschedulable(f"{what} of ResourceClaim completed")
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """What PostFilter named is given back for a pod that found no place."""
+        """Deallocate the claims that PostFilter named, for a pod that found no node."""
         if decision.status is not None:
             self._free([decision])
 

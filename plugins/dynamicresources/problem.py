@@ -93,7 +93,7 @@ class ClaimProblem:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AllocationProblem:
-    """What is to be allocated, claim after claim."""
+    """The claims to be allocated, one after another."""
 
     claims: tuple[ClaimProblem, ...]
 

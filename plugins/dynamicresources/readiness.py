@@ -13,7 +13,7 @@ TIMED_OUT = "device binding timeout"
 
 
 def result_of(reason: str) -> DevicesResult:
-    """What the wait for devices came to, by why it failed."""
+    """The result of the wait for devices, by why it failed."""
     return "timeout" if reason.startswith(TIMED_OUT) else "failure" if reason.startswith(FAILED) else "error"
 
 

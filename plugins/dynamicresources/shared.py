@@ -50,7 +50,7 @@ class SharedDRAManager:
         self._answers: LRUCache[tuple[int, bytes], _Kept] = LRUCache(_MOST_BYTES, getsizeof=lambda kept: kept.bytes)
 
     def answers_for(self, claims: Sequence[DeviceClaim]) -> OutcomesByRow:
-        """What these claims come to on each node."""
+        """The outcome of these claims on each node."""
         key = self.classes.revision, problem_key(claims)
         known = self._answers.get(key)
         if known is None:

@@ -48,7 +48,7 @@ class DeviceUse:
         return device in self._taken or device in self._shares
 
     def consumed(self, device: DeviceId) -> Amounts:
-        """What claims have of its capacities together, in nano units."""
+        """The amounts that claims have of its capacities together, in nano units."""
         return self._consumed.get(device, _NOTHING)
 
     def revision(self, pool: PoolId) -> int:

@@ -67,7 +67,7 @@ class DisruptionMode(Wire):
 
 
 class GroupSpec(Wire):
-    """What the `spec` of a PodGroup and of a CompositePodGroup have in common.
+    """The common part of the `spec` of a PodGroup and of a CompositePodGroup.
 
     The policies of preemption of members are theirs where the group names none.
     """
@@ -132,7 +132,7 @@ class NativePodGroup(Wire):
         return self.metadata.annotations
 
     def condition(self) -> NativePodGroupCondition | None:
-        """What its status says of whether it has been scheduled."""
+        """The condition that says whether it has been scheduled."""
         return next((each for each in self.status.conditions if each.type == INITIALLY_SCHEDULED), None)
 
 

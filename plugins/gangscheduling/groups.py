@@ -141,7 +141,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         return self.hierarchy.gap(group) if root is None else messages.tree_lacks(root, self.hierarchy.lack(root))
 
     def waits_for(self, group: str) -> str | None:
-        """What a group of ours of which pods exist lacks to be tried, for people; None when it may be."""
+        """The reason why a group of this plugin whose pods exist is not tried, for users; None when it may be."""
         record = self.record(group)
         if record.group is None or not self._is_ours(record):
             return None
@@ -179,7 +179,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
     def healing(self, group: str) -> HealingPolicy:
-        """What becomes of the group when it has lost pods: as it says, else as the innermost says that it is in."""
+        """The group's healing policy: its own, else that of the innermost group above it that has one."""
         found = self.get(group)
         if found is None:
             return HealingPolicy.KEEP

@@ -93,7 +93,7 @@ class GangScheduling(
         return group if together or fault(found.spec, [pod], ()) is not None else None
 
     def fault(self, group: str) -> str | None:
-        """What `validation` finds."""
+        """The problem that `validation` finds."""
         return self._groups.faults.of(group)
 
     def topology(self, group: str) -> Topology | None:
@@ -239,7 +239,7 @@ class GangScheduling(
         self._groups.bound(pod)
 
     def _say_too_few(self, group: str) -> None:
-        """What was said of a group that asks for more pods by now than there are is true no more."""
+        """Report a group that asks for more pods by now than exist; what was said of it before is no longer true."""
         if self._groups.record(group).said is None or self._groups.record(group).has_enough:
             return
         scheduled, remaining = self._groups.record(group).scheduled, self._groups.remaining_count(group)

@@ -72,7 +72,7 @@ class GroupFaults:
 
 
 def fault(group: GroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]) -> str | None:
-    """What is wrong with the first member that does not go with the group; None when all do.
+    """The problem with the first member that does not go with the group; None when all do.
 
     `waiting` are those that are to be tried, in their order; the first of them sets the schedulerName.
     """

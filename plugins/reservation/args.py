@@ -23,7 +23,7 @@ class ReservationArgs(PluginArgs):
     most_reservations: Int64 = 4
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with the values; `path` is where the arguments stand."""
+        """The problems with the values; `path` is where the arguments stand."""
         if self.after_seconds < 0:
             yield invalid(f"{path}.afterSeconds", self.after_seconds, "must be greater than or equal to 0")
         if self.most_reservations < 1:

@@ -170,7 +170,7 @@ def _slices(wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], parts:
 
 
 def _besides(wanted: PlacementRequest, rows: Rows, columns: ResourceColumns) -> Sequence[Need] | None:
-    """What has to be free for a group beside its members, no matter where, in pieces; None when no node has any."""
+    """The capacity that a group needs beside its members, anywhere, in pieces; None when no node has any."""
     if wanted.in_all is None:
         return ()
     found, there, kinds = [], wanted.in_all.nodes[rows], Counter(pod.signature for pod in wanted.members)

@@ -66,7 +66,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
         return None if _counts(pod) else Status.skip()
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """What a pod's volumes count as may depend on whether a node has a CSINode, and on nothing else of it."""
+        """Compare counts for nodes with a CSINode and without one: a pod's count depends on nothing else of a node."""
         attached = self._attached
         attached.refresh()
         codes = np.zeros(len(nodes), np.int32)

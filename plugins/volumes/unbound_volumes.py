@@ -230,7 +230,7 @@ def _available(volume: PersistentVolume) -> bool:
 
 
 def _lasting(volume: PersistentVolume) -> tuple[object, ...]:
-    """What the place of a volume in the order depends on."""
+    """The inputs of a volume's place in the order."""
     return _size(volume), volume.spec.storage_class_name, _traits(volume.spec), volume.spec.node_affinity
 
 

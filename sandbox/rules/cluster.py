@@ -44,7 +44,7 @@ def complete_node(node: Object) -> Object:
 
 
 def validate_node(node: Object) -> Iterator[InvalidField]:
-    """What is wrong with a node's taints, and with the amounts that it offers."""
+    """The problems with a node's taints, and with the amounts that it offers."""
     for field in ("capacity", "allocatable"):
         yield from resources.validate_offer(node["status"].get(field), f"status.{field}")
     seen: set[tuple[str, str]] = set()
@@ -81,7 +81,7 @@ def begin_service(service: Object, now: str) -> Object:
 
 
 def validate_lease(lease: Object) -> Iterator[InvalidField]:
-    """What is wrong with a lease's numbers."""
+    """The problems with a lease's numbers."""
     spec = lease.get("spec") or {}
     if spec.get("leaseDurationSeconds") is not None and spec["leaseDurationSeconds"] <= 0:
         value = spec["leaseDurationSeconds"]

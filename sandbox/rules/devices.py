@@ -51,12 +51,12 @@ def _complete_wish(wish: Object) -> Object:
 
 
 def validate_claim(claim: Object) -> Iterator[InvalidField]:
-    """What is wrong with a claim's requests."""
+    """The problems with a claim's requests."""
     yield from _requests(claim["spec"]["devices"], "spec.devices.requests")
 
 
 def validate_template(template: Object) -> Iterator[InvalidField]:
-    """What is wrong with the requests of a template's claims."""
+    """The problems with the requests of a template's claims."""
     yield from _requests(template["spec"]["spec"]["devices"], "spec.spec.devices.requests")
 
 

@@ -48,7 +48,7 @@ def _complete_container(container: Object) -> Object:
 
 
 def validate(spec: Object, path: str) -> Iterator[InvalidField]:
-    """What is wrong with a completed spec at `path`."""
+    """The problems with a completed spec at `path`."""
     containers = spec.get("containers") or []
     if not containers:
         yield InvalidField(REQUIRED, f"{path}.containers")

@@ -68,7 +68,7 @@ def _amount(text: object) -> int:
 
 
 def validate(pod: Object) -> Iterator[InvalidField]:
-    """What is wrong with a completed pod."""
+    """The problems with a completed pod."""
     yield from pod_spec.validate(pod["spec"], "spec")
 
 

@@ -26,7 +26,7 @@ _STANDARD = (
 
 
 def validate_requirements(requirements: Object, path: str) -> Iterator[InvalidField]:
-    """What is wrong with the `limits` and `requests` of a container, or with an overhead given as limits."""
+    """The problems with the `limits` and `requests` of a container, or with an overhead given as limits."""
     limits, requests = requirements.get("limits") or {}, requirements.get("requests") or {}
     for name, amount in limits.items():
         yield from _amount(name, amount, f"{path}.limits[{name}]")
@@ -48,7 +48,7 @@ def validate_requirements(requirements: Object, path: str) -> Iterator[InvalidFi
 
 
 def validate_offer(offer: Object | None, path: str) -> Iterator[InvalidField]:
-    """What is wrong with the amounts that a node says it has."""
+    """The problems with the amounts that a node says it has."""
     for name, amount in (offer or {}).items():
         yield from _whole(name, amount, f"{path}.{name}")
 

@@ -97,7 +97,7 @@ _OWNER_FIELDS = ("apiVersion", "kind", "name", "uid")
 
 
 def validate_metadata(obj: Object, valid_name: Check) -> Iterator[InvalidField]:
-    """What is wrong with the metadata of an object whose name has to pass `valid_name`."""
+    """The problems with the metadata of an object whose name has to pass `valid_name`."""
     fields = metadata(obj)
     name = fields.get("name")
     if not name:
@@ -126,7 +126,7 @@ def validate_metadata_update(new: Object, old: Object) -> Iterator[InvalidField]
 
 
 def labels(labels: Object | None, path: str) -> Iterator[InvalidField]:
-    """What is wrong with the keys and values of a map of labels."""
+    """The problems with the keys and values of a map of labels."""
     for key, value in (labels or {}).items():
         for reason in qualified_name(key):
             yield InvalidField(INVALID, path, reason, value=key)

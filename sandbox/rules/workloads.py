@@ -113,7 +113,7 @@ def begin_deployment(workload: Object, now: str) -> Object:
 
 
 def validate(workload: Object) -> Iterator[InvalidField]:
-    """What is wrong with a workload of the apps group: selector and template have to be there and to agree."""
+    """The problems with a workload of the apps group: selector and template have to be there and to agree."""
     spec = workload["spec"]
     yield from _numbers(spec, "replicas")
     selector = spec.get("selector")
@@ -127,7 +127,7 @@ def validate(workload: Object) -> Iterator[InvalidField]:
 
 
 def validate_replication_controller(workload: Object) -> Iterator[InvalidField]:
-    """What is wrong with a replication controller."""
+    """The problems with a replication controller."""
     yield from _numbers(workload["spec"], "replicas")
     if not workload["spec"].get("selector"):
         yield InvalidField(REQUIRED, "spec.selector")
@@ -135,7 +135,7 @@ def validate_replication_controller(workload: Object) -> Iterator[InvalidField]:
 
 
 def validate_job(job: Object) -> Iterator[InvalidField]:
-    """What is wrong with a job: its pods have to end some day."""
+    """The problems with a job: its pods have to end some day."""
     spec = job["spec"]
     yield from _numbers(spec, "parallelism", "completions", "backoffLimit")
     yield from pod_spec.validate(spec["template"]["spec"], _TEMPLATE_SPEC)

@@ -66,7 +66,7 @@ class SeedTally:
                 self.groups.update(name for name, _ in traits)
 
     def fault(self) -> str | None:
-        """What is wrong with the runs together: many groups, and too many of them excused."""
+        """The problem with the runs together: many groups, and too many of them excused."""
         judged, excused = self.events["groups judged"], self.events["groups excused"]
         if judged >= _MANY and excused > MOST_EXCUSED * judged:
             return f"{excused} of {judged} groups were excused, more than {MOST_EXCUSED:.0%}"

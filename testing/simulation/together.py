@@ -20,7 +20,7 @@ from .trees import Trees
 
 
 def split_domains(server: SimulatedServer, name: str, apart: Container[str] = ()) -> Iterator[str]:
-    """What is wrong with a group, or a tree that it is in, whose members are in several domains of what it requires.
+    """The problems of a group, or of a tree that it is in, whose members are in several domains of what it requires.
 
     `apart` are those of which somebody else took members or gave some.
     """

@@ -20,7 +20,7 @@ class PluginArgs(ConfigModel):
     """Arguments of one plugin. Absent fields hold kube-scheduler's defaults."""
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with the values; `path` is where the arguments stand. Nothing unless a model says so."""
+        """The problems with the values; `path` is where the arguments stand. Nothing unless a model says so."""
         yield from ()
 
 
@@ -164,7 +164,7 @@ class DefaultConstraint(ConfigModel):
     match_label_keys: tuple[Text, ...] = ()
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with the constraint at `path`."""
+        """The problems with the constraint at `path`."""
         if self.max_skew <= 0:
             yield invalid(f"{path}.maxSkew", self.max_skew, "not in valid range (0, inf)")
         if not self.topology_key:

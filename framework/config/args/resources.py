@@ -39,7 +39,7 @@ class ScoringStrategy(ConfigModel):
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with the strategy at `path`."""
+        """The problems with the strategy at `path`."""
         if self.type not in STRATEGIES:
             yield unsupported(f"{path}.type", self.type, STRATEGIES)
         for index, resource in enumerate(self.resources):
@@ -60,7 +60,7 @@ class ScoringStrategy(ConfigModel):
 
 
 class NodeResourcesFitArgs(PluginArgs):
-    """What NodeResourcesFit leaves out of its filter and how it scores."""
+    """The resources that NodeResourcesFit ignores, and its scoring strategy."""
 
     ignored_resources: tuple[Text, ...] = ()
     ignored_resource_groups: tuple[Text, ...] = ()

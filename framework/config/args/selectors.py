@@ -31,7 +31,7 @@ class _NodeSelectorRequirement(ConfigModel):
     values: tuple[Text, ...] | None = None
 
     def label_problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with a comparison of a label."""
+        """The problems with a comparison of a label."""
         if self.operator not in _VALUE_RULES:
             yield unsupported(f"{path}.operator", self.operator, tuple(_VALUE_RULES))
             return
@@ -50,7 +50,7 @@ class _NodeSelectorRequirement(ConfigModel):
                 yield invalid(f"{path}.values[{index}][{self.key}]", value, "; ".join(faults))
 
     def field_problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with a comparison of a field such as metadata.name."""
+        """The problems with a comparison of a field such as metadata.name."""
         if self.operator not in _FIELD_OPERATORS:
             yield unsupported(f"{path}.operator", self.operator, _FIELD_OPERATORS)
         elif len(self.values or ()) != 1:
@@ -64,7 +64,7 @@ class _NodeSelectorTerm(ConfigModel):
     match_fields: tuple[_NodeSelectorRequirement, ...] = ()
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with the term at `path`."""
+        """The problems with the term at `path`."""
         for index, requirement in enumerate(self.match_expressions):
             yield from requirement.label_problems(f"{path}.matchExpressions[{index}]")
         for index, requirement in enumerate(self.match_fields):
@@ -91,7 +91,7 @@ class AddedAffinity(ConfigModel):
     preferred_during_scheduling_ignored_during_execution: tuple[_PreferredSchedulingTerm, ...] = ()
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """What is wrong with the affinity at `path`. Terms of weight 0 are not looked at, as in kube-scheduler."""
+        """The problems with the affinity at `path`. Terms of weight 0 are not looked at, as in kube-scheduler."""
         if required := self.required_during_scheduling_ignored_during_execution:
             place = f"{path}.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
             for index, term in enumerate(required.node_selector_terms):

@@ -35,7 +35,7 @@ def pod_link(pod: Pod, *, short: bool = False) -> Link:
 
 
 def address(kind: GroupKind[Any]) -> str:
-    """What comes before namespace and name in the address of a group's page."""
+    """The prefix of namespace and name in the address of a group's page."""
     return f"{kind.tag}-groups" if kind.tag else "groups"
 
 

@@ -15,7 +15,7 @@ from .values import OptionalValue
 
 
 class Scope(Protocol):
-    """What a macro compiles its arguments with: the compiler, and the variables that it knows."""
+    """The context in which a macro compiles its arguments: the compiler, and the variables that it knows."""
 
     def within(self, *names: str) -> Scope:
         """A scope that knows more variables."""
@@ -40,7 +40,7 @@ def _variable(node: Node) -> str:
 
 
 def _items(container: Any, variables: int) -> Iterator[tuple[Any, ...]]:
-    """What the variables of a quantifier stand for, one after another: elements or keys, or each with its value."""
+    """The values of a quantifier's variables, one after another: elements or keys, or each with its value."""
     if isinstance(container, dict):
         return iter(container.items()) if variables == 2 else ((key,) for key in container)
     if isinstance(container, list):

@@ -27,7 +27,7 @@ class DomainMaps(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class TypeValue:
-    """What `type()` answers, and what the names of types stand for."""
+    """The result of `type()`, and the value of the names of types."""
 
     name: str
 
