@@ -17,7 +17,8 @@ from ..contract.plugin import MAX_NODE_SCORE, FilterPlugin, ScorePlugin, Scores
 from ..contract.verdicts import Codes, Mask, StatusTable, Verdicts
 from ..model.latest_signatures import LatestSignatures
 from ..model.pod_info import PodSignature
-from ..snapshot.journal import DependsOn, Journal
+from ..snapshot.changes import NO_ROWS, ChangedRows
+from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 
@@ -27,57 +28,51 @@ _WHOLE_WHEN_OVER = 4
 _SINGLY_UP_TO = 16
 """Up to this number, changed rows are evaluated one by one."""
 
-_NOTHING: frozenset[int] = frozenset()
 AskFilter = Callable[[FilterPlugin, NodeView], Verdicts]
 AskScore = Callable[[ScorePlugin, NodeView], Scores]
 Weigh = Callable[[ScorePlugin, Scores], Scores]
-Changed = frozenset[int] | set[int] | None
+Changed = ChangedRows | None
 """Rows that changed; None for all of them."""
 
 
-class _Changes:
-    """The changes since the last question, for plugins that depend on nodes and on pods on nodes."""
+class _Followed:
+    """Up to where changes of a snapshot's nodes, and of the pods on them, are contained in a result."""
 
     __slots__ = ("_height", "_node_position", "_usage_position")
 
     def __init__(self) -> None:
         self._height = self._node_position = self._usage_position = -1
 
-    def unseen(self, snapshot: Snapshot) -> bool:
-        """Whether anything has."""
+    def is_behind(self, snapshot: Snapshot) -> bool:
+        """Whether anything has changed since."""
         return snapshot.usage_journal.position != self._usage_position or snapshot.height != self._height
 
-    def look(self, snapshot: Snapshot) -> tuple[Changed, Changed]:
-        """Rows whose node changed, and rows whose node or pods changed; live ones only."""
+    def changes(self, snapshot: Snapshot) -> tuple[Changed, Changed]:
+        """Rows whose node changed since, and rows whose node or pods did."""
         if snapshot.height != self._height:
             return None, None
         return (
-            _live(snapshot, snapshot.node_journal, self._node_position),
-            _live(snapshot, snapshot.usage_journal, self._usage_position),
+            _few(snapshot, snapshot.node_changes.since(self._node_position)),
+            _few(snapshot, snapshot.usage_changes.since(self._usage_position)),
         )
 
-    def seen(self, snapshot: Snapshot) -> None:
-        """All that has changed so far was dealt with."""
+    def catch_up(self, snapshot: Snapshot) -> None:
+        """All changes so far are contained."""
         self._height = snapshot.height
         self._node_position, self._usage_position = snapshot.node_journal.position, snapshot.usage_journal.position
 
 
-def _live(snapshot: Snapshot, journal: Journal, position: int) -> Changed:
-    if journal.position == position:
-        return _NOTHING
-    changed = journal.since(position)
-    if changed is None or len(changed) * _WHOLE_WHEN_OVER > snapshot.height:
-        return None
-    return {row for row in changed if snapshot.live[row]}
+def _few(snapshot: Snapshot, changed: Changed) -> Changed:
+    return None if changed is None or len(changed.rows) * _WHOLE_WHEN_OVER > snapshot.height else changed
 
 
-def _all_of(several: Iterable[Changed]) -> Changed:
-    """The rows that are in any of them."""
+def _all_of(several: Iterable[Changed]) -> set[int] | None:
+    """The rows that are in any of them; None for all rows."""
     rows: set[int] = set()
     for changed in several:
         if changed is None:
             return None
-        rows |= changed
+        rows.update(changed.live.tolist())
     return rows
 
 
@@ -90,7 +85,7 @@ def _view_of(snapshot: Snapshot, changed: Changed) -> NodeView | None:
     """A view of the rows; None for no row."""
     if changed is None:
         return everywhere(snapshot)
-    return NodeView(snapshot, np.fromiter(changed, np.intp, len(changed))) if changed else None
+    return NodeView(snapshot, changed.live) if len(changed.live) else None
 
 
 class FilterResults:
@@ -109,9 +104,9 @@ class FilterResults:
     __slots__ = (
         "_by_node",
         "_by_usage",
-        "_changes",
         "_epochal",
         "_epochs",
+        "_followed",
         "_layout",
         "codes",
         "leading",
@@ -127,7 +122,7 @@ class FilterResults:
         self._by_usage = [plugin for plugin in plugins if plugin.filter_depends_on is DependsOn.PODS_ON_NODE]
         self._epochal = [each for each in plugins if type(each).filter_epoch is not FilterPlugin.filter_epoch]
         self._epochs: list[Hashable] = []
-        self._changes = _Changes()
+        self._followed = _Followed()
         self._layout = -1
         self.plugins = tuple(plugins)
         self.names = tuple(plugin.name for plugin in plugins)
@@ -142,9 +137,9 @@ class FilterResults:
         """Bring everything up to date. What is raised ends it; the next refresh then begins where this one did."""
         epochs = [epoch_of(plugin) for plugin in self._epochal]
         anew = epochs != self._epochs
-        if not anew and not self._changes.unseen(snapshot):
+        if not anew and not self._followed.is_behind(snapshot):
             return
-        by_node, by_usage = (None, None) if anew else self._changes.look(snapshot)
+        by_node, by_usage = (None, None) if anew else self._followed.changes(snapshot)
         for plugins, changed in ((self._by_node, by_node), (self._by_usage, by_usage)):
             view = _view_of(snapshot, changed)
             if view is None:
@@ -154,7 +149,7 @@ class FilterResults:
                     self.codes.pop(plugin.name, None)
                 self._update(plugin, snapshot, view, ask)
         self._join(snapshot, by_usage)
-        self._changes.seen(snapshot)
+        self._followed.catch_up(snapshot)
         self._epochs = epochs
 
     def _update(self, plugin: FilterPlugin, snapshot: Snapshot, view: NodeView, ask: AskFilter) -> None:
@@ -169,7 +164,7 @@ class FilterResults:
 
     def _join(self, snapshot: Snapshot, changed: Changed) -> None:
         codes = [self.codes[name] for name in self.names[: self.leading]]
-        if changed is None or len(changed) > _SINGLY_UP_TO or snapshot.layout != self._layout:
+        if changed is None or len(changed.live) > _SINGLY_UP_TO or snapshot.layout != self._layout:
             self._layout = snapshot.layout
             mask = snapshot.live[: snapshot.height].copy()
             for verdicts in codes:
@@ -177,7 +172,7 @@ class FilterResults:
             if not np.array_equal(mask, self.mask):
                 self.mask, self.rows = mask, np.flatnonzero(mask)
             return
-        now = {row: not any(verdicts[row] for verdicts in codes) for row in changed}
+        now = {row: not any(verdicts[row] for verdicts in codes) for row in changed.live.tolist()}
         if any(self.mask[row] != passes for row, passes in now.items()):
             self.mask = self.mask.copy()
             for row, passes in now.items():
@@ -197,10 +192,10 @@ class ScoreResults:
     """
 
     __slots__ = (
-        "_changes",
         "_epochal",
         "_epochs",
         "_feasible",
+        "_followed",
         "_normalized",
         "_normalized_sum",
         "_plain",
@@ -216,7 +211,7 @@ class ScoreResults:
         self._plugins = [plugin for plugin in plugins if plugin.score_depends_on is not DependsOn.CLUSTER]
         self._weights = weights
         self._plain = {each.name for each in self._plugins if type(each).normalize_score is ScorePlugin.normalize_score}
-        self._changes = _Changes()
+        self._followed = _Followed()
         self._epochal = {each.name for each in self._plugins if type(each).score_epoch is not ScorePlugin.score_epoch}
         self._epochs: dict[str, Hashable] = {}
         self._raw: dict[str, Scores] = {}
@@ -253,7 +248,7 @@ class ScoreResults:
             self.totals = (self._row_sums if whole else self._row_sums.take(feasible)) + self._normalized_sum
         else:
             self._add_up(feasible, rows)
-        self._changes.seen(snapshot)
+        self._followed.catch_up(snapshot)
         self._feasible = feasible
 
     def weighted(self, plugin: ScorePlugin) -> Scores:
@@ -267,7 +262,10 @@ class ScoreResults:
         self, snapshot: Snapshot, ask: AskScore, epoch_of: Callable[[ScorePlugin], Hashable]
     ) -> Mapping[str, Changed]:
         """Refresh raw scores; returns the rows that changed, by plugin."""
-        by_node, by_usage = self._changes.look(snapshot) if self._changes.unseen(snapshot) else (_NOTHING, _NOTHING)
+        by_node: Changed = NO_ROWS
+        by_usage: Changed = NO_ROWS
+        if self._followed.is_behind(snapshot):
+            by_node, by_usage = self._followed.changes(snapshot)
         of_node, of_usage = _view_of(snapshot, by_node), _view_of(snapshot, by_usage)
         if len(self._row_sums) != snapshot.height:
             self._raw, self._row_sums = {}, np.zeros(snapshot.height, np.int64)

@@ -11,7 +11,6 @@ were refused before.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from weakref import ref
 
@@ -95,7 +94,6 @@ class GroupCapacity:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._changes = _Changes(snapshot)
         self._by_signature: LatestSignatures[_OfSignature] = LatestSignatures(_SIGNATURES)
         self._asked_last: Callable[[], PodSignature | None] = lambda: None
         self._told_last = _OfSignature()
@@ -150,7 +148,7 @@ class GroupCapacity:
         snapshot = self._snapshot
         if len(known.capacities) != snapshot.height:
             known.capacities, known.position = np.zeros(snapshot.height, np.int64), -1
-        changed = self._changes.since(known.position)
+        changed = snapshot.usage_changes.since(known.position)
         if changed is None:
             known.capacities[:] = known.total = 0
             view = NodeView(snapshot, snapshot.live_rows())
@@ -158,40 +156,9 @@ class GroupCapacity:
             for row in changed.rows:
                 known.total -= int(known.capacities[row])
                 known.capacities[row] = 0
-            view = changed.live
+            view = NodeView(snapshot, changed.live)
         if len(view):
             found = framework.filtering.capacity(_STATE, pod, view)
             known.capacities[view.within] = found
             known.total += int(found.sum()) if len(view) > 1 else int(found[0])
         known.position = snapshot.usage_journal.position
-
-
-@dataclass(frozen=True, slots=True)
-class _Changed:
-    """Rows that have changed, and a view of those that are nodes still."""
-
-    rows: Collection[int]
-    live: NodeView
-
-
-class _Changes:
-    """Which rows have changed since a position of the usage journal. Signatures that wait ask in turn for the same."""
-
-    __slots__ = ("_last", "_snapshot", "_span")
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self._snapshot = snapshot
-        self._span = (-1, -1)
-        self._last: _Changed | None = None
-
-    def since(self, position: int) -> _Changed | None:
-        """None when that is no longer known."""
-        snapshot = self._snapshot
-        span = position, snapshot.usage_journal.position
-        if span != self._span:
-            rows = snapshot.usage_journal.since(position)
-            self._span, self._last = span, None
-            if rows is not None:
-                live = np.array([row for row in rows if snapshot.live[row]], np.intp)
-                self._last = _Changed(rows, NodeView(snapshot, live))
-        return self._last

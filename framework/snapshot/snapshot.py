@@ -19,6 +19,7 @@ from ..model.node import Node
 from ..model.pod_info import HostPort, PodInfo
 from ..model.requests import amounts
 from ..work import checkpoint, shielded
+from .changes import Changes
 from .journal import Journal
 from .labels import LabelColumns
 from .node_tables import ImageTable, PortTable, TaintColumn
@@ -48,6 +49,7 @@ class Snapshot:
         layout: changes when `height`, the columns' capacity or the set of live rows changed.
         node_journal: rows whose node object changed.
         usage_journal: rows whose node object or pods changed.
+        node_changes, usage_changes: the changes that these journals record.
         priorities: how many of the pods on all nodes have which priority.
     """
 
@@ -67,6 +69,8 @@ class Snapshot:
         self.volumes = VolumeTable()
         self.node_journal = Journal()
         self.usage_journal = Journal()
+        self.node_changes = Changes(self, self.node_journal)
+        self.usage_changes = Changes(self, self.usage_journal)
         self.names: list[str] = []
         self.nodes: list[Node | None] = []
         self.pods: list[dict[str, PodInfo]] = []
