@@ -192,7 +192,7 @@ def guarded(profile: ResolvedProfile) -> ResolvedProfile:
 
 
 class _Unusable(Exception):
-    """Why a plugin of another package cannot be used."""
+    """The reason why a plugin of another package cannot be used."""
 
 
 def _load(point: EntryPoint) -> type[Plugin]:

@@ -101,7 +101,7 @@ def watch_options(query: Query) -> WatchOptions:
 
 
 def timeout_seconds(query: Query, default: float) -> float:
-    """How long a watch lasts at most."""
+    """The longest time of a watch."""
     return _number(query, "timeoutSeconds") or default
 
 

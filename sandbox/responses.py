@@ -47,7 +47,7 @@ def document(content: Object, code: int = 200) -> web.Response:
 
 
 def refusal(error: StatusError) -> web.Response:
-    """Why a request was not carried out."""
+    """The reason why a request was not carried out."""
     return document(error.status(), error.code)
 
 

@@ -171,7 +171,7 @@ class VirtualScheduler(RecordedReports):
         return [note for pod, why, note in self.events if (pod, why) == (key, reason)]
 
     def places(self) -> Counter[str]:
-        """How many pods wait in which part of the queue."""
+        """The number of pods waiting in each part of the queue."""
         return Counter(line.place for line in self.engine.queue.contents.dump())
 
     def check(self) -> None:

@@ -23,7 +23,7 @@ from .pod_states import PodEvent, PodState, next_state
 
 
 def changes(old: Node, new: Node) -> Action:
-    """Which kinds of event follow from `new` taking the place of `old`; none when no pod can profit.
+    """The kinds of event that follow when `new` replaces `old`; none when no pod can profit.
 
     As in kube-scheduler, a node that becomes schedulable counts as a change of taints, one that is cordoned as nothing.
     Raises QuantityError when an allocatable amount of `new` cannot be parsed.
@@ -67,7 +67,7 @@ class _Known:
 
 
 class Cache:
-    """Nodes and pods as last heard of, counted in `snapshot`. Nobody else adds or removes nodes and pods there.
+    """The nodes and pods known last, counted in `snapshot`. Nothing else adds or removes nodes and pods there.
 
     `clock` gives seconds on a monotonic clock. `assumed_ttl` is how many seconds an assumed pod is kept after its
     binding was finished; None keeps it until it is reported, forgotten or removed.

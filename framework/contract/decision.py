@@ -126,7 +126,7 @@ class Evictions:
 
 @dataclass(frozen=True, slots=True)
 class TotalCapacity:
-    """How much has to be free for a group, on all nodes together. PreFilter writes it to a member's state under `KEY`.
+    """The capacity that a group needs, on all nodes together. PreFilter writes it to a member's state under `KEY`.
 
     Attributes:
         amounts: by resource, without the amounts of running members.

@@ -75,15 +75,15 @@ class Extender(Protocol):
         ...
 
     async def filter(self, pod: PodInfo, node_names: Sequence[str]) -> ExtenderFilterResult:
-        """Which of the nodes can run the pod."""
+        """Ask which of the nodes can run the pod."""
         ...
 
     async def prioritize(self, pod: PodInfo, node_names: Sequence[str]) -> Mapping[str, int]:
-        """How good nodes are, 0 to 10."""
+        """The scores of nodes, 0 to 10."""
         ...
 
     async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        """Which of the nodes would do, and whom the pod would evict there."""
+        """Ask which of the nodes would do, and which pods would be evicted there."""
         ...
 
     async def bind(self, pod: PodInfo, node_name: str) -> None:

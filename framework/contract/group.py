@@ -46,13 +46,13 @@ class GroupPlugin(Plugin[Args]):
 
     @abstractmethod
     def missing(self, group: str) -> int:
-        """How many more members need a node for the group to have its quorum; 0 or less when it has its quorum.
+        """The number of members that still need a node for the quorum; 0 or less when the group has it.
 
         Members of a group with its quorum are placed one by one.
         """
 
     def fault(self, group: str) -> str | None:
-        """Why the pods cannot form a group; no member is tried then, and all get this reason. Pure."""
+        """The reason why the pods cannot form a group; no member is tried then, and all get this reason. Pure."""
         return None
 
     @abstractmethod

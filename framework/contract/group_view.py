@@ -110,7 +110,7 @@ class GroupKind(ABC, Generic[G]):
 
     @abstractmethod
     def needed(self, group: G) -> int:
-        """How many members have to get nodes at once."""
+        """The number of members that have to get nodes at once."""
 
     @abstractmethod
     def status(self, group: G, members: Sequence[Pod]) -> GroupStatus:
@@ -121,7 +121,7 @@ class GroupKind(ABC, Generic[G]):
         return ""
 
     def needed_parts(self, composite: Any) -> int:
-        """How many parts of a composite have to start together."""
+        """The number of parts of a composite that have to start together."""
         raise NotImplementedError
 
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
@@ -166,7 +166,7 @@ class GroupView:
 
     @property
     def placed(self) -> int:
-        """How many of its members have nodes."""
+        """The number of its members that have nodes."""
         return sum(1 for pod in self.members if pod.spec.node_name)
 
     @property

@@ -20,7 +20,7 @@ _DIGITS = 20
 
 
 class Favour(Enum):
-    """Which of several domains that can take the group it gets."""
+    """The choice among several domains that can take the group."""
 
     TIGHTEST = "tightest"
     """The one in which least capacity is left over, so that large blocks stay for large groups."""

@@ -106,7 +106,7 @@ class NodeRejection(NamedTuple):
 
 @dataclass(slots=True)
 class Diagnosis:
-    """Why a pod found no node: the first rejection of each node, stored as columns.
+    """The rejections of a pod: the first of each node, stored as columns.
 
     Attributes:
         node_names: the nodes of the list, in its order.
@@ -159,7 +159,7 @@ class Diagnosis:
         return self.tables[rejector - 1][int(self.codes[position])].by(self.plugins[rejector - 1])
 
     def status_of(self, node_name: str) -> Status | None:
-        """Why the node was rejected; None for a node that passed, or is not in the list."""
+        """The rejection of the node; None for a node that passed, or is not in the list."""
         if node_name not in self.node_names:
             return None
         return self._status(self.node_names.index(node_name))
@@ -195,7 +195,7 @@ class Diagnosis:
         return cls(node_names, codes, codes, ("",), (StatusTable((status,)),), absent)
 
     def counts(self) -> Mapping[Status, int]:
-        """How many nodes were rejected with each status."""
+        """The number of nodes rejected with each status."""
         found: dict[Status, int] = {}
         for index, table in enumerate(self.tables, start=1):
             numbers = np.bincount(self.codes[self.rejector == index])

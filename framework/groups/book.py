@@ -115,10 +115,10 @@ class GroupBook(ABC, Generic[G, R]):
 
     @abstractmethod
     def quorum(self, group: str) -> int:
-        """How many members the group needs; 0 for a group that does not exist."""
+        """The number of members that the group needs; 0 for a group that does not exist."""
 
     def missing(self, group: str) -> int:
-        """How many more members must get a node for the quorum."""
+        """The number of members that still must get a node for the quorum."""
         return self.quorum(group) - len(self.record(group).placed)
 
     def standing(self, group: str) -> tuple[bool, int]:
@@ -148,11 +148,11 @@ class GroupBook(ABC, Generic[G, R]):
         return ()
 
     def waiting_groups(self) -> int:
-        """How many groups with members lack their quorum."""
+        """The number of groups with members that lack their quorum."""
         return sum(1 for _ in self._waiting())
 
     def oldest_waiting(self) -> float:
-        """How many seconds the group that has waited longest has waited for its quorum; 0.0 if none waits."""
+        """The longest wait of a group for its quorum, in seconds; 0.0 if none waits."""
         return max((self.age(group) for group in self._waiting()), default=0.0)
 
     def _waiting(self) -> Iterator[str]:

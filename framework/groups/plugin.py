@@ -40,7 +40,7 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
         return None
 
     def missing(self, group: str) -> int:
-        """How many members must get a node together."""
+        """The number of members that must get a node together."""
         return self._groups.missing(group)
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:

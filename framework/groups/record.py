@@ -115,17 +115,17 @@ class GroupRecord(Generic[G]):
 
     @property
     def ready(self) -> int:
-        """How many members have no scheduling gates."""
+        """The number of members without scheduling gates."""
         return len(self.pods) - len(self.gated)
 
     @property
     def in_flight(self) -> int:
-        """How many members hold a node and are not bound yet."""
+        """The number of members that hold a node and are not bound yet."""
         return len(self.placed - self.bound)
 
     @property
     def succeeded(self) -> int:
-        """How many members have ended well."""
+        """The number of members that have succeeded."""
         return sum(member.succeeded for member in self.ended.values())
 
     @property

@@ -140,7 +140,7 @@ class Histogram(Family):
         }
 
     def counts(self) -> Mapping[Labels, int]:
-        """How many observations each series has."""
+        """The number of observations of each series."""
         return {labels: sum(cell.counts) for labels, cell in self._cells.items()}
 
     def sums(self) -> Mapping[Labels, float]:

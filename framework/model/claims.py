@@ -62,10 +62,10 @@ def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
 
 
 def requested(claim: PersistentVolumeClaim) -> Quantity | None:
-    """How much storage the claim asks for."""
+    """The storage that the claim asks for."""
     return claim.spec.resources.requests.get("storage")
 
 
 def requested_bytes(claim: PersistentVolumeClaim) -> int:
-    """How many bytes the claim asks for; 0 when it does not say."""
+    """The bytes that the claim asks for; 0 when it does not say."""
     return value(nanos(requested(claim) or 0))

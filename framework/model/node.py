@@ -103,7 +103,7 @@ def tolerated(taint: Taint, tolerations: Some) -> bool:
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Some, *effects: str) -> int:
-    """How many of the taints with one of these effects no toleration covers."""
+    """The number of taints with one of these effects that no toleration covers."""
     return sum(taint.effect in effects and not tolerated(taint, tolerations) for taint in taints)
 
 

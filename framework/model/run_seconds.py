@@ -16,7 +16,7 @@ _LONGEST = 10
 
 
 def run_seconds(pod: Pod) -> float:
-    """How long the pod runs at most; infinity when it does not say, or nothing that can be read."""
+    """The longest run time of the pod; infinity when it declares none, or nothing that can be read."""
     deadline = pod.spec.active_deadline_seconds
     said = inf if deadline is None else deadline
     text = pod.metadata.annotations.get(RUN_SECONDS, "")

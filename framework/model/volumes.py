@@ -81,7 +81,7 @@ class PersistentVolumeClaimSpec(Wire):
 
 
 class PersistentVolumeClaim(Wire):
-    """A wish for storage, and once it is bound the way to it."""
+    """A request for storage, and once it is bound the way to the volume."""
 
     metadata: StorageMeta
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()

@@ -102,7 +102,7 @@ class BackoffPolicy:
     jitter: Callable[[], float] = lambda: 0.0
 
     def seconds(self, failures: int, pods: int = 1) -> float:
-        """How long an entity of so many pods is held off after so many failures (`calculateBackoffDuration`).
+        """The backoff of an entity of so many pods after so many failures (`calculateBackoffDuration`).
 
         It doubles with each failure up to the maximum, which for a group grows with the square root of its size.
         """
@@ -141,7 +141,7 @@ class BackoffQueue:
         return sum(map(len, self._heaps.values()))
 
     def count(self, place: Place) -> int:
-        """How many entities of this place there are."""
+        """The number of entities in this place."""
         return len(self._heaps[place])
 
     def add(self, entity: QueuedEntity) -> None:

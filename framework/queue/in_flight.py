@@ -78,7 +78,7 @@ class InFlightPods:
 
     @property
     def kept_events(self) -> int:
-        """How many events are kept."""
+        """The number of events that are kept."""
         return sum(map(len, self._events.values()))
 
     def get(self, uid: str) -> QueuedPodInfo | None:

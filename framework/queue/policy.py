@@ -32,7 +32,7 @@ class QueuePolicy(Protocol):
 
     @property
     def registrations(self) -> Registrations:
-        """Which events may help whom."""
+        """The events that may help pods, with the plugins that registered them."""
         ...
 
     @property

@@ -356,7 +356,7 @@ class SchedulingQueue:
         return self._policy.sort_key((pod,))
 
     def pending_pod(self, uid: str) -> PendingPod | None:
-        """How the pod waits; None if it does not."""
+        """The pod's place in the queue; None if it does not wait."""
         entities, limit = self._sub_queues.entity_of, self._settings.unschedulable_seconds
         return pending_pod(uid, entities, now=self._now(), sweep=self._next_sweep, limit=limit)
 

@@ -95,7 +95,7 @@ class When(Enum):
 
 
 class Cause(NamedTuple):
-    """Why an entity moves: the trigger, and the event of the metric `queue_incoming_pods`."""
+    """The cause of a move: the trigger, and the event of the metric `queue_incoming_pods`."""
 
     trigger: Trigger
     label: str

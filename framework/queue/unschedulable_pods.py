@@ -117,7 +117,7 @@ class UnschedulablePods:
         return bool(self._batches)
 
     def count(self, place: Place) -> int:
-        """How many entities are unschedulable, or gated."""
+        """The number of entities that are unschedulable, or gated."""
         return len(self._entities[place]) + (self._batched if place is Place.UNSCHEDULABLE else 0)
 
     def batch_of(self, entity: QueuedEntity) -> Batch | None:

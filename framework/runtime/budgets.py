@@ -41,7 +41,7 @@ class CallBudgets:
         self._reduced = WeakKeyDictionary()
 
     def seconds(self, point: Point, plugin: Plugin, pods: Sequence[PodInfo]) -> float:
-        """How long the plugin may work now for the pod, or for the members of a group."""
+        """The time that the plugin may work now for the pod, or for the members of a group."""
         base = GROUP_SECONDS if point is POD_GROUP_POST_FILTER else POD_SECONDS
         reduced = self._reduced.get(pods[0].signature, {})
         share, since = reduced.get((point, plugin.name), (1.0, 0.0))

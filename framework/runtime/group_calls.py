@@ -47,11 +47,11 @@ class GroupCalls:
         return self._of(group, points.PRIORITY, _int32_or_none, self._plugin.priority, group)
 
     def missing(self, group: str) -> int:
-        """How many more members must get a place."""
+        """The number of members that still must get a node."""
         return self._of(group, points.MISSING, int32, self._plugin.missing, group)
 
     def fault(self, group: str) -> str | None:
-        """Why the group's pods cannot be one group."""
+        """The reason why the group's pods cannot be one group."""
         return self._of(group, points.FAULT, _text_or_none, self._plugin.fault, group)
 
     def reject_group(

@@ -75,7 +75,7 @@ class Algorithm:
     def find_nodes_that_fit(
         self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True, of_groups: bool = True
     ) -> Feasible:
-        """Which nodes can run the pod: as many as the profile asks for, or all that extenders have let through.
+        """The nodes that can run the pod: as many as the profile asks for, or all that extenders have let through.
 
         The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all. Without
         `of_groups` PreFilter is not asked by plugins that know groups. An ERROR while a Filter has long work left: see
@@ -91,7 +91,7 @@ class Algorithm:
         return found
 
     def find_to_the_end(self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True) -> Feasible:
-        """Which nodes can run the pod, after the long work of Filter plugins is done."""
+        """The nodes that can run the pod, after the long work of Filter plugins is done."""
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
             return found
@@ -146,7 +146,7 @@ class Algorithm:
             found.status = Status.unschedulable(fit_error(found.diagnosis))
 
     def diagnose(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
-        """Why each node that was filtered is rejected, also where others are feasible."""
+        """The rejections of each node that was filtered, also where others are feasible."""
         return self.framework.filtering.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
     def _is_unheard(self, consultation: Consultation, fitting: Rows) -> bool:
@@ -169,7 +169,7 @@ class Algorithm:
         return rows if diagnosis.passes[0] else None
 
     def prioritize_nodes(self, state: AttemptState, pod: PodInfo, rows: Rows) -> Scored | Status:
-        """How good each of `rows` is; an ERROR status when a plugin failed."""
+        """The score of each of `rows`; an ERROR status when a plugin failed."""
         status = self.framework.scoring.prepare(state, pod, NodeView.ascending(self.snapshot, rows))
         if status is not None:
             return status

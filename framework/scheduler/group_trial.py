@@ -48,7 +48,7 @@ class MembersTrial:
 
     @property
     def refusal(self) -> Status | None:
-        """Why the first that was refused was."""
+        """The status of the first member that was refused."""
         return next((attempt.status for attempt in self.refused if attempt.status is not None), None)
 
 

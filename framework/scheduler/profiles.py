@@ -67,7 +67,7 @@ class Profiles:
 
     @cached_property
     def registrations(self) -> Registrations:
-        """Which events may help whom."""
+        """The events that may help pods, with the plugins that registered them."""
         of_extenders = {EXTENDER: EVERYTHING} if self._extended else {}
         return {name: {**each.registrations, **of_extenders} for name, each in self._frameworks.items()}
 

@@ -81,7 +81,7 @@ class SnapshotReader(Protocol):
 
     @property
     def relations(self) -> PodRelations:
-        """How pods are labelled, and the terms of affinity that they carry."""
+        """The labels of pods, and the affinity terms that they carry."""
         ...
 
     @property
@@ -106,7 +106,7 @@ class SnapshotReader(Protocol):
 
     @property
     def priorities(self) -> Mapping[int, int]:
-        """How many of the pods on all nodes have which priority."""
+        """The number of pods of each priority, on all nodes."""
         ...
 
     @property

@@ -153,7 +153,7 @@ class Tallies(Generic[TraitT]):
             tally.grow(capacity)
 
     def traits(self) -> Mapping[TraitT, Mapping[int, int]]:
-        """How many pods each trait has on which row."""
+        """The number of pods with each trait, by row."""
         return {trait: known.rows for trait, known in self._known.items()}
 
     def wrong(self) -> Iterator[Question[TraitT]]:

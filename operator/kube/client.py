@@ -25,7 +25,7 @@ _TIMEOUT = 30.0
 
 
 class PatchType(StrEnum):
-    """How the body of a PATCH is read."""
+    """The format of a PATCH's body."""
 
     MERGE = "application/merge-patch+json"
     STRATEGIC = "application/strategic-merge-patch+json"

@@ -103,7 +103,7 @@ class HttpExtender:
         return await self._ask(verb, pod, node_names, lambda body: wire.filter_result(body, names=names))
 
     async def prioritize(self, pod: PodInfo, node_names: Sequence[str]) -> Mapping[str, int]:
-        """How good nodes are, 0 to 10."""
+        """The scores of nodes, 0 to 10."""
         return await self._ask(self._config.prioritize_verb, pod, node_names, wire.host_priorities)
 
     async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:

@@ -9,7 +9,7 @@ from .errors import ApiError, Conflict, NotFound
 
 
 class Result(StrEnum):
-    """How a write ended."""
+    """The result of a write."""
 
     DONE = "done"
     """The API has it."""

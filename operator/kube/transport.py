@@ -62,7 +62,7 @@ class Reply(NamedTuple):
 
 
 class RequestOutcome(NamedTuple):
-    """How a request of the API ended.
+    """The outcome of an API request.
 
     Attributes:
         method: of HTTP.

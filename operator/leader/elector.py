@@ -128,7 +128,7 @@ class Elector:
         self.elected = asyncio.Event()
 
     def may_write(self) -> bool:
-        """Whether nobody else can hold the lease yet."""
+        """Whether no other process can hold the lease yet."""
         return self._renewed is not None and self._time.now() < self._renewed + self._terms.renew_deadline
 
     def trouble(self) -> str | None:

@@ -141,7 +141,7 @@ class Process:
         self._server_clock.answered(outcome.date, outcome.seconds)
 
     async def stop(self) -> None:
-        """No new decisions; end what was begun, unless that is somebody else's by now."""
+        """Make no new decisions, and end the work in progress, unless another process leads by now."""
         self._draining = True
         self._listed()
         if self._recording is not None:

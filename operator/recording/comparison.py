@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Difference(StrEnum):
-    """How a pod came off otherwise."""
+    """The difference between a pod's outcomes."""
 
     ELSEWHERE = "Elsewhere"
     """It was placed on another node."""
@@ -73,7 +73,7 @@ class PodStory:
 
 @dataclass(slots=True)
 class Comparison:
-    """How a replay compares.
+    """The comparison of a replay with its recording.
 
     Attributes:
         events: how many happened.

@@ -93,7 +93,7 @@ class DecisionListener(DecisionFollower[None]):
 
 
 def ranking(scored: Scored, position: int) -> Ranking:
-    """How the node at this position stands."""
+    """The rank of the node at this position."""
     total = int(scored.totals[position])
     by_plugin = {name: int(scores[position]) for name, scores in scored.by_plugin.items()}
     return Ranking(total, by_plugin, len(scored.totals), int(np.count_nonzero(scored.totals == total)))

@@ -154,7 +154,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
-    """How the chosen node stood.
+    """The rank of the chosen node.
 
     Attributes:
         total: its score.

@@ -38,7 +38,7 @@ class Tasks:
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """What the task under way does in here is somebody else's."""
+        """Leave the task under way: what happens within belongs to another task."""
         task = self._current
         if task is None:
             yield

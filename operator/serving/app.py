@@ -32,7 +32,7 @@ _HEALTH_PAGES = ("livez", "healthz", "readyz")
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Why nothing can be told of a pod, in a sentence for people."""
+    """The reason why nothing is known of a pod, in a sentence for users."""
 
     reason: str
 

@@ -20,7 +20,7 @@ _IPV6_SITE_BITS = 64
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections there may be.
+    """The limits of connections.
 
     Attributes:
         total: at all.

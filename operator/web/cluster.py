@@ -30,7 +30,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """Why nothing can be explained, in a sentence for people."""
+    """The reason why nothing can be explained, in a sentence for users."""
 
     reason: str
 

@@ -39,7 +39,7 @@ def wanted(min_resources: Mapping[str, str | int]) -> dict[str, int]:
 
 
 def fault(min_resources: Mapping[str, str | int]) -> str:
-    """Why minResources cannot be read; "" when it can."""
+    """The reason why minResources cannot be read; "" when they can."""
     try:
         wanted(min_resources)
     except QuantityError as error:

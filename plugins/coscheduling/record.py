@@ -20,7 +20,7 @@ _LONGEST_SETBACK_SECONDS = 10.0
 
 
 class PodGroupReason(StrEnum):
-    """Why a group is, or is not, scheduled: the machine-readable word of the condition and of events."""
+    """The reason why a group is, or is not, scheduled, as conditions and events name it."""
 
     SCHEDULED = "Scheduled"
     """The quorum has nodes."""
@@ -59,7 +59,7 @@ class Announcement:
 
 @dataclass(slots=True)
 class GroupState:
-    """How the attempts at a group went, from its first member until the last has gone.
+    """The state of the attempts at a group, from its first member until the last has gone.
 
     Attributes:
         failed_at: when it last found no place; None while it has not.

@@ -115,7 +115,7 @@ class DefaultPreemption(
         return best.node_name, Status(Code.SUCCESS, (f"preemption: {text}",))
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """Evict those whom the decision named."""
+        """Evict the victims of the decision."""
         candidates = decision.state.get(self.name)
         if isinstance(candidates, tuple):
             self.handle.metrics.preemption_attempts.add(())

@@ -28,7 +28,7 @@ def has_conditions(claim: ResourceClaim) -> bool:
 
 
 def failure(claim: ResourceClaim) -> str:
-    """How making a device ready failed; "" when it did not."""
+    """The failure of making a device ready; "" if there was none."""
     for result in claim.allocation.devices.results if claim.allocation is not None else ():
         status = _status(claim, result.driver, result.pool, result.device) if result.binding_conditions else None
         for condition in status.conditions if status is not None else ():

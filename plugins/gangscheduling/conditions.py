@@ -14,7 +14,7 @@ from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
 
 class NativePodGroupReason(StrEnum):
-    """Why a group is, or is not, scheduled: the reasons of the condition, in Kubernetes' words."""
+    """The reason why a group is, or is not, scheduled, in the condition's words, which are Kubernetes'."""
 
     SCHEDULED = "Scheduled"
     UNSCHEDULABLE = "Unschedulable"

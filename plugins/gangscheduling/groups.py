@@ -116,12 +116,12 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         return self.get(group) or self.hierarchy.get(group)
 
     def quorum(self, group: str) -> int:
-        """How many pods have to be scheduled at once; 0 for a group that does not exist."""
+        """The number of pods that have to be scheduled at once; 0 for a group that does not exist."""
         found = self.get(group)
         return 0 if found is None else found.spec.min_count
 
     def missing(self, group: str) -> int:
-        """How many more members must get a node for the quorum."""
+        """The number of members that still must get a node for the quorum."""
         return self.quorum(group) - self.record(group).scheduled
 
     def is_ready(self, group: str) -> bool:
@@ -132,7 +132,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         return root is not None and self.hierarchy.is_ready(root)
 
     def lack(self, group: str) -> str | None:
-        """Why a group that exists is not tried yet; None when it may be."""
+        """The reason why a group that exists is not tried yet; None when it may be."""
         if self.is_ready(group):
             return None
         if not self.hierarchy.is_part(group):

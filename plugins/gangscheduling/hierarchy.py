@@ -24,7 +24,7 @@ class LeafRecord(Protocol):
 
     @property
     def existing(self) -> int:
-        """How many members there are."""
+        """The number of members."""
         ...
 
     def placed_pods(self) -> Iterator[PodInfo]:
@@ -40,7 +40,7 @@ class Leaves(Protocol):
         ...
 
     def missing(self, group: str) -> int:
-        """How many more members must get a node."""
+        """The number of members that still must get a node."""
         ...
 
     def record(self, group: str) -> LeafRecord:

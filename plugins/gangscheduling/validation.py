@@ -32,7 +32,7 @@ class ValidatedGroups(Protocol):
 
 
 class GroupFaults:
-    """Why the pods of each group cannot be one group, kept until a member or an object changes."""
+    """The reasons why groups' pods cannot be one group, kept until a member or an object changes."""
 
     def __init__(self, groups: ValidatedGroups) -> None:
         self._groups = groups

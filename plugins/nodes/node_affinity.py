@@ -94,7 +94,7 @@ class NodeAffinityPlugin(
         return Verdicts(codes, self._table)
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Skips when nobody prefers anything."""
+        """Skips for pods without preferences."""
         affinity = self._affinities.of(pod)
         if affinity.fault:
             return Status.failure(affinity.fault)

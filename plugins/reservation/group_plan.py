@@ -72,7 +72,7 @@ class GroupPlan:
     cost: Cost = FREE
 
     def better_than(self, other: GroupPlan | None) -> bool:
-        """Whether it starts earlier; where nobody can say, whether less has to come free."""
+        """Whether it starts earlier; if both starts are unknown, whether less has to come free."""
         return other is None or (self.start, self.cost) < (other.start, other.cost)
 
 

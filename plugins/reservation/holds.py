@@ -89,7 +89,7 @@ class Holds:
         return self._holds.get(holder, ())
 
     def start_of(self, holder: str) -> float | None:
-        """When this holder starts at the latest, infinity when nobody can say; None where nothing is held for it."""
+        """The latest start of this holder, infinity when it is unknown; None where nothing is held for it."""
         holds = self.of(holder)
         return holds[0].start if holds else None
 

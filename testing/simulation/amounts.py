@@ -79,7 +79,7 @@ def cpu(pod: Object) -> int:
 
 
 def priority(pod: Object) -> int:
-    """How important a pod is."""
+    """The priority of a pod."""
     found: int = pod["spec"].get("priority") or 0
     return found
 

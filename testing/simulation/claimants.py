@@ -132,7 +132,7 @@ def groups(server: SimulatedServer) -> dict[str, Object]:
 
 
 def minimum(group: Object) -> int:
-    """How many members a group needs."""
+    """The number of members that a group needs."""
     spec = group["spec"]
     found: int = spec["minMember"] if "minMember" in spec else spec["schedulingPolicy"]["gang"]["minCount"]
     return found

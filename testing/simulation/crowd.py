@@ -42,7 +42,7 @@ class Crowd:
 
 
 def after_seconds_of(seed: str) -> int:
-    """How long pods and groups wait before capacity is reserved for them."""
+    """The wait after which capacity is reserved for pods and groups."""
     random = Random(f"{seed}/patience")
     return 300 if random.random() < _SELDOM else random.choice((20, 40, 60))
 

@@ -31,7 +31,7 @@ _BUDGETED = 0.4
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much happens.
+    """The amount of events in a history.
 
     Attributes:
         replicas: processes of Muster.
@@ -65,7 +65,7 @@ class Scale:
 
 
 def scale_of(seed: str) -> Scale:
-    """How much happens with this seed: anything from a quiet day to a very bad one."""
+    """The scale for this seed: anything from a quiet day to a very bad one."""
     random, after_seconds = Random(f"{seed}/scale"), after_seconds_of(seed)
     scale = Scale(
         replicas=random.choice((1, 2, 2, 3)),

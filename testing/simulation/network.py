@@ -161,11 +161,11 @@ class SimulatedTransport:
         return await waits
 
     def travel(self) -> float:
-        """How long something takes on its way."""
+        """The travel time of a message."""
         return self.random.random() * self.weather.latency
 
     def lag(self) -> float:
-        """How long it takes until a watch looks at what has changed."""
+        """The time until a watch notices a change."""
         return self.random.random() * self.weather.lag
 
     def cut(self) -> None:

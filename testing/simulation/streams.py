@@ -64,11 +64,11 @@ class Way(Protocol):
         ...
 
     def travel(self) -> float:
-        """How long something takes on its way."""
+        """The travel time of a message."""
         ...
 
     def lag(self) -> float:
-        """How long it takes until a watch looks at what has changed."""
+        """The time until a watch notices a change."""
         ...
 
 

@@ -67,7 +67,7 @@ class Trees:
             yield from self.leaves(part)
 
     def needed(self, name: str) -> int:
-        """How many parts a CompositePodGroup needs."""
+        """The number of parts that a CompositePodGroup needs."""
         least: int = self._composites[name]["spec"]["schedulingPolicy"]["gang"]["minGroupCount"]
         return least
 
