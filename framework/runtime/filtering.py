@@ -111,13 +111,13 @@ class Filtering:
     def _in_two_passes(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, alone: Filtered) -> Filtered:
         """The result of Filter with nominated pods, which `alone` leaves out.
 
-        A node whose verdict matters to nobody is left as it is: one that is rejected anyway, where others are feasible.
+        A node that is rejected anyway is not asked again while other nodes are feasible: nothing reads its verdict.
         """
-        crowded = self._crowded(state, pod, _mask_of(self._snapshot, alone.feasible))
+        rejected = self._first_pass(state, pod, _mask_of(self._snapshot, alone.feasible))
         rows = alone.feasible
-        if crowded:
-            rows = rows[~np.isin(rows, list(crowded))]
-        found = replace(alone, feasible=rows, nominated=crowded, error=_error_of(crowded))
+        if rejected:
+            rows = rows[~np.isin(rows, list(rejected))]
+        found = replace(alone, feasible=rows, nominated=rejected, error=_error_of(rejected))
         if found.error is None and (not len(rows) or any(table.errors for table in alone.tables.values())):
             found = self.with_all_rejections(state, pod, pre_filtered, found)
         return found
@@ -138,10 +138,10 @@ class Filtering:
         asked[found.feasible] = False
         asked[[*found.nominated]] = False
         try:
-            crowded = self._crowded(state, pod, asked)
+            rejected = self._first_pass(state, pod, asked)
         except Failed as failed:
             return replace(found, error=found.error or failed.status)
-        return replace(found, nominated={**found.nominated, **crowded}, error=found.error or _error_of(crowded))
+        return replace(found, nominated={**found.nominated, **rejected}, error=found.error or _error_of(rejected))
 
     def work_out(self, state: AttemptState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do, so that it can be asked once more."""
@@ -183,9 +183,9 @@ class Filtering:
             among = np.zeros(self._snapshot.height, np.bool_)
             rows = nodes.indices()
             among[rows] = True
-            crowded = self._crowded(state, pod, among)
-            positions = [int((rows == row).argmax()) for row in crowded]
-            replace_rejections(diagnosis, positions, crowded.values())
+            rejected = self._first_pass(state, pod, among)
+            positions = [int((rows == row).argmax()) for row in rejected]
+            replace_rejections(diagnosis, positions, rejected.values())
         return diagnosis
 
     def capacity(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> npt.NDArray[np.int64]:
@@ -211,10 +211,10 @@ class Filtering:
             raise Failed(failure(CAPACITY, plugin, ValueError("it has a number below 0")))
         return found
 
-    def _crowded(self, state: AttemptState, pod: PodInfo, among: Mask) -> dict[int, NodeRejection]:
-        """Rows of `among` that reject the pod when the pods nominated there are counted, each with its rejection.
+    def _first_pass(self, state: AttemptState, pod: PodInfo, among: Mask) -> dict[int, NodeRejection]:
+        """The rejections of the first pass, in which nominated pods count, by row of `among`.
 
-        They are asked about together, unless a plugin's verdict about one depends on what is nominated to another.
+        Rows are asked about together, unless a plugin's verdict about one depends on the nominated pods of another.
         """
         found: dict[int, Sequence[PodInfo]] = {}
         few = int(among.sum()) < len(self._nominator)
@@ -226,50 +226,50 @@ class Filtering:
         if not found:
             return {}
         if not self.depends_on_cluster(state):
-            return self._crowded_unless_known(state, pod, found)
-        crowded: dict[int, NodeRejection] = {}
+            return self._first_pass_cached(state, pod, found)
+        rejected: dict[int, NodeRejection] = {}
         for row, nominated in found.items():
-            crowded |= self._crowded_together(state, pod, {row: nominated})
-        return crowded
+            rejected |= self._run_first_pass(state, pod, {row: nominated})
+        return rejected
 
-    def _crowded_unless_known(
+    def _first_pass_cached(
         self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, NodeRejection]:
-        """The result of `_crowded_together`, cached for pods of one signature, but not in a trial."""
+        """The result of `_run_first_pass`, cached for pods of one signature, but not in a trial."""
         if self._snapshot.tentative:
-            return self._crowded_together(state, pod, nominated)
+            return self._run_first_pass(state, pod, nominated)
         results = self._nominated_cache.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
-        crowded: dict[int, NodeRejection] = {}
+        rejected: dict[int, NodeRejection] = {}
         unknown: dict[int, Sequence[PodInfo]] = {}
         for row, pods in nominated.items():
             if not results.holds(self._snapshot, row, pods):
                 unknown[row] = pods
             elif (known := results.rejection(row)) is not None:
-                crowded[row] = known
+                rejected[row] = known
         if unknown:
-            found = self._crowded_together(state, pod, unknown)
+            found = self._run_first_pass(state, pod, unknown)
             for row, pods in unknown.items():
                 rejection = found.get(row)
                 if rejection is None or rejection.status.rejected:
                     results.keep(self._snapshot, row, pods, rejection)
-            crowded |= found
-        return crowded
+            rejected |= found
+        return rejected
 
-    def _crowded_together(
+    def _run_first_pass(
         self, state: AttemptState, pod: PodInfo, nominated: Mapping[int, Sequence[PodInfo]]
     ) -> dict[int, NodeRejection]:
         snapshot, notes = self._snapshot, state.clone()
-        crowded: dict[int, NodeRejection] = {}
+        rejected: dict[int, NodeRejection] = {}
         with snapshot.trial():
             for row in sorted(nominated):
                 failed = self._add_all(notes, pod, row, nominated[row])
                 if failed is not None:
                     table = StatusTable((failed,))
-                    crowded[row] = NodeRejection(failed.plugin, table, table.number(failed))
-            rows = [row for row in sorted(nominated) if row not in crowded]
+                    rejected[row] = NodeRejection(failed.plugin, table, table.number(failed))
+            rows = [row for row in sorted(nominated) if row not in rejected]
             diagnosis = self.run(notes, pod, NodeView(snapshot, np.array(rows, np.intp)))
-        crowded.update({row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None})
-        return crowded
+        rejected.update({row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None})
+        return rejected
 
     def _add_all(self, state: AttemptState, pod: PodInfo, row: int, nominated: Sequence[PodInfo]) -> Status | None:
         """Count the nominated pods on the node in a trial. The first ERROR of AddPod, if any."""
@@ -378,7 +378,7 @@ def _first_error(plugin: FilterPlugin, codes: Codes, table: StatusTable | None, 
     return error_in(FILTER.words.format(plugin.name), table[int(struck[0])].by(plugin.name)) if len(struck) else None
 
 
-def _error_of(crowded: Mapping[int, NodeRejection]) -> Status | None:
+def _error_of(rejected: Mapping[int, NodeRejection]) -> Status | None:
     """The ERROR of the first of these nodes that has one, in the order of the rows."""
-    statuses = (crowded[row].status for row in sorted(crowded))
+    statuses = (rejected[row].status for row in sorted(rejected))
     return next((status for status in statuses if not status.rejected), None)

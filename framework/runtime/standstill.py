@@ -64,7 +64,7 @@ class Standstill:
         self._turn_ends: float | None = None
 
     @property
-    def crowded(self) -> bool:
+    def has_delayed(self) -> bool:
         """Whether delayed tasks, or a change `in_slices`, have to continue before another decision begins."""
         return bool(self.under_way or self._let_go or self._held_up or self._once_more)
 

@@ -108,7 +108,7 @@ class SchedulingLoop:
         if scheduler.under_way:
             return scheduler.step()
         # Tasks that the last decision held up come first; the next decision would hold them up again.
-        if self._engine.standstill.crowded:
+        if self._engine.standstill.has_delayed:
             return True
         self._engine.queue.flush(began)
         while self._may_schedule():

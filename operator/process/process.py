@@ -202,7 +202,7 @@ class Process:
 
     def _rests(self) -> bool:
         engine = self.engine
-        return not (engine.queue.pop_is_due() or engine.scheduler.binding or engine.standstill.crowded)
+        return not (engine.queue.pop_is_due() or engine.scheduler.binding or engine.standstill.has_delayed)
 
     def _may_schedule(self) -> bool:
         return not self._draining and self.leadership.may_write()

@@ -34,20 +34,22 @@ def _complete_claim_spec(spec: Object) -> Object:
 
 def _complete_request(request: Object) -> Object:
     if request.get("exactly") is not None:
-        request = request | {"exactly": _complete_wish(request["exactly"])}
+        request = request | {"exactly": _complete_device_request(request["exactly"])}
     if request.get("firstAvailable"):
-        request = request | {"firstAvailable": [_complete_wish(wish) for wish in request["firstAvailable"]]}
+        request = request | {
+            "firstAvailable": [_complete_device_request(wanted) for wanted in request["firstAvailable"]]
+        }
     return request
 
 
-def _complete_wish(wish: Object) -> Object:
+def _complete_device_request(wanted: Object) -> Object:
     """Complete a request for devices of one class: one device, where nothing else is said."""
-    wish = with_defaults(wish, {"allocationMode": _EXACT_COUNT})
-    if wish["allocationMode"] == _EXACT_COUNT:
-        wish = with_defaults(wish, {"count": 1})
-    if wish.get("tolerations"):
-        wish["tolerations"] = [with_defaults(toleration, _TOLERATION) for toleration in wish["tolerations"]]
-    return wish
+    wanted = with_defaults(wanted, {"allocationMode": _EXACT_COUNT})
+    if wanted["allocationMode"] == _EXACT_COUNT:
+        wanted = with_defaults(wanted, {"count": 1})
+    if wanted.get("tolerations"):
+        wanted["tolerations"] = [with_defaults(toleration, _TOLERATION) for toleration in wanted["tolerations"]]
+    return wanted
 
 
 def validate_claim(claim: Object) -> Iterator[InvalidField]:

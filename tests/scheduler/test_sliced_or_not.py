@@ -90,7 +90,7 @@ async def _calm(world: World) -> None:
     quiet = 0
     while quiet < 8:
         await world.breathe()
-        quiet = 0 if world.engine.standstill.crowded else quiet + 1
+        quiet = 0 if world.engine.standstill.has_delayed else quiet + 1
 
 
 async def _play(world: World, begin: Event, plan: Plan) -> dict[str, object]:
