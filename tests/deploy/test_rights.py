@@ -165,8 +165,12 @@ def test_the_example_gang_is_bound_and_its_group_says_so(gang: dict[str, Any], a
     assert [pod["metadata"]["name"] for pod in pods["items"] if pod["spec"].get("nodeName")] == MEMBERS
     [condition] = gang["status"]["conditions"]
     assert (condition["type"], condition["status"]) == ("Scheduled", "True")
-    reasons = [[event["reason"] for event in _events(admin, workspace, name)] for name in (*MEMBERS, "first-gang")]
-    assert reasons == [["Scheduled"]] * 4
+
+    def reasons() -> list[list[str]]:
+        return [[event["reason"] for event in _events(admin, workspace, name)] for name in (*MEMBERS, "first-gang")]
+
+    eventually(lambda: all(reasons()))  # the status and the Event are written side by side
+    assert reasons() == [["Scheduled"]] * 4
 
 
 def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_count(
