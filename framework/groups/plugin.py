@@ -185,8 +185,8 @@ class GangPlugin(
         """The sentence about the group's reservation; None without one."""
         return self._reserved.get(f"{self.name}/{group}")
 
-    def _binding_refused(self, decision: PodDecision) -> bool:
-        """Whether the API refused to bind a member of a group without its quorum bound; then the member keeps its node.
+    def _keep_node_if_binding_failed(self, decision: PodDecision) -> bool:
+        """Nominate a member whose binding failed to its node, if its group's quorum is not bound; whether it was so.
 
         Members whose Bindings are in flight do not count: they may be refused as well, and those that are left may be
         enough for the quorum but not in the domains that the group needs.

@@ -72,7 +72,8 @@ class QueuedEntity:
 
     Attributes:
         key: `pod/<namespace>/<name>` or `group/<id>`.
-        group: the id of the group; None for a pod by itself. A pod that is not let in names the group it would join.
+        group: `<plugin>/<id>` of the group; None for a pod by itself. A pod that is not let in names the group that it
+            would join.
         profile: the schedulerName of its first pod.
         pods: its pods by UID; at least one while it waits.
         timestamp: when it came (back) to the queue, seconds on the engine's clock.

@@ -57,7 +57,7 @@ class QueuePolicy(Protocol):
         ...
 
     def group_of(self, pod: PodInfo) -> str | Status | None:
-        """The id of the group that a pod belongs to; None for a pod by itself."""
+        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod by itself."""
         ...
 
     def has_capacity(

@@ -1,6 +1,6 @@
 """The framework: runs one profile's plugins, point by point, and combines their answers.
 
-The cycles call its `run_…` methods, which have the names and the behaviour of kube-scheduler's frameworkImpl. Every
+The cycles call its parts, one for each extension point, which behave as kube-scheduler's frameworkImpl does. Every
 call of a plugin goes through `PluginCalls`, so a plugin's fault becomes an ERROR status and nothing else. Deciding
 (everything up to Score) changes nothing but caches.
 """

@@ -105,7 +105,7 @@ class Profiles:
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:
-        """The id of the group that a pod belongs to; None for a pod by itself."""
+        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod by itself."""
         try:
             return self._of(pod).groups.of(pod)
         except Failed as failed:

@@ -82,7 +82,7 @@ class Review:
     """Looks at what waits. The scheduler takes looks that are due as it takes decisions.
 
     Attributes:
-        is_due: whether `next` has something to do.
+        is_due: whether `look_at_some` has something to do.
     """
 
     def __init__(

@@ -287,7 +287,7 @@ class Coscheduling(
         if group is None:
             return
         self._groups.reservations.given_up(group)
-        if self._binding_refused(decision) and status is not None:
+        if self._keep_node_if_binding_failed(decision) and status is not None:
             self._groups.binding_refused(group, pod, status.message)
         waited_until = self._groups.waiting.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until

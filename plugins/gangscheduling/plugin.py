@@ -232,7 +232,7 @@ class GangScheduling(
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """A pod that the API refused to bind while others of its gang were bound keeps its node."""
-        self._binding_refused(decision)
+        self._keep_node_if_binding_failed(decision)
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Says that the group is scheduled once its quorum is bound."""
