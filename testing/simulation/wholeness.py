@@ -112,7 +112,8 @@ class Wholeness:
             owes = is_ours(pod) and priority(pod) <= waits.priority
             return owes or _bound_at(pod) < floor(begun)
 
-        return Capacity(self._server, counts=was_there).takes(waits)
+        fits_now, fitted = Capacity(self._server), Capacity(self._server, counts=was_there)
+        return fitted.takes(waits) and not fits_now.takes(waits)
 
 
 def _bound_at(pod: Object) -> float:
