@@ -72,7 +72,7 @@ class EvictionJudge:
             on_group(decision)
 
         plugin.on_pod_decision = on_pod_decision  # type: ignore[method-assign]  # the engine asks this very plugin
-        plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]
+        plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]  # as above
 
     def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
         on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
@@ -119,7 +119,7 @@ class EvictionJudge:
             on_group(decision)
 
         plugin.on_pod_decision = on_pod_decision  # type: ignore[method-assign]  # the engine asks this very plugin
-        plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]
+        plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]  # as above
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,16 @@
 """The house rules that no linter knows: `python -m tests.tooling.house`, or `make lint-house`.
 
-A rule is a function from a parsed module to what breaks it. `faults` asks all rules about all modules of the product,
-and compares the names of their public classes. Tests and benchmarks are held to the rule about docstrings alone.
+A rule is a function from a parsed module, or from its text where comments count, to what breaks it.
+`faults` asks all rules about all modules of the product, and compares the names of their public classes.
+Tests and benchmarks are held to the rule about docstrings alone.
 The numbers are those of CONTRIBUTING.md.
 """
 
 import ast
+import io
+import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +22,8 @@ MOST_PARAMETERS = 7
 MOST_METHODS = 25
 MOST_POSITIONAL = 4
 OPENINGS = ("Those ", "That ", "The same", "Whom ", "Whoever ", "Somebody ", "Nobody ")
+EXEMPTION = re.compile(r"#\s*(type: ?ignore|noqa)\b")
+WITH_REASON = re.compile(r"#\s*(?:type: ?ignore|noqa)[^#]*#\s*(?!type: ?ignore|noqa)\S")
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -27,7 +33,10 @@ def faults(root: Path = REPOSITORY) -> Iterator[str]:
     first_with: dict[str, str] = {}
     for folder in PRODUCT:
         for path in sorted((root / folder).rglob("*.py")):
-            module = ast.parse(path.read_text())
+            text = path.read_text()
+            module = ast.parse(text)
+            for line, fault in exemptions(text):
+                yield f"{path.relative_to(root)}:{line}: {fault}"
             for rule in (openings, lengths, parameters, methods):
                 for line, fault in rule(module):
                     yield f"{path.relative_to(root)}:{line}: {fault}"
@@ -48,6 +57,14 @@ def openings(module: ast.Module) -> Iterator[tuple[int, str]]:
             text = ast.get_docstring(node) or ""
             if text.startswith(OPENINGS):
                 yield getattr(node, "lineno", 1), f"the docstring begins with {text.split()[0]!r}: name what is meant"
+
+
+def exemptions(text: str) -> Iterator[tuple[int, str]]:
+    """Comments that silence mypy or ruff without a second comment on the line that tells why."""
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        found = token.type == tokenize.COMMENT and EXEMPTION.search(token.string)
+        if found and not WITH_REASON.search(token.string):
+            yield token.start[0], f"{found[1]} stands without a reason: add it behind, as a comment of its own"
 
 
 def lengths(module: ast.Module) -> Iterator[tuple[int, str]]:

@@ -28,6 +28,8 @@ def test_the_rules_hold() -> None:
         (WIDE, f"framework/broken.py:2: wide has {MOST_PARAMETERS + 1} parameters"),
         (PLACED, f"framework/broken.py:2: placed takes {MOST_POSITIONAL + 1} by position"),
         (MANY, f"framework/broken.py:1: Many has {MOST_METHODS + 1} methods"),
+        ("one = 1  # type: ignore[misc]\n", "framework/broken.py:1: type: ignore stands without a reason"),
+        ("one = 1  # noqa: E731\n", "framework/broken.py:1: noqa stands without a reason"),
         (LONG, f"framework/broken.py:1: long has {MOST_LINES + 1} lines"),
     ],
 )
