@@ -1,6 +1,6 @@
 """Writes into a pod's status why it waits: the PodScheduled condition and the nominated node.
 
-`plan_patch` decides what must be written, if anything; `StatusWriter` writes it. The scheduler's failure handler calls
+`plan_patch` decides what must be written, if anything; `StatusWriter` writes it. `PodConditionWriter` calls
 both for a pod that could not be placed.
 """
 
