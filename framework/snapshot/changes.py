@@ -50,11 +50,6 @@ class Changes:
         self._span = (-1, -1)
         self._last: ChangedRows | None = None
 
-    @property
-    def position(self) -> int:
-        """Where the next change will be recorded."""
-        return self._journal.position
-
     def since(self, position: int) -> ChangedRows | None:
         """Rows changed at or after `position`; None when that is no longer known and everything may have changed."""
         span = position, self._journal.position
