@@ -1,7 +1,8 @@
 """The transport to one API server: sends requests, opens streams, renews credentials, translates failures to `errors`.
 
 Other modules use `client.ApiClient`; several clients with limits of their own may share a transport. It uses no
-cookies, no compression and no redirects.
+cookies, no compression and no redirects. Requests with a body go over `connections`, unless there is a proxy; all
+others go over aiohttp.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
 import aiohttp
 from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
 
+from .connections import CONNECT_TIMEOUT, ConnectionPool, make_socket
 from .errors import (
     ApiError,
     ConnectionRefused,
@@ -34,8 +36,6 @@ from .errors import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from aiohappyeyeballs import AddrInfoType
-
     from .auth import Headers
     from .credentials import Connection
 
@@ -45,13 +45,11 @@ Params = Mapping[str, str]
 
 _FIRST_BAD = 300
 _NO_ANSWER = "<error>"
+_PORTS = {"http": 80, "https": 443}
 _READ_BUFFER = 1 << 20
-_CONNECT_TIMEOUT = 10.0
 _CONNECTIONS = 512
 """Requests that wait for an answer; what comes on top waits for its turn, so that descriptors suffice."""
 _DEFAULT_HEADERS = {"Accept": "application/json", "User-Agent": "muster"}
-# A peer that vanished without a word is noticed after 15 + 3 * 10 seconds.
-_KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
 class Reply(NamedTuple):
@@ -115,8 +113,9 @@ class Transport:
         self._connection = connection
         self._base = connection.server
         self._closed = False
+        self._pool = _pool(connection)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=_CONNECTIONS, socket_factory=_socket),
+            connector=aiohttp.TCPConnector(limit=_CONNECTIONS, socket_factory=make_socket),
             headers=_DEFAULT_HEADERS,
             skip_auto_headers=("Accept-Encoding", "Content-Type"),
             cookie_jar=aiohttp.DummyCookieJar(),
@@ -138,6 +137,7 @@ class Transport:
     async def close(self) -> None:
         """Close all connections. Requests under way fail with Unreachable."""
         self._closed = True
+        await self._pool.close()
         await self._session.close()
 
     async def request(
@@ -158,6 +158,8 @@ class Transport:
         request = _Request(method, path, body, content_type, may_send)
 
         async def send(headers: Headers) -> Reply:
+            if body is not None and self._connection.proxy is None:
+                return await self._write(request, body, headers, within)
             response = await self._open(request, headers, _whole(within))
             async with response:
                 return Reply(response.status, await response.read())
@@ -171,7 +173,7 @@ class Transport:
         Raises ApiError on entry and, TimedOut or Unreachable, from the chunks. Leaving closes the connection.
         """
         request = _Request("GET", path)
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_TIMEOUT, sock_read=silence)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT, sock_read=silence)
         response = await self._authorised(lambda headers: self._open(request, headers, timeout))
         try:
             yield self._chunks(response)
@@ -215,6 +217,18 @@ class Transport:
             raise Unauthorized("the credentials that were issued have expired already", status=401)
         return headers
 
+    async def _write(self, request: _Request, body: bytes, headers: Headers, within: float) -> Reply:
+        message = _message(urlsplit(self._base), request, body, headers)
+        began, code, date = time.monotonic(), _NO_ANSWER, None
+        try:
+            answer = await self._pool.request(message, within=within, may_send=request.may_send)
+            code, date = str(answer.status), answer.date
+        finally:
+            self.on_answer(RequestOutcome(request.method, code, time.monotonic() - began, date))
+        if answer.status < _FIRST_BAD:
+            return Reply(answer.status, answer.body)
+        raise error_from_response(answer.status, answer.body, answer.retry_after)
+
     async def _open(self, request: _Request, headers: Headers, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         """A response with a good status; its body is not read yet."""
         connection, proxy = self._connection, self._connection.proxy
@@ -249,6 +263,30 @@ class Transport:
         raise error_from_response(response.status, body, response.headers.get("Retry-After"))
 
 
+def _pool(connection: Connection) -> ConnectionPool:
+    server, tls = urlsplit(connection.server), connection.tls
+    return ConnectionPool(
+        server.hostname or "",
+        server.port or _PORTS[server.scheme],
+        context=lambda: None if tls is None else tls.context,
+        server_name=connection.tls_server_name,
+    )
+
+
+def _message(server: SplitResult, request: _Request, body: bytes, headers: Headers) -> bytes:
+    """The request as HTTP/1.1 sends it. Raises ValueError for a header that would not be one."""
+    lines = [
+        f"{request.method} {server.path}{request.path} HTTP/1.1",
+        f"Host: {server.netloc}",
+        *(f"{name}: {value}" for name, value in (*_DEFAULT_HEADERS.items(), *headers.items())),
+        f"Content-Type: {request.content_type}",
+        f"Content-Length: {len(body)}",
+    ]
+    if not all(map(str.isprintable, lines)):
+        raise ValueError("a header contains a line break or another control character")
+    return "\r\n".join((*lines, "", "")).encode() + body
+
+
 def _body(request: _Request) -> bytes | _Guarded | None:
     if request.body is None or request.may_send is None:
         return request.body
@@ -265,7 +303,7 @@ def _cut(response: aiohttp.ClientResponse) -> None:
 
 @lru_cache
 def _whole(seconds: float) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=_CONNECT_TIMEOUT)
+    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT)
 
 
 def path_with(path: str, params: Params | None) -> str:
@@ -273,21 +311,13 @@ def path_with(path: str, params: Params | None) -> str:
     return f"{path}?{urlencode(params)}" if params else path
 
 
-def _socket(address: AddrInfoType) -> socket.socket:
-    family, kind, protocol, *_ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in _KEEPALIVE.items():
-        if hasattr(socket, name):  # macOS has other names for some
-            made.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
-    return made
-
-
 def _translated(error: Exception, server: str) -> ApiError:
     match error:
         case TimeoutError():
             return TimedOut(f"{server} did not answer in time")
         case ConnectionRefusedError():
+            return ConnectionRefused(f"connection to {server} refused")
+        case OSError(errno=errno.ECONNREFUSED):  # of several addresses
             return ConnectionRefused(f"connection to {server} refused")
         case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
             return ConnectionRefused(f"connection to {server} refused")
