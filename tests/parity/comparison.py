@@ -52,6 +52,8 @@ PROFILES: list[Object] = [
 """Both sides answer to these names: all defaults, and default constraints of a list with the other scoring strategy."""
 NAMES = [profile["schedulerName"] for profile in PROFILES]
 PODS = 40
+CHANGED = "changed"
+"""A label that every node gets when all nodes are known; no pod of a cluster asks for it."""
 
 _AGREE_WITHIN_SECONDS = 15.0
 
@@ -112,6 +114,15 @@ class Worlds:
         made = list(objects)
         self.both(lambda world: world.create(*made))
         sentinel.scheduler(NAMES[0])
+        self._await(sentinel)
+        # kube-scheduler counts the nodes that have an image when it takes a node into its snapshot, and again only when
+        # that node has changed. An attempt at the sentinel may have come before some nodes.
+        nodes = [each for each in made if each["kind"] == "Node"]
+        self.both(lambda world: world.label(CHANGED, nodes))
+        self._await(sentinel.node_selector({CHANGED: "true"}))
+
+    def _await(self, sentinel: PodDict) -> None:
+        """Creates the pod, and removes it when both schedulers have placed it."""
         self.both(lambda world: world.create(sentinel))
         self.both(lambda world: eventually(lambda: _placed(world, sentinel)))
         self.forget(sentinel)
