@@ -68,7 +68,7 @@ def _quickly() -> Iterator[None]:
     Kubernetes client, all of which it would load for the name of one class."""
     kept_out = "kubernetes" not in sys.modules
     if kept_out:
-        sys.modules["kubernetes"] = None  # type: ignore[assignment]  # an ImportError for whoever asks
+        sys.modules["kubernetes"] = None  # type: ignore[assignment]  # an import then raises ImportError
     gc.disable()
     try:
         yield

@@ -67,7 +67,7 @@ def ignore_kopfs_end() -> None:
 
 
 def tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Write what an event loop can tell nobody else: its handler of exceptions.
+    """Log what an event loop cannot raise: its exception handler.
 
     uvloop makes an error of it when something is left to be sent on a connection that broke a moment ago. Whoever has
     the connection hears that it is lost, and so it is not one.

@@ -49,9 +49,9 @@ from .volumes.zone import VolumeZone
 
 __all__ = [
     "ALWAYS",
+    "COSCHEDULING",
     "DEFAULTS",
     "DEFAULT_SORT",
-    "GANGS",
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
@@ -97,11 +97,11 @@ IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
 )
 """The plugins of this package by name."""
 
-GANGS: Final = Coscheduling.name
-"""The plugin of PodGroups that people install, which runs where nobody gives a configuration."""
+COSCHEDULING: Final = Coscheduling.name
+"""The plugin of PodGroups by label, which the built-in configuration enables."""
 
 DEFAULT_SORT: Final = PrioritySort.name
-"""The queue sort of kube-scheduler's default profile. A profile has one, and `GANGS` is one, too."""
+"""The queue sort of kube-scheduler's default profile. A profile has one, and `COSCHEDULING` is one, too."""
 
 ALWAYS: Final = (PodLimits.name, Reservation.name)
 """Plugins that every profile runs, so that it may configure them without enabling them."""
@@ -125,7 +125,7 @@ KNOWN_UNIMPLEMENTED: Final = frozenset(
 def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None) -> Mapping[str, type[Plugin]]:
     """The plugins of this tree, and those of `enabled` that other packages bring, by name.
 
-    No other package is imported than those that bring one of `enabled`, so what nobody uses cannot fail. A name that no
+    Only packages that bring one of `enabled` are imported, so a package that is not used cannot fail. A name that no
     package brings is left to `resolve`.
 
     Args:

@@ -92,7 +92,7 @@ class VolumeController:
         self._store.replace_stored(PERSISTENT_VOLUME_CLAIMS, with_metadata(changed, annotations=annotations))
 
     def _settle(self, volume: Object) -> None:
-        """Lets a volume be used that nobody has, and gives one back whose claim is gone."""
+        """Makes a volume without a claim available, and releases one whose claim is gone."""
         phase, reference = get_in(volume, ("status", "phase")), volume["spec"].get("claimRef")
         if reference is None:
             wanted = "Available"
@@ -124,7 +124,7 @@ def _is_free_for(volume: Object, claim: Object) -> bool:
 
 
 def _fits(volume: Object, claim: Object) -> bool:
-    """Whether a volume that nobody has is what a claim asks for."""
+    """Whether a volume without a claim is what a claim asks for."""
     spec, wanted = volume["spec"], claim["spec"]
     labels = metadata(volume).get("labels") or {}
     return (

@@ -65,7 +65,7 @@ def settled(kind: Kind, new: Object, old: Object, subresource: str) -> Object:
 
 
 def applied_part(kind: Kind, config: Object, subresource: str) -> Object:
-    """The part of an applied config that the write can set; nobody comes to own the rest."""
+    """The part of an applied config that the write can set; the rest gets no owner."""
     if subresource == "status":
         return {key: value for key, value in config.items() if key in _OUTSIDE_SPEC}
     return without(config, "status") if "status" in kind.subresources else config

@@ -23,7 +23,7 @@ from muster.framework.embedded.loop import VirtualLoop
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.catalog import DEFAULTS, IN_TREE, KNOWN_UNIMPLEMENTED
 
 from .api import Followed, InMemoryApi, InMemoryBinder
@@ -94,9 +94,9 @@ class VirtualScheduler(RecordedReports):
             may_report=lambda: self.may_report(),
         )
         self.engine = self.build(ports)
-        kinds = {"pods": Followed(Pod, self.engine.pods), "nodes": Followed(Node, self.engine.nodes)}
+        kinds = {"pods": Followed(Pod, self.engine.pod_handler), "nodes": Followed(Node, self.engine.node_handler)}
         names: dict[str, str] = {}
-        for kind, handler in self.engine.objects.items():
+        for kind, handler in self.engine.object_handlers.items():
             plural = kind.path.rpartition("/")[2]
             again = plural in ("pods", "nodes")
             name = names[kind.resource] = kind.resource if again or kind.kind else plural

@@ -14,7 +14,7 @@ import msgspec
 from muster.framework.contract import ApiError
 from muster.framework.contract.api import MERGE_PATCH, NoApi
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.testing import VirtualScheduler
 
 

@@ -80,7 +80,7 @@ class Cache:
         self._pods: dict[str, _Known] = {}
         self._assumed: dict[str, _Known] = {}
         self.generation = 0
-        """Grows whenever somebody else changed a node or what runs on it. Our own assumed pods do not count."""
+        """Grows with every change of a node, or of the pods on it, by another client. Assumed pods do not count."""
         self._generations: dict[str, int] = {}
 
     def set_node(self, node: Node) -> Action:

@@ -38,7 +38,7 @@ def decode(model: type[Model], value: object, *, path: str = "") -> tuple[Model 
         return model.model_validate(value, by_alias=True, by_name=False), []
     except ValidationError as error:
         return None, [_problem(details, path) for details in error.errors(include_url=False)]
-    except Exception as error:  # a validator of somebody's own model
+    except Exception as error:  # a validator of a plugin's own model
         return None, [invalid(path, value, f"{type(error).__name__}: {error}")]
 
 

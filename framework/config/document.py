@@ -1,6 +1,6 @@
 """Document: a YAML or JSON text as plain Python values, read by the rules of Kubernetes' YAML reader.
 
-Called by `load`, and by whoever reads manifests. The rules differ from PyYAML's own: dates and base-60 numbers are
+Called by `load`, and by readers of manifests. The rules differ from PyYAML's own: dates and base-60 numbers are
 text, `1e3` is a number, a whole float is an integer, keys are always text, and a key that a mapping holds twice (merged
 ones included) is a fault. Only plain values come out: dict, list, str, int, float, bool, None.
 """

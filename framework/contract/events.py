@@ -116,7 +116,7 @@ class ClusterEvent(Generic[About]):
 
     @property
     def wildcard(self) -> bool:
-        """Whether it concerns every pod, whoever rejected it."""
+        """Whether it concerns every pod, whichever plugins rejected it."""
         return self.resource == EventResource.WILDCARD
 
     def matches(self, other: ClusterEvent) -> bool:

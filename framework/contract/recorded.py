@@ -46,7 +46,7 @@ class TextKind(Enum):
     ANNOTATIONS = auto()
     """Annotations: what a value holds depends on its key."""
     ANYTHING = auto()
-    """JSON of a form that nobody here knows."""
+    """JSON of unknown form."""
     UNREAD = auto()
     """What no decision goes by. It is left out."""
     OWNED_KIND = auto()

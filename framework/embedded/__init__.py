@@ -2,5 +2,5 @@
 
 Tests (`muster.testing`), rehearsals (`simulate`, `why`), replays and still snapshots (`explain`) run the engine on
 this. When it is settled is counted, never guessed: all callbacks that are ready lie in a loop of the engine's own, all
-timers in its clock, and calls that left the process are known to whoever made them.
+timers in its clock, and callers know the calls that left the process.
 """

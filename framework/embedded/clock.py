@@ -1,4 +1,4 @@
-"""Time that passes when whoever drives an engine lets it."""
+"""Time that passes only when the driver of an engine advances it."""
 
 from __future__ import annotations
 

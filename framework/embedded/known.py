@@ -1,4 +1,4 @@
-"""The objects of one kind as an informer would know them, told to whoever follows the kind in an engine."""
+"""The objects of one kind as an informer would know them, passed on to an engine's handler of that kind."""
 
 from __future__ import annotations
 

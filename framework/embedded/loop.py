@@ -156,7 +156,7 @@ class VirtualLoop(TaskLoop):
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """Call after all that is ready. Whoever drives the loop knows what is awaited from elsewhere."""
+        """Call after all that is ready. The driver of the loop knows what is awaited from elsewhere."""
         handle = asyncio.Handle(callback, args, self, context)
         self._due.append(handle)
         return handle

@@ -1,4 +1,4 @@
-"""The book of groups: what the watches reported of them and of their members, for whoever asks about a group.
+"""The book of groups: what the watches reported of them and of their members, for all that ask about a group.
 
 Each family of plugins extends `GroupBook` with the contents of its groups. The plugins of all profiles feed one book
 from the informers; the process subscribes to it, and asks it when it writes statuses, heals groups and shows them.
@@ -121,7 +121,7 @@ class GroupBook(ABC, Generic[G, R]):
         """The number of members that still must get a node for the quorum."""
         return self.quorum(group) - len(self.record(group).placed)
 
-    def standing(self, group: str) -> tuple[bool, int]:
+    def quorum_state(self, group: str) -> tuple[bool, int]:
         """Whether the group may be tried, and how many more of its members must get a node."""
         return group in self, max(0, self.missing(group))
 

@@ -149,22 +149,22 @@ class GangPlugin(
         counted_in, wanted = members.group_of(pod), members.wanted(pod)
         if old is None and counted_in is None and wanted is None:
             return  # as most of the pods that are listed when a scheduler starts
-        before = {group: self._groups.standing(group) for group in {counted_in, wanted} if group is not None}
+        before = {group: self._groups.quorum_state(group) for group in {counted_in, wanted} if group is not None}
         self._groups.follow_pod(old, new)
         if new is not None and counted_in is not None and counted_in != wanted:
             self._member_moved(counted_in, pod)
-        for group, standing in before.items():
-            self._standing_changed(group, standing)
+        for group, state in before.items():
+            self._quorum_changed(group, state)
         if new is None:
             self._missing.waits_no_more(pod.uid)
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
             self._member_came(joined)
 
-    def _standing_changed(self, group: str, before: tuple[bool, int]) -> None:
+    def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members were added or removed, or placed by another scheduler."""
         if group not in self._groups:
             return
-        (enough, missing), (was_enough, was_missing) = self._groups.standing(group), before
+        (enough, missing), (was_enough, was_missing) = self._groups.quorum_state(group), before
         if not missing:
             self._quorum_reached(group)
         if (enough and not was_enough) or missing < was_missing:

@@ -16,8 +16,8 @@ from .pod import Affinity
 from .pod_relations import PodAffinity, PodAffinityTerm
 
 MOST_TERMS = 256
-"""Terms of a pod that are read. More cannot be scheduled (see PodLimits), but somebody may have bound the pod by hand,
-and all others would have to look at each of its terms; those past the last one that is read protect nobody."""
+"""Terms of a pod that are read. A pod with more is not scheduled (see PodLimits), but may have been bound by hand.
+Every other pod would have to be matched against each of its terms; those past the limit have no effect."""
 
 
 class TermKind(Enum):

@@ -54,7 +54,7 @@ def not_made_for(claim: PersistentVolumeClaim, pod: PodInfo) -> str:
 
 
 def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is bound to the claim, or somebody has kept it for a claim of that name."""
+    """Whether the volume is bound to the claim, or reserved for a claim of that name."""
     reference, meta = volume.spec.claim_ref, claim.metadata
     return reference is not None and (
         (reference.namespace, reference.name) == (meta.namespace, meta.name) and reference.uid in ("", meta.uid)

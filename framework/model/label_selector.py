@@ -175,8 +175,8 @@ class LabelSet:
 
     Attributes:
         namespace: the pods' namespace.
-        labels: their labels. Plugins of all kinds get them, so nobody can write to them.
-        as_written: the same as the pods' wire structs have it. What somebody writes into it is read by nobody here.
+        labels: their labels, which plugins read and cannot change.
+        as_written: the same as the pods' wire structs have it; changes to it have no effect here.
         terminating: whether the pods are being deleted: spreading does not count them, affinity does.
     """
 

@@ -91,7 +91,7 @@ class Batching:
         entity.batched_by = None
         self._sub_queues.move(entity, REFILE)
         if batch.ticket:
-            self._moves.requeue(entity, batch.strategy, batch.cause)
+            self._moves.move_by_strategy(entity, batch.strategy, batch.cause)
 
     def reconsider(self, batch: Batch, event: ObjectEvent) -> None:
         """Wake a batch if its first is helped, unless one is about to be tried anyway."""
@@ -123,7 +123,7 @@ class Batching:
         while batch:
             entity = batch.first(self._now())
             [(uid, pod)] = entity.pods.items()
-            self._moves.requeue(entity, strategy, cause)
+            self._moves.move_by_strategy(entity, strategy, cause)
             if self._sub_queues.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
                 self._tried_for[pod] = batch
                 batch.trying = pod

@@ -29,7 +29,7 @@ from .sub_queues import SubQueues
 from .transitions import ATTEMPT_FAILURE, Cause, Place, Trigger, When
 
 
-class _Woken(NamedTuple):
+class _DueMove(NamedTuple):
     """The target of a large group, the cause, and whether PreEnqueue has to be asked about its members."""
 
     strategy: QueueingStrategy
@@ -42,7 +42,7 @@ class Moves:
 
     Attributes:
         considered: large groups that `settle` is to ask about, each with the events that may help it.
-        woken: large groups that `settle` is to move.
+        due: large groups that `settle` is to move.
     """
 
     def __init__(
@@ -61,12 +61,12 @@ class Moves:
         self._now = now
         self._most_at_once = settings.most_at_once
         self.considered: dict[QueuedEntity, deque[ObjectEvent]] = {}
-        self.woken: dict[QueuedEntity, _Woken] = {}
+        self.due: dict[QueuedEntity, _DueMove] = {}
 
     # Entities move.
 
     def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Move the entity if it is unschedulable and the event helps it; whether it was."""
+        """Move the entity if it is unschedulable and the event helps it; whether it was moved."""
         if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
             return False
         if not entity.pending_plugins and self._group_lacks_capacity(entity):  # sooner known than what hints say
@@ -77,12 +77,12 @@ class Moves:
             return False
         return self._move_if_helped(entity, event)
 
-    def requeue(
+    def move_by_strategy(
         self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, entering: int | None = None
     ) -> None:
-        """Move an entity where the strategy says, without the pods that PreEnqueue does not let in.
+        """Move an entity where the strategy says, without the pods that PreEnqueue gates.
 
-        So many of its pods count as entering unschedulablePods if it goes there; all of them by default.
+        `entering`: how many of its pods enter unschedulablePods, for the metrics; by default all.
         """
         if strategy is QueueingStrategy.SKIP:
             self._sub_queues.move(entity, cause, When.NOT_HELPED, entering=entering)
@@ -91,7 +91,7 @@ class Moves:
         else:
             self.run_pre_enqueue(entity, cause)
             if entity.pods:
-                self._move_by(entity, strategy, cause)
+                self._move_whole(entity, strategy, cause)
 
     def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
         """Make an entity that backs off active. PreEnqueue was asked about its pods when it began to."""
@@ -101,23 +101,25 @@ class Moves:
             self._sub_queues.move(entity, cause, When.READY)
 
     def lacks_capacity(self, entity: QueuedEntity) -> bool:
-        """Whether it would be tried in vain, because what it lacks fits nowhere anyway."""
+        """Whether an attempt would fail, because no node has the capacity that the entity lacks."""
         may_evict = entity.group is None or not self._policy.asked.awaits_victims(entity.all_pods())
         return not self._policy.asked.has_capacity(
             entity.group, entity.one_per_signature(), entity.rejectors, may_evict=may_evict
         )
 
     def _move_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Move an unschedulable entity if hints say so; whether it was."""
+        """Move an unschedulable entity if hints say so; whether it was moved."""
         pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
         if strategy is QueueingStrategy.SKIP or (
             pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_capacity(entity)
         ):
             return False
-        self.requeue(entity, strategy, Cause.of(event.event))
+        self.move_by_strategy(entity, strategy, Cause.of(event.event))
         return True
 
-    def _move_by(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once) -> None:
+    def _move_whole(
+        self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once
+    ) -> None:
         """Move an entity with all its pods where the strategy says; with a pause after each question to QueueSort."""
         when = self._when(entity, strategy)
         asks = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
@@ -147,9 +149,9 @@ class Moves:
         return len(pods) > self._most_at_once
 
     def settle(self) -> None:
-        """Move the large groups that are to move. Nothing else may reach the queue meanwhile.
+        """Complete the moves of large groups. The queue must not be called meanwhile.
 
-        It may be given up. At each checkpoint every pod is in exactly one place, and what is given up stays due.
+        The call may be given up: at each checkpoint every pod is in exactly one place, and the rest stays due.
         """
         while self.considered:
             entity, events = next(iter(self.considered.items()))
@@ -157,29 +159,29 @@ class Moves:
                 self._move_if_helped(entity, events[0])
                 events.popleft()
             self.considered.pop(entity, None)
-        while self.woken:
-            entity, woken = next(iter(self.woken.items()))
-            if woken.asks:
-                self.run_pre_enqueue(entity, woken.cause, checkpoint)
+        while self.due:
+            entity, move = next(iter(self.due.items()))
+            if move.asks:
+                self.run_pre_enqueue(entity, move.cause, checkpoint)
             if entity.pods:
-                self._move_by(entity, woken.strategy, woken.cause, checkpoint)
+                self._move_whole(entity, move.strategy, move.cause, checkpoint)
 
     def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
         """Have `settle` move a large group, unless it is to move as soon anyway."""
         self._sub_queues.move(entity, cause, When.LARGE)
-        known = self.woken.get(entity)
+        known = self.due.get(entity)
         if known is None or known.strategy < strategy:
-            self.woken[entity] = _Woken(strategy, cause, asks or (known is not None and known.asks))
+            self.due[entity] = _DueMove(strategy, cause, asks or (known is not None and known.asks))
         self._sub_queues.on_entry()
 
     def _may_go_sooner(self, entity: QueuedEntity) -> bool:
         """Whether an event can still change when the group moves."""
-        woken = self.woken.get(entity)
-        return woken is None or (bool(entity.pending_plugins) and woken.strategy < QueueingStrategy.IMMEDIATELY)
+        move = self.due.get(entity)
+        return move is None or (bool(entity.pending_plugins) and move.strategy < QueueingStrategy.IMMEDIATELY)
 
     def _forget(self, entity: QueuedEntity) -> None:
         """The entity has moved, or has no pods left."""
-        self.woken.pop(entity, None)
+        self.due.pop(entity, None)
         self.considered.pop(entity, None)
 
     # Pods join entities, and leave them.
@@ -200,7 +202,7 @@ class Moves:
         if entity is None:
             entity = QueuedEntity.of(pod, group, pod.timestamp, place)
             entity.backoff_until = self._backoff.until(entity)
-            self._move_by(entity, strategy, cause)
+            self._move_whole(entity, strategy, cause)
             return
         self._sub_queues.add_pods(entity, (pod,), cause)
         sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
@@ -214,7 +216,7 @@ class Moves:
         if waiting.place is Place.UNSCHEDULABLE:
             self._sub_queues.take_out(waiting)
             waiting.absorb(failed)
-            self.requeue(waiting, strategy, ATTEMPT_FAILURE, len(failed.pods))
+            self.move_by_strategy(waiting, strategy, ATTEMPT_FAILURE, len(failed.pods))
             return
         self.run_pre_enqueue(failed, ATTEMPT_FAILURE, checkpoint)
         if failed.pods:

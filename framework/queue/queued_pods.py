@@ -53,7 +53,7 @@ class QueuedPods:
         self._batching.attempt_ended(pod)
         return pod
 
-    def joins_group(self, entity: QueuedEntity) -> bool:
+    def join_group_if_any(self, entity: QueuedEntity) -> bool:
         """Let a pod that was to be tried by itself, but is to be tried with a group by now, join that; whether it did.
 
         Whatever made the pod ready makes its group ready.
@@ -68,7 +68,7 @@ class QueuedPods:
         self._batching.attempt_ended(pod)
         by_now = self._sub_queues.entity_of[uid]
         if by_now.place is Place.UNSCHEDULABLE:
-            self._moves.requeue(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
+            self._moves.move_by_strategy(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
         return True
 
     def move_each(self, uids: Collection[str], cause: Cause) -> None:
@@ -108,7 +108,7 @@ class QueuedPods:
         if not entity.admitted or entity.place is Place.ACTIVE:
             return
         if entity.place is Place.UNSCHEDULABLE:
-            self._moves.requeue(entity, QueueingStrategy.IMMEDIATELY, ACTIVATE)
+            self._moves.move_by_strategy(entity, QueueingStrategy.IMMEDIATELY, ACTIVATE)
         else:
             self._moves.move_to_active_q(entity, ACTIVATE)
 

@@ -77,7 +77,7 @@ class SchedulingQueue:
         metrics: SchedulerMetrics,
         on_ready: Callable[[], None],
     ) -> None:
-        """`on_ready` wakes whoever pops; it is called often and must be cheap."""
+        """`on_ready` wakes the caller of `pop`; it is called often and must be cheap."""
         self._now = now = clock.now
         self._settings = settings
         errors = ErrorLog(log, now)
@@ -151,7 +151,7 @@ class SchedulingQueue:
     @property
     def is_unsettled(self) -> bool:
         """Whether `settle` is to be called before `pop`."""
-        return bool(self._pods.left or self._moves.woken or self._moves.considered)
+        return bool(self._pods.left or self._moves.due or self._moves.considered)
 
     def settle(self) -> None:
         """Complete the moves of large groups that were woken, and of many pods that were activated.
@@ -210,7 +210,7 @@ class SchedulingQueue:
                 continue
             if rejection.no_node and entity.group is None:
                 self._batching.join(entity, strategy)
-            self._moves.requeue(entity, strategy, ATTEMPT_FAILURE)
+            self._moves.move_by_strategy(entity, strategy, ATTEMPT_FAILURE)
             checkpoint()
         for pod in returning.values():
             self._batching.attempt_ended(pod)
@@ -225,8 +225,8 @@ class SchedulingQueue:
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
                 self._sub_queues.move(entity, REFILE)  # without the pod that left it may belong further back
-            elif entity.group is None and self._pods.joins_group(entity):
-                if self._moves.woken or self._moves.considered:  # its turn may be next
+            elif entity.group is None and self._pods.join_group_if_any(entity):
+                if self._moves.due or self._moves.considered:  # its turn may be next
                     return None
             elif entity.group is not None or not self._batching.call_off(entity):
                 return entity
@@ -330,7 +330,7 @@ class SchedulingQueue:
             self._batching.release_first(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
         else:
             waiting.flushed = True
-            self._moves.requeue(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
+            self._moves.move_by_strategy(waiting, QueueingStrategy.AFTER_BACKOFF, cause)
 
     def _time_out(self, now: float) -> None:
         """Retry the entities that have waited for an event for longer than the limit."""

@@ -84,7 +84,7 @@ class Filtered:
 
 
 class ByPlugin(Mapping[str, Scores]):
-    """Scores by plugin, in the order of the plugins. They are worked out when somebody looks: few do."""
+    """Scores by plugin, in the order of the plugins. Computed on first access, because few callers need them."""
 
     __slots__ = ("_scores",)
 

@@ -58,7 +58,7 @@ class Algorithm:
         framework: the profile's plugins.
         snapshot: the nodes.
         next_start: where in the node list the next search begins, when a profile does not ask for all nodes.
-        pick: chooses among several nodes; whoever wants to know of each choice puts itself in between.
+        pick: chooses among several nodes; a listener to choices wraps it.
         extended: whether extenders filter or score, so that the first node is not enough though no plugin scores.
     """
 

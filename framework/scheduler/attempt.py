@@ -33,8 +33,8 @@ class Attempt:
         generation: of the cache when the cycle ran.
         leaves_nomination: whether the pod goes to another node than it was nominated to.
         waits: whether Permit holds the pod.
-        displaced: whether the chosen node was lost to somebody else. What that node lacks says nothing of the others,
-            so the pod is to be tried again at once. It takes a change by somebody else for each time.
+        displaced: whether another client took the chosen node. The pod is tried again at once, because other nodes may
+            still fit; each further retry takes another such change.
         group: `<plugin>/<id>` of the group that the pod was tried with, if it was.
         was_set_aside: whether the pod was put aside for long work, see `set_aside`.
         after_flush: whether the time limit or a review, not an event, brought the pod out of the unschedulable ones.

@@ -25,7 +25,7 @@ from .algorithm import Algorithm
 from .attempt import Attempt
 from .extenders import consult, interested, process_preemption
 from .node_choice import feasible_nodes_to_find, first_from
-from .profile_handle import Ports
+from .ports import Ports
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +34,8 @@ _Ask = Callable[[PodInfo, Consultation], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
-class Consulted:
-    """Attempts that are decided together, with the group that they are of; None for a pod by itself."""
+class Delayed:
+    """Attempts that are decided together, later; `group` is None for a single pod."""
 
     profile: str
     group: str | None
@@ -53,82 +53,82 @@ class Consultations:
         self._queue = queue
         self._ports = ports
         self._extenders: Sequence[Extender] = [each for each in ports.extenders if _decides(each)]
-        self._waiting: list[tuple[object, int, Consulted]] = []
+        self._waiting: list[tuple[object, int, Delayed]] = []
         self._numbers = count()
         self._under_way = 0
-        self._ready: deque[Consulted] = deque()
+        self._ready: deque[Delayed] = deque()
 
     def are_due(self, attempts: Sequence[Attempt]) -> bool:
-        """Whether an extender has a say about one of these pods."""
+        """Whether an extender is interested in one of these pods."""
         return bool(self._extenders) and any(interested(self._extenders, attempt.pod) for attempt in attempts)
 
-    def add(self, consulted: Consulted) -> None:
-        """Put these pods aside until their extenders have been heard."""
-        key = self._queue.sort_key(consulted.attempts[0].queued)
+    def add(self, delayed: Delayed) -> None:
+        """Set these pods aside until their extenders have answered."""
+        key = self._queue.sort_key(delayed.attempts[0].queued)
         place = (1,) if isinstance(key, Status) else (0, *((isinstance(each, str), each) for each in key))
-        heapq.heappush(self._waiting, (place, next(self._numbers), consulted))
+        heapq.heappush(self._waiting, (place, next(self._numbers), delayed))
 
-    def next(self) -> Consulted | None:
+    def next(self) -> Delayed | None:
         """The next pods that may be decided now; None when there are none. Asks about those whose turn has come."""
         while self._waiting and self._under_way < AT_ONCE:
-            _, _, consulted = heapq.heappop(self._waiting)
-            if self._begin(consulted):
+            _, _, delayed = heapq.heappop(self._waiting)
+            if self._begin(delayed):
                 continue
-            return consulted
+            return delayed
         while self._ready:
-            consulted = self._ready.popleft()
-            if not self._is_incomplete(consulted):
-                return consulted
+            delayed = self._ready.popleft()
+            if not self._is_incomplete(delayed):
+                return delayed
         return None
 
-    def reopened(self, attempt: Attempt) -> bool:
-        """Whether what was decided counts for nothing, because extenders have to be heard once more; they are, then."""
+    def reopen_if_needed(self, attempt: Attempt) -> bool:
+        """Discard the decision and ask again if extenders have to be asked first; whether that was so."""
         consultation = attempt.state.consultation
         if consultation is None:
             return False
         if consultation.outdated:
             attempt.begin_anew()
             attempt.state.consultation = None
-            self.add(Consulted(attempt.profile, None, [attempt]))
+            self.add(Delayed(attempt.profile, None, [attempt]))
             return True
         if consultation.preemption is None or consultation.evictions is not None:
             return False
         attempt.begin_anew()
-        self._spawn(Consulted(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
+        self._spawn(Delayed(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
         return True
 
-    def ask_for_group(self, consulted: Consulted) -> None:
+    def ask_for_group(self, delayed: Delayed) -> None:
         """Ask what there is to ask about evictions for a group, which is decided again then."""
-        for attempt in consulted.attempts:
+        for attempt in delayed.attempts:
             attempt.begin_anew()
-        self._spawn(consulted, consulted.attempts, self._ask_if_cleared)
+        self._spawn(delayed, delayed.attempts, self._ask_if_cleared)
 
-    def _begin(self, consulted: Consulted) -> bool:
+    def _begin(self, delayed: Delayed) -> bool:
         """Ask about the nodes that fit each pod now. False when there is nothing to ask."""
         about = [
             attempt
-            for attempt in consulted.attempts
+            for attempt in delayed.attempts
             if attempt.state.consultation is None and interested(self._extenders, attempt.pod)
         ]
-        return self._ask(consulted, about)
+        return self._ask(delayed, about)
 
-    def _is_incomplete(self, consulted: Consulted) -> bool:
+    def _is_incomplete(self, delayed: Delayed) -> bool:
         """Whether a nominated node was turned down, so that all others are being asked about now."""
         turned_down = []
-        for attempt in consulted.attempts:
+        for attempt in delayed.attempts:
             consultation = attempt.state.consultation
             if consultation is not None and consultation.only_nominated and not consultation.node_names:
                 attempt.state.consultation = None
                 turned_down.append(attempt)
-        return self._ask(consulted, turned_down, nominated_first=False)
+        return self._ask(delayed, turned_down, nominated_first=False)
 
-    def _ask(self, consulted: Consulted, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
+    def _ask(self, delayed: Delayed, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
         for attempt in about:
-            attempt.state.consultation = self._question(attempt, consulted.group is not None, nominated_first)
+            attempt.state.consultation = self._question(attempt, delayed.group is not None, nominated_first)
             attempt.begin_anew()
         asked = any(attempt.state.consultation.asked for attempt in about if attempt.state.consultation is not None)
         if asked:
-            self._spawn(consulted, about, self._ask_about_nodes)
+            self._spawn(delayed, about, self._ask_about_nodes)
         return asked
 
     def _question(self, attempt: Attempt, everywhere: bool, nominated_first: bool) -> Consultation:
@@ -148,17 +148,17 @@ class Consultations:
             asked=frozenset(algorithm.snapshot.names[row] for row in rows.tolist()),
         )
 
-    def _spawn(self, consulted: Consulted, about: Sequence[Attempt], ask: _Ask) -> None:
+    def _spawn(self, delayed: Delayed, about: Sequence[Attempt], ask: _Ask) -> None:
         self._under_way += 1
         questions = [(each.pod, each.state.consultation) for each in about if each.state.consultation is not None]
-        self._ports.spawn(self._run(consulted, questions, ask))
+        self._ports.spawn(self._run(delayed, questions, ask))
 
-    async def _run(self, consulted: Consulted, questions: Sequence[tuple[PodInfo, Consultation]], ask: _Ask) -> None:
+    async def _run(self, delayed: Delayed, questions: Sequence[tuple[PodInfo, Consultation]], ask: _Ask) -> None:
         try:
             await asyncio.gather(*(ask(pod, consultation) for pod, consultation in questions))
         finally:
             self._under_way -= 1
-            self._ready.append(consulted)
+            self._ready.append(delayed)
             self._ports.wake()
 
     async def _ask_about_nodes(self, pod: PodInfo, consultation: Consultation) -> None:

@@ -42,7 +42,7 @@ class DisruptionUnits:
     def of(self, pod: PodInfo) -> DisruptionUnit | None:
         """The pod's unit, by the first plugin that knows one.
 
-        Where a plugin breaks, nobody knows who needs the pod: then it is a unit that no preemptor may evict.
+        If a plugin fails, the group of the pod is unknown: the pod is then a unit that no preemptor may evict.
         """
         for plugin, calls in self._plugins.values():
             try:

@@ -248,7 +248,7 @@ class DomainSearch:
         return ByPlacementScore(capacity, pods, len(asked.placed), score, choose=self._choose)
 
     def _capacity_in(self, asked: DomainQuestion[T], partition: Partition) -> DomainCapacity | None:
-        """Capacity by domain; None when nobody counts it."""
+        """Capacity by domain; None if it is not counted."""
         topology, demands = asked.topology, self._demands(asked.attempts)
         if demands is None:
             return None

@@ -38,8 +38,9 @@ from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandle
 from .group_capacity import GroupCapacity
 from .group_trial import GroupTrials
 from .parts import Parts
+from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
-from .profile_handle import Ports, ProfileHandle
+from .profile_handle import ProfileHandle
 from .profiles import Profiles, preemption_priority
 from .renewals import Renewals
 from .reports import Reports
@@ -60,28 +61,28 @@ class Engine:
     Attributes:
         cache: nodes and pods as known.
         queue: pods that wait.
-        waiting: pods that Permit holds.
+        waiting: pods that wait on Permit.
         nominator: the nominations of pods.
-        pods: the pod informer's handler.
+        pod_handler: the handler of the pod informer.
         known: pods of the profiles' schedulers, as last seen.
-        nodes: the node informer's handler.
-        objects: what plugins asked to be watched, with the handlers of those informers.
+        node_handler: the handler of the node informer.
+        object_handlers: by kind that plugins watch, the handler of its informer.
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
         shared: what plugins share among the profiles, by key (see `Handle.shared`).
         watch: which call of a plugin is under way; another thread may look at it.
-        standstill: who tells the engine of anything, by `pods`, `nodes`, `objects` or `queue.flush`, or reads all of
-            it, does so when no decision is under way: in a task that this paces, or through its `apply`.
+        standstill: callers use the handlers and `queue.flush`, or read the whole engine, only when no decision is
+            under way: in a task that this paces, or through its `apply`.
     """
 
     cache: Cache
     queue: SchedulingQueue
     waiting: HeldPods
     nominator: PodNominator
-    pods: PodEventHandler
+    pod_handler: PodEventHandler
     known: KnownPods
-    nodes: NodeEventHandler
-    objects: Mapping[WatchedKind, ObjectEventHandler]
+    node_handler: NodeEventHandler
+    object_handlers: Mapping[WatchedKind, ObjectEventHandler]
     algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
@@ -155,10 +156,10 @@ def build_engine(
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pods=PodEventHandler(parts, waiting, review, _with_calls(frameworks, PodFollower)),
+        pod_handler=PodEventHandler(parts, waiting, review, _with_calls(frameworks, PodFollower)),
         known=known,
-        nodes=NodeEventHandler(cache, queue),
-        objects=_object_handlers(queue, frameworks),
+        node_handler=NodeEventHandler(cache, queue),
+        object_handlers=_object_handlers(queue, frameworks),
         algorithms=algorithms,
         scheduler=_scheduler(parts, review, capacity, domains),
         shared=shared,

@@ -96,7 +96,7 @@ class PodEventHandler:
             self._review.forget(known)
         counted = self._cache.get(info.uid)
         self._tell(known or counted or info, None)
-        promised = self._nominator.clear(info.uid)
+        nominated = self._nominator.clear(info.uid)
         if info.node_name:
             if counted is not None:
                 self._cache.remove_pod(info)
@@ -112,10 +112,10 @@ class PodEventHandler:
                 # PreBind or Bind is in flight; when it is answered, the pod is ABSENT and the cache changes nothing.
                 self._cache.remove_pod(info)
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
-            elif promised:  # the capacity of its nomination is free again
+            elif nominated:  # the capacity of its nomination is free again
                 self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
             self._queue.move_all(UNSCHEDULED_POD_DELETE, info, None)
-        elif promised:  # the nomination of another scheduler's pod
+        elif nominated:  # the nomination of another scheduler's pod
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def expire(self, now: float) -> None:
@@ -132,8 +132,8 @@ class PodEventHandler:
         without it: it stands until the API has reported it and then reports it gone.
         """
         if info.node_name or self._cache.is_assumed(info.uid):
-            promised = self._nominator.nominated_node(info.uid)
-            if self._nominator.clear(info.uid) and old is not None and info.node_name not in ("", promised):
+            nominated = self._nominator.nominated_node(info.uid)
+            if self._nominator.clear(info.uid) and old is not None and info.node_name not in ("", nominated):
                 self._queue.move_all(ASSIGNED_POD_DELETE, PodInfo(old), None)
         elif new.status.nominated_node_name:
             gated = self._queue.contents.was_never_let_in(info.uid)

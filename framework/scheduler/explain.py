@@ -22,7 +22,7 @@ from ..runtime.consultation import Consultation
 from ..runtime.framework import Framework
 from .algorithm import Algorithm, Feasible
 from .extenders import consult, interested, process_preemption
-from .profile_handle import first_of_equals
+from .ports import first_of_equals
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ async def process_preemption(
 def _checked(
     extender: Extender, answer: Mapping[str, MetaVictims], question: PreemptionQuestion
 ) -> Mapping[str, Victims]:
-    """The answer with pods for UIDs. Raises ExtenderError when it names what is not there, or nobody to evict."""
+    """The answer with pods for UIDs. Raises ExtenderError when it names an unknown pod, or no victim."""
     checked: dict[str, Victims] = {}
     for node_name, named in answer.items():
         pods = question.pods.get(node_name)
@@ -127,7 +127,7 @@ def _checked(
     return checked
 
 
-async def bind(extenders: Sequence[Extender], pod: PodInfo, node_name: str) -> Status | None:
+async def bind_by_extender(extenders: Sequence[Extender], pod: PodInfo, node_name: str) -> Status | None:
     """Have the first interested binder bind the pod: None when it did, SKIP when there is none, else why not."""
     for extender in interested(extenders, pod):
         if not extender.is_binder:

@@ -70,7 +70,7 @@ def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> lis
 
 _SIGNATURES = 256
 _MOST_UNLIKE = 128
-"""Of more signatures nobody asks whether all of them together find capacity: that would take too long at a time."""
+"""The most signatures whose capacity is computed together; for more, the computation would take too long."""
 _STATE = AttemptState()
 """No attempt's: what plugins that count capacity are asked goes into no metric."""
 

@@ -32,7 +32,7 @@ PREFIX = "pod group preemption: "
 
 Tried = Sequence[Attempt] | Status
 """The attempts that a group lacks, which all found a node, in the order they did; else why they do not fit together."""
-Place = Callable[[Sequence[Attempt]], Tried]
+PlaceTogether = Callable[[Sequence[Attempt]], Tried]
 """Tries attempts together on the snapshot as it is, and undoes it."""
 
 
@@ -54,7 +54,7 @@ class PostFiltered:
     unheard: Status | None = None
 
 
-class GroupTrial:
+class PreemptionTrial:
     """Implements `contract.PodGroupTrial` for one group's attempts.
 
     `place` is how its members are tried together, `consultation` what extenders say.
@@ -65,7 +65,7 @@ class GroupTrial:
         algorithm: Algorithm,
         nominator: PodNominator,
         attempts: Sequence[Attempt],
-        place: Place,
+        place: PlaceTogether,
         *,
         consultation: GroupConsultation,
     ) -> None:
@@ -100,19 +100,19 @@ class GroupTrial:
     @contextmanager
     def scenario(self) -> Iterator[None]:
         """Everything inside is undone at the end."""
-        promised = {
+        nominated = {
             attempt.pod.uid: (attempt.pod, node)
             for attempt in self._attempts
             if (node := self._nominator.nominated_node(attempt.pod.uid))
         }
-        for uid in promised:
+        for uid in nominated:
             self._nominator.clear(uid)
         try:
             with self._snapshot.trial():
                 yield
         finally:
             self._keep(())
-            for pod, node in promised.values():
+            for pod, node in nominated.values():
                 self._nominator.nominate(pod, node)
 
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
@@ -208,7 +208,7 @@ class GroupTrial:
     def _enough_in_all(self) -> bool:
         """Whether so much is free as the group asks for, before its members have their nodes.
 
-        What others keep of that for a while is waited for: nobody is evicted in its place.
+        The plugin waits for capacity that is reserved for others only for a while, and evicts no pod in its place.
         """
         if self._in_all is None:
             return True
@@ -240,14 +240,14 @@ class GroupTrial:
         return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
 
 
-def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, trial: GroupTrial) -> PostFiltered:
+def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, trial: PreemptionTrial) -> PostFiltered:
     """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
     evicts = False
     for plugin in framework.plugins.pod_group_post_filter:
-        promised, status = framework.calls.help_group(plugin, state, group, trial)
-        nominations = promised if promised is not None else nominations
+        nominated, status = framework.calls.help_group(plugin, state, group, trial)
+        nominations = nominated if nominated is not None else nominations
         if status is not None and status.code is Code.ERROR:
             reasons.append(status.message)
             break

@@ -29,7 +29,7 @@ _TIMES_TO_THE_FRONT = 2
 
 
 @dataclass(slots=True)
-class MembersTrial:
+class TriedMembers:
     """The result of trying members in one order.
 
     Attributes:
@@ -63,7 +63,7 @@ class GroupTrials:
         self._snapshot = snapshot
         self._capacity = capacity
 
-    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> MembersTrial:
+    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
         first = self._try(attempts, missing)
         if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
@@ -100,12 +100,12 @@ class GroupTrials:
         if len(larger) > missing:
             yield larger[::-1]
 
-    def _try(self, attempts: Sequence[Attempt], missing: int) -> MembersTrial:
+    def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """Place members one after another on a snapshot that has those before them; then undo it all, last first.
 
         Stops as soon as the quorum is out of reach, or the group is refused as one.
         """
-        trial = MembersTrial()
+        trial = TriedMembers()
         for attempt in attempts:
             attempt.begin_anew()
             checkpoint()
@@ -142,7 +142,7 @@ class GroupTrials:
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._capacity.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
-    def _fill(self, trial: MembersTrial, attempts: Sequence[Attempt], missing: int) -> None:
+    def _fill(self, trial: TriedMembers, attempts: Sequence[Attempt], missing: int) -> None:
         """Put as many as there is capacity for on any nodes, and see what refuses the next, until too few are left.
 
         Those that have capacity count as placed. It is the quick way to what a trial of each of them would come to.
@@ -197,7 +197,7 @@ def _unreserve(attempt: Attempt) -> None:
     attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
-def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: MembersTrial) -> bool:
+def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
     """Whether members differ, and it was nodes that refused them."""
     by_nodes = all(
         attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors

@@ -11,7 +11,7 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.nominator import PodNominator
 from ..runtime.watch import CallWatch
 from .algorithm import Algorithm
-from .profile_handle import Ports
+from .ports import Ports
 from .reports import Reports
 
 

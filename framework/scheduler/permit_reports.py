@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 
 from .attempt import Attempt
-from .profile_handle import Ports
+from .ports import Ports
 
 PATIENCE_SECONDS = 5.0
 REASON = "WaitingOnPermit"

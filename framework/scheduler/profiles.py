@@ -1,6 +1,6 @@
 """The profiles: questions of the queue and the nominator to the plugins of all profiles, and about capacity.
 
-Implements `queue.policy.QueuePolicy`. The queue itself knows only pods and events.
+The queue itself knows only pods and events.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def preemption_priority(frameworks: Frameworks, pod: PodInfo) -> int:
 
 
 class Profiles:
-    """All of them, which the engine fills in before anything is asked.
+    """Implements `queue.policy.QueuePolicy` with the plugins of all profiles.
 
-    `extended` says whether extenders take part, whose refusals any event may change.
+    The engine adds the frameworks before the first question. `extended` says whether there are extenders: any event may
+    change what they refuse.
     """
 
     def __init__(

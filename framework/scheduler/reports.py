@@ -26,7 +26,7 @@ from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
 from .permit_reports import PermitReports, waits_on_permit
-from .profile_handle import Ports
+from .ports import Ports
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Reports:
             del self._last[pod.key]
 
     def placed(self, attempt: Attempt) -> None:
-        """The pod has a node, where Permit may hold it: it must not be said any more why it has none."""
+        """The pod has a node, where Permit may hold it; the reason why it had none is dropped."""
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
         self._told.pop(pod.uid, None)
@@ -126,7 +126,7 @@ class Reports:
             self._ports.conditions.nominated(pod, node_name)
 
     def end(self) -> None:
-        """The process ends: from now on nobody is told why pods wait. Whoever takes over will tell what holds then."""
+        """Report nothing more, because the process ends; the next leader reports the reasons that hold then."""
         self._ended = True
 
     def bound(self, pod: PodInfo, node_name: str) -> None:
@@ -156,12 +156,12 @@ class Reports:
             self._tell(alike, pod, status, nominated)
 
     def told(self, uid: str) -> Reasons | None:
-        """The reasons that the pod, by its UID, was told last; None when it was told none that still count."""
+        """The reasons last reported for the pod with this UID; None if none were, or they no longer hold."""
         known = self._told.get(uid)
         return None if known is None else known[0]
 
     def renewed(self, pod: PodInfo, status: Status) -> None:
-        """The pod, which was not tried, waits for other reasons by now."""
+        """Report the new reasons of a waiting pod that was reviewed, not tried."""
         if not self._ended:
             self._drop(pod.uid)
             self._set_condition(pod, status, None)

@@ -39,7 +39,7 @@ from ..runtime.nominator import PodNominator
 from ..work import checkpoint
 from .algorithm import Algorithm
 from .attempt import Attempt
-from .profile_handle import Ports
+from .ports import Ports
 from .renewals import Renewals
 from .reports import Reasons, Reports, reasons_in, reasons_of
 
@@ -171,7 +171,7 @@ class Review:
         self._group_of = {member.uid: group for group, refusal in self._refusals.items() for member in refusal.members}
 
     def _look_at(self, waiting: Batch | QueuedEntity) -> None:
-        if EXTENDER in waiting.rejectors:  # nobody but an attempt asks extenders
+        if EXTENDER in waiting.rejectors:  # only an attempt asks extenders
             return
         if isinstance(waiting, Batch):
             if waiting:

@@ -35,8 +35,8 @@ from .group_binding import GroupBinding, has_quorum
 from .group_capacity import as_queued
 from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
-from .group_post_filter import GroupTrial, Place, PostFiltered, Tried, post_filter
-from .group_trial import GroupTrials, MembersTrial
+from .group_post_filter import PlaceTogether, PostFiltered, PreemptionTrial, Tried, post_filter
+from .group_trial import GroupTrials, TriedMembers
 from .parts import Parts
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
@@ -138,7 +138,7 @@ class GroupScheduler:
         return self._refuse(asked, searched, members)
 
     def _start(
-        self, asked: _Asked, trial: MembersTrial, members: Sequence[PodDecision], outcome: GroupOutcome
+        self, asked: _Asked, trial: TriedMembers, members: Sequence[PodDecision], outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the members that fit, then try the others one by one."""
         placed = len(trial.placed)
@@ -153,7 +153,7 @@ class GroupScheduler:
             attempt.begin_anew()
         return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome=outcome)
 
-    def _refuse(self, asked: _Asked, searched: Searched[MembersTrial], members: Sequence[PodDecision]) -> GroupOutcome:
+    def _refuse(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
         """Too few members fit: ask PodGroupPostFilter for help, and compute why the group waits."""
         plugin, group, trial = asked.plugin, asked.group, searched.trial
         cause, placed = trial.refusal or Status.pending(), len(trial.placed)
@@ -212,7 +212,7 @@ class GroupScheduler:
         """Place the parts of a tree that fit, in one transaction."""
         unheard: list[Status] = []
 
-        def helped(notes: AttemptState, place: Place) -> PostFiltered:
+        def helped(notes: AttemptState, place: PlaceTogether) -> PostFiltered:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
             found = self._post_filter(plugin, group, attempts, len(attempts), notes=notes, place=place)
@@ -238,7 +238,7 @@ class GroupScheduler:
         missing: int,
         *,
         notes: AttemptState,
-        place: Place,
+        place: PlaceTogether,
     ) -> PostFiltered:
         """The result of PodGroupPostFilter for a refused group."""
         waiting = tuple(attempt.pod for attempt in attempts)
@@ -255,7 +255,7 @@ class GroupScheduler:
         framework = attempts[0].framework
         algorithm = self._parts.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
-        trial = GroupTrial(algorithm, self._parts.nominator, attempts, place, consultation=consultation)
+        trial = PreemptionTrial(algorithm, self._parts.nominator, attempts, place, consultation=consultation)
         found = post_filter(framework, notes, info, trial)
         return replace(found, unheard=consultation.unheard)
 
@@ -319,10 +319,10 @@ class GroupScheduler:
         attempts: Sequence[Attempt],
         *,
         missing: int,
-    ) -> Searched[MembersTrial] | Status:
+    ) -> Searched[TriedMembers] | Status:
         """Try the members: in one domain after another if they need one, else anywhere."""
 
-        def try_() -> MembersTrial:
+        def try_() -> TriedMembers:
             return self._trials.run(plugin, attempts, missing)
 
         if topology is None:
@@ -334,7 +334,7 @@ class GroupScheduler:
         plugin: GroupCalls,
         status: Status,
         untried: Status,
-        trial: MembersTrial,
+        trial: TriedMembers,
         *,
         decision: GroupDecision,
         helped: PostFiltered,

@@ -34,7 +34,7 @@ from . import decision_log
 from .algorithm import Feasible
 from .attempt import Attempt
 from .consultations import Consultations
-from .extenders import bind
+from .extenders import bind_by_extender
 from .parts import Parts
 from .reports import DECISIONS, reasons_in
 from .review import Review
@@ -62,45 +62,45 @@ class PodScheduler:
         self.failures = FailureHandler(parts, review)
         self.scheduling_cycle = SchedulingCycle(parts, self.being_bound)
         self.binding_cycle = BindingCycle(parts, self.scheduling_cycle, self.failures, self.being_bound)
-        self.set_aside = SetAside(self.failures.still_waits, parts.watch)
+        self.set_aside = SetAside(self.failures.refresh, parts.watch)
         self._parts = parts
         self._consultations = consultations
         self._clock = parts.ports.measured
 
     def begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt | None:
-        """Begin an attempt; None for a pod that needs none, which leaves the queue (upstream: skipPodSchedule)."""
-        if not self._is_eligible(queued.info):
+        """Begin an attempt; None for a pod that needs none, which leaves the queue."""
+        if self._skip_pod_schedule(queued.info):
             return None
         algorithm = self._parts.algorithms[queued.info.pod.spec.scheduler_name]
         state = AttemptState(sampled=self._parts.ports.random() < _SAMPLED_SHARE)
         generation = self._parts.cache.generation
         return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
 
-    def begin_after_all(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """The delayed attempts that still make sense, on the current pods and cluster."""
-        left = [each for each in attempts if self.failures.still_waits(each) and self._is_eligible(each.pod)]
+    def resume(self, attempts: Sequence[Attempt]) -> list[Attempt]:
+        """Continue delayed attempts with the current pods and cluster, without pods that no longer wait."""
+        left = [each for each in attempts if self.failures.refresh(each) and not self._skip_pod_schedule(each.pod)]
         for attempt in left:
             attempt.generation = self._parts.cache.generation
         return left
 
-    def _is_eligible(self, pod: PodInfo) -> bool:
-        """Whether an attempt makes sense."""
+    def _skip_pod_schedule(self, pod: PodInfo) -> bool:
+        """Take a pod that is being deleted or is assumed out of the queue; False for any other."""
         if pod.terminating:
             self._parts.reports.warn(pod, f"skip schedule deleting pod: {pod.key}")
         elif not self._parts.cache.is_assumed(pod.uid):
-            return True
+            return False
         self._parts.queue.done(pod.uid)
-        return False
+        return True
 
     def schedule_one(self, attempt: Attempt) -> None:
         """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
-        if self.set_aside.takes(attempt, partial(cycle.work_out, attempt)):
+        if self.set_aside.add_if_long(attempt, partial(cycle.work_out, attempt)):
             return
         if cycle.work_out(attempt):
             cycle.run(attempt)
-        if attempt.status is not None and self._consultations.reopened(attempt):
+        if attempt.status is not None and self._consultations.reopen_if_needed(attempt):
             return
         # What follows has effects outside the decision. If the lease is lost now, the decision is carried through,
         # because a reserved pod must be either bound or given back.
@@ -314,7 +314,7 @@ class BindingCycle:
         try:
             status = await framework.binding.pre_bind(state, pod, node_name)
             if status is None:
-                status = await bind(self._binders, pod, node_name)
+                status = await bind_by_extender(self._binders, pod, node_name)
                 if status is not None and status.code is Code.SKIP:
                     status = await framework.binding.bind(state, pod, node_name)
         finally:
@@ -374,7 +374,7 @@ class FailureHandler:
         """Return pods that failed for one reason to the queue, and report why they wait."""
         back: list[Attempt] = []
         for attempt in attempts:
-            if self.still_waits(attempt):
+            if self.refresh(attempt):
                 back.append(attempt)
             checkpoint()
         if back:
@@ -398,8 +398,8 @@ class FailureHandler:
             self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
             checkpoint()
 
-    def still_waits(self, attempt: Attempt) -> bool:
-        """Whether the pod still waits for a node: it was not deleted, bound or recreated meanwhile."""
+    def refresh(self, attempt: Attempt) -> bool:
+        """Update the attempt's pod; False, and out of the queue, if it was deleted, bound or recreated meanwhile."""
         current = self._parts.known.get(attempt.pod.key)
         if current is None or current.node_name or current.uid != attempt.pod.uid:
             self._parts.queue.done(attempt.pod.uid)

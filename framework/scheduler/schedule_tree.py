@@ -20,10 +20,10 @@ from ..runtime.attempt_state import AttemptState
 from ..runtime.group_calls import GroupCalls
 from ..work import checkpoint
 from .attempt import Attempt
-from .group_post_filter import Place, PostFiltered, Tried
+from .group_post_filter import PlaceTogether, PostFiltered, Tried
 from .tree_trial import PartTrial, TreeTrials
 
-Help = Callable[[AttemptState, Place], PostFiltered]
+Help = Callable[[AttemptState, PlaceTogether], PostFiltered]
 """Asks PodGroupPostFilter, which is given notes to write to and a way to try the tree."""
 Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], list[PodDecision]]
 """Decides for one of each kind of pods of which none was tried, see `GroupTrials.alone`."""

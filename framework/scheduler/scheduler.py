@@ -14,7 +14,7 @@ from ..contract.plugin import QueuedPod
 from ..queue.entity import QueuedEntity, Rejection
 from ..work import GivenUp, Worker, at_each, checkpoint
 from .attempt import Attempt
-from .consultations import Consultations, Consulted
+from .consultations import Consultations, Delayed
 from .parts import Parts
 from .review import Review
 from .schedule_group import GroupScheduler
@@ -97,14 +97,14 @@ class Scheduler:
             self._standstill.end()
 
     def _next(self) -> Callable[[], None] | None:
-        consulted = self._consultations.next()
-        if consulted is not None:
-            pods = [attempt.queued for attempt in consulted.attempts]
-            return self._given_back_if_given_up(pods, partial(self._decide_after_all, consulted))
+        delayed = self._consultations.next()
+        if delayed is not None:
+            pods = [attempt.queued for attempt in delayed.attempts]
+            return self._given_back_if_given_up(pods, partial(self._resume, delayed))
         attempt = self._pods.set_aside.next()
         if attempt is not None:
-            alone = Consulted(attempt.profile, None, [attempt])
-            return self._given_back_if_given_up([attempt.queued], partial(self._decide_after_all, alone))
+            alone = Delayed(attempt.profile, None, [attempt])
+            return self._given_back_if_given_up([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
             return self._review.look_at_some
         entity = None if self._queue.is_unsettled else self._queue.pop()
@@ -133,12 +133,12 @@ class Scheduler:
             if attempt is not None:
                 attempts.append(attempt)
         if self._consultations.are_due(attempts):
-            self._consultations.add(Consulted(entity.profile, entity.group, attempts))
+            self._consultations.add(Delayed(entity.profile, entity.group, attempts))
         else:
             self._decide(entity.profile, entity.group, attempts)
 
-    def _decide_after_all(self, consulted: Consulted) -> None:
-        self._decide(consulted.profile, consulted.group, self._pods.begin_after_all(consulted.attempts))
+    def _resume(self, delayed: Delayed) -> None:
+        self._decide(delayed.profile, delayed.group, self._pods.resume(delayed.attempts))
 
     def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> None:
         if not attempts or entity_group is None:
@@ -149,4 +149,4 @@ class Scheduler:
         if self._groups.schedule_group(plugin, group, attempts):
             self._review.note(entity_group, attempts)
         else:
-            self._consultations.ask_for_group(Consulted(profile, entity_group, attempts))
+            self._consultations.ask_for_group(Delayed(profile, entity_group, attempts))

@@ -17,10 +17,10 @@ from .attempt import Attempt
 
 
 class SetAside:
-    """Attempts with long work. `still_waits` says whether the pod of one is to be decided at all."""
+    """Attempts with long work. `refresh` updates the pod of one, and is False if it no longer waits for a node."""
 
-    def __init__(self, still_waits: Callable[[Attempt], bool], watch: CallWatch) -> None:
-        self._still_waits = still_waits
+    def __init__(self, refresh: Callable[[Attempt], bool], watch: CallWatch) -> None:
+        self._refresh = refresh
         self._watch = watch
         self._working: deque[tuple[Attempt, Worker]] = deque()
         self._ready: deque[Attempt] = deque()
@@ -30,7 +30,7 @@ class SetAside:
         """Whether there are any."""
         return bool(self._working or self._ready)
 
-    def takes(self, attempt: Attempt, work_out: Callable[[], object]) -> bool:
+    def add_if_long(self, attempt: Attempt, work_out: Callable[[], object]) -> bool:
         """Put it aside if it has long work left, which `work_out` does, and was not put aside before."""
         if attempt.state.long_work.left is None or attempt.was_set_aside:
             return False
@@ -54,7 +54,7 @@ class SetAside:
         if not self._working:
             return False
         attempt, worker = self._working.popleft()
-        if not self._still_waits(attempt):
+        if not self._refresh(attempt):
             worker.give_up()
         elif worker.go_on(is_over):
             self._ready.append(attempt)

@@ -106,13 +106,13 @@ class LabelColumns:
         remembered: by what very many terms pick together: which rows those are, as of a position of the node journal.
     """
 
-    __slots__ = ("_by_key", "_capacity", "_labels", "_nobody", "remembered")
+    __slots__ = ("_by_key", "_capacity", "_empty", "_labels", "remembered")
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._by_key: dict[str, LabelColumn | dict[int, str]] = {}
         self._labels: dict[int, Mapping[str, str]] = {}
-        self._nobody = LabelColumn(capacity)
+        self._empty = LabelColumn(capacity)
         self.remembered: WeakKeyDictionary[Alternatives, tuple[int, npt.NDArray[np.bool_]]] = WeakKeyDictionary()
 
     def set(self, row: int, labels: Mapping[str, str]) -> None:
@@ -136,7 +136,7 @@ class LabelColumns:
         """The column of `key` as things are now; not to be kept, and not to be written to."""
         found = self._by_key.get(key)
         if found is None:
-            return self._nobody
+            return self._empty
         if isinstance(found, LabelColumn):
             return found
         return _column_of(found, self._capacity)
@@ -144,7 +144,7 @@ class LabelColumns:
     def grow(self, capacity: int) -> None:
         """Grow the columns to `capacity` rows."""
         self._capacity = capacity
-        self._nobody.grow(capacity)
+        self._empty.grow(capacity)
         for column in self._by_key.values():
             if isinstance(column, LabelColumn):
                 column.grow(capacity)

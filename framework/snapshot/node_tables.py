@@ -39,7 +39,7 @@ class PortTable:
             self._drop_empty(protocol, port, row, ip)
 
     def try_(self, row: int, ports: Iterable[HostPort], *, claimed: bool) -> list[tuple[HostPort, int]]:
-        """Claim `ports` on `row`, or give them back, whoever else claims them; returns what `restore` puts back.
+        """Claim `ports` on `row`, or release them, whatever other claims there are; returns what `restore` puts back.
 
         So does kube-scheduler's NodeInfo.UsedPorts, a set: what a victim had is free, though another pod has it too.
         """

@@ -59,7 +59,7 @@ def command(once: bool) -> None:
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """Lets nobody but the demo say what SIGINT and SIGTERM do: kopf would take them, and wait for the sandbox's tasks,
+    """Reserves SIGINT and SIGTERM for the demo: kopf would take them, and wait for the sandbox's tasks,
     which are on this loop, as if they were its own.
     """
 

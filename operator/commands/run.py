@@ -186,7 +186,7 @@ class _Options:
     help="Port for health and metrics; 0 for none.",
 )
 @click.option("--plain-http", "plain", is_flag=True, help="Serve without TLS, and to everyone.")
-@click.option("--web", is_flag=True, help="Serve the web pages too, at /web/, to whoever may get that path.")
+@click.option("--web", is_flag=True, help="Serve the web pages too, at /web/, to clients that may get that path.")
 @click.option(
     "--tls-cert-file", "certificate", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate."
 )

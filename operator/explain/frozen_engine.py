@@ -15,7 +15,7 @@ from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.operator.process.settings import Assembly
 
 
@@ -48,14 +48,14 @@ def frozen_engine(
     )
     engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, ports)
     for node in nodes:
-        engine.nodes.on_add(node)
-    for kind, handler in engine.objects.items():
+        engine.node_handler.on_add(node)
+    for kind, handler in engine.object_handlers.items():
         known = listers[kind.resource]
         for obj in (objects or {}).get(kind, ()):
             known.put(obj)
             handler.on_add(obj)
     for pod in pods:
-        engine.pods.on_add(pod)
+        engine.pod_handler.on_add(pod)
     return engine
 
 

@@ -80,7 +80,7 @@ class TriedGroup:
         lack: what has to become free; None if the group does not lack capacity.
         help: the nodes that would have to be added.
         ending: the groups and pods that would have to end instead.
-        starts: when it would start at the latest with capacity reserved for it; empty where nobody can say.
+        starts: when it would start at the latest with capacity reserved for it; empty where that is unknown.
         place: the group's place among those of both kinds that wait, from 1; the parts of a tree share one.
         ahead: the groups before it, in order.
         waiting: how many groups wait.

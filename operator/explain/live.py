@@ -39,7 +39,7 @@ class Explained:
         gated: why the pod is not looked at at all: its scheduling gates; else "".
         group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
         evicted: whom the pod, or its PodGroup, would evict.
-        starts: when it, or its PodGroup, would start at the latest with capacity reserved; empty where nobody can say.
+        starts: when it, or its PodGroup, would start at the latest with capacity reserved; empty where that is unknown.
         held: why Permit does not let it go to a node that takes it, tried now or as the scheduler reported; else "".
     """
 

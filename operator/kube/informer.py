@@ -170,7 +170,7 @@ class Informer(Generic[T]):
     async def refresh(self) -> None:
         """Give up what is under way and list: return when the handler was told of all that there is by now.
 
-        A watch may be late, or half open, and nobody would know. To be called once, while `run` runs.
+        A watch may be late, or half open, without any sign. To be called once, while `run` runs.
         """
         self._outdated = True
         if self._until_refreshed is not None:
@@ -189,11 +189,11 @@ class Informer(Generic[T]):
             await self._recover(error)
 
     async def _list(self) -> None:
-        """Read all pages, then tell the differences to what is known.
+        """Read all pages, and pass the differences to the handler.
 
-        Until a list was complete nobody acts on what is told: each page is told at once, while the server makes the
-        next, and at the end what a list that was given up had told and is gone. Thousands of objects are ready sooner
-        for it. Raises ApiError or GarbageError, having told nothing but such pages.
+        Until the first list is complete, nothing acts on its objects. So the handler gets each page at once, while the
+        server prepares the next; this shortens the start with thousands of objects. The deletions that an aborted list
+        missed come at the end. Raises ApiError or GarbageError, with nothing but such pages passed on.
         """
         # A list that began before `refresh` was called may be older than the call, and does not answer it.
         refreshes, known = self._outdated, bool(self._store.list())

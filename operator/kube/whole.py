@@ -54,7 +54,7 @@ _decode = msgspec.json.Decoder(Whole).decode
 
 
 class Unheard:
-    """An informer's handler that nobody needs: its store is read instead."""
+    """An informer's handler that does nothing, for readers of its store."""
 
     def on_add(self, obj: object, /) -> None:
         """An object was seen for the first time."""

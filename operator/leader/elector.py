@@ -191,7 +191,7 @@ class Elector:
         return half if self._renewed is None else min(half, self._renewed + self._terms.renew_deadline - began)
 
     async def _acquire_or_renew(self) -> bool:
-        """Whether the lease is this process's now. Raises Conflict when somebody wrote it at the same time."""
+        """Whether the lease is this process's now. Raises Conflict when another client wrote it at the same time."""
         terms = self._terms
         lease = await self._read()
         if lease is None:

@@ -57,7 +57,7 @@ class ObservedLease:
             self.at = now
 
     def free_for(self, identity: str, now: float) -> bool:
-        """Whether `identity` may take the lease: it is its own, nobody's, or its holder has fallen silent."""
+        """Whether `identity` may take the lease: it holds the lease, the lease is free, or has expired."""
         holder = self.spec.holder_identity
         return not holder or holder == identity or now >= self.runs_out()
 
@@ -81,6 +81,6 @@ def taken(spec: LeaseSpec, identity: str, *, duration: float, wall: float) -> Le
 
 
 def released(spec: LeaseSpec, *, wall: float) -> LeaseSpec:
-    """The spec after its holder has given the lease up: nobody's, and free at once."""
+    """The spec after its holder has released the lease, which is then free at once."""
     time = datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     return LeaseSpec("", 1, time, time, spec.lease_transitions)

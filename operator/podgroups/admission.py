@@ -58,7 +58,7 @@ class AdmissionOperator:
     It is an operator of its own, beside the one that runs the process, for two reasons. kopf ends as a whole when one
     of its parts fails, and a certificate that cannot be read or a port that is taken must not end the scheduler. And
     kopf answers only for kinds that it found when it began, so it is begun when the API serves PodGroups. It watches
-    nothing: when their definition is deleted it goes on, and nobody asks it.
+    nothing: when their definition is deleted it stays up, and receives no requests.
 
     `kinds` are those of the groups; it begins when the API serves all of them. `login` gives kopf its session,
     `claim_signals` is called after each start of kopf, which takes SIGINT and SIGTERM for itself.

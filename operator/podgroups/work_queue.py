@@ -12,7 +12,7 @@ from itertools import count
 class WorkQueue:
     """Keys with the time at which each is due. Times are seconds on one clock of the caller's.
 
-    Patient keys come after all others that are due, so thousands of them delay nobody.
+    Patient keys come after all others that are due, so thousands of them delay no others.
     """
 
     def __init__(self) -> None:

@@ -62,7 +62,7 @@ class SchedulingLoop:
     def idles(self) -> str | None:
         """The problem when pods are ready to be scheduled and, for long, no decision ends and no pod is bound.
 
-        A decision that is under way may take longer. Whoever may not schedule does not idle.
+        A decision that is under way may take longer. A standby is never idle in this sense.
         """
         if self._turned is None:
             return None
@@ -149,4 +149,4 @@ async def expire_assumed(
     """
     while True:
         await sleep(EXPIRY_PERIOD_SECONDS)
-        engine.standstill.apply(lambda: engine.pods.expire(clock.now()))
+        engine.standstill.apply(lambda: engine.pod_handler.expire(clock.now()))

@@ -30,7 +30,7 @@ class Machine:
         wall: seconds since the epoch.
         random: a number in [0, 1).
         choose: a number below the one given.
-        uid: a name that nobody else has.
+        uid: a unique name.
         hostname: as people know it.
         exclusive: whether the process has its interpreter for itself. Then a thread watches its loop, and the collector
             of garbage is told what to leave alone.

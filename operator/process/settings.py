@@ -25,9 +25,9 @@ from muster.framework.contract.plugin import extension_points
 from muster.operator.podgroups.membership import GroupKinds
 from muster.plugins.catalog import (
     ALWAYS,
+    COSCHEDULING,
     DEFAULT_SORT,
     DEFAULTS,
-    GANGS,
     KNOWN_UNIMPLEMENTED,
     discover,
     group_kinds,
@@ -86,7 +86,9 @@ def muster_configuration() -> KubeSchedulerConfiguration:
     Without a file a single process is meant, so no leader is elected.
     """
     configuration = with_leader_election(default_configuration(), False)
-    gangs = Plugins(multi_point=PluginSet(enabled=(PluginName(name=GANGS),), disabled=(PluginName(name=DEFAULT_SORT),)))
+    gangs = Plugins(
+        multi_point=PluginSet(enabled=(PluginName(name=COSCHEDULING),), disabled=(PluginName(name=DEFAULT_SORT),))
+    )
     profiles = tuple(profile.model_copy(update={"plugins": gangs}) for profile in configuration.profiles)
     return configuration.model_copy(update={"profiles": profiles})
 
@@ -160,8 +162,10 @@ def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
 
 def cautions(assembly: Assembly) -> Iterator[str]:
     """Settings that are allowed and yet may be mistakes, a sentence each."""
-    if not any(plugin.name == GANGS for profile in assembly.profiles for plugin in chain(*profile.points.values())):
-        yield f"no profile enables {GANGS}: PodGroups are not looked at, and their members are scheduled one by one"
+    if not any(
+        plugin.name == COSCHEDULING for profile in assembly.profiles for plugin in chain(*profile.points.values())
+    ):
+        yield f"no profile enables {COSCHEDULING}: PodGroups are ignored, and their members are scheduled one by one"
     for profile in assembly.profiles:
         if profile.unimplemented:
             names = ", ".join(profile.unimplemented)

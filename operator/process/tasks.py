@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 class TaskSet:
     """A set of running tasks. `on_failure` is called whenever one of them has ended by an exception.
 
-    A cancellation that nobody asked for is one, too: whatever a task runs may raise it.
+    An unrequested cancellation is one, too: any code that a task runs may raise it.
     """
 
     def __init__(self, *, on_failure: Callable[[], None] | None = None) -> None:

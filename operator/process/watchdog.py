@@ -26,7 +26,7 @@ HELD_SECONDS = 0.1
 """A plugin that holds the loop for longer is told of."""
 HELD_SOMEHOW_SECONDS = 1.0
 """So is code of Muster itself that works for as long. When the loop's thread did not, it stands for a moment through
-nobody's fault, as on a machine that is short of time, or it waits for something: that is told of later."""
+not caused by the code, as on an overloaded machine, or it waits for something: that is told of later."""
 _BEAT_SECONDS = 0.05
 _QUIET_SECONDS = 10.0
 """How long the same holder is not named again."""

@@ -88,11 +88,11 @@ class Watches:
     ) -> None:
         """`more` are informers that the engine does not hear of, by name for people."""
         now = timing.clock
-        self.pods = Informer(client, PODS, Timed(engine.pods, "Pod", metrics, now), timing=timing)
-        nodes = Informer(client, NODES, Timed(engine.nodes, "Node", metrics, now), timing=timing)
+        self.pods = Informer(client, PODS, Timed(engine.pod_handler, "Pod", metrics, now), timing=timing)
+        nodes = Informer(client, NODES, Timed(engine.node_handler, "Node", metrics, now), timing=timing)
         self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
-        for kind, handler in engine.objects.items():
+        for kind, handler in engine.object_handlers.items():
             timed = Timed(handler, kind.resource, metrics, now)
             informer = Informer(client, Listed(kind.path, kind.type), timed, timing=timing, optional=kind.optional)
             self.listers[kind.resource] = informer
@@ -123,8 +123,8 @@ class Watches:
     async def refresh(self) -> None:
         """Return when all is known that other leaders have done until now: every kind is listed again.
 
-        A watch may be late for any of them. Whoever does not know that pods belong together would evict one without
-        the others, and whoever does not know a budget would break it.
+        A watch of any kind may be late. A leader that does not know a group yet would evict one of its pods without
+        the others, and one that does not know a PodDisruptionBudget would violate it.
         """
         await asyncio.gather(*(watch.refreshed() for watch in self._watches))
 

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from muster.framework.contract import MERGE_PATCH, Status
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.operator.kube.bindings import BindingWriter
 from muster.operator.kube.client import ApiClient, PatchType
 from muster.operator.kube.events import EventRecorder

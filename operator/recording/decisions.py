@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 _MOST_PODS = 65_536
-"""Pods whose choices are kept: also those that somebody only asked about, which are never decided."""
+"""Pods whose choices are kept: also those of queries, which lead to no decision."""
 
 
 class DecisionListener(DecisionFollower[None]):

@@ -133,7 +133,7 @@ class Answered(Event, frozen=True, tag="answered"):
     Attributes:
         call: what was asked; the same question may be asked by several tasks at once.
         task: the number of the task that asked.
-        result: the answer, without what is nobody's business; a text is a body.
+        result: the answer without secrets; a text is a body.
         failed: why there is none.
     """
 

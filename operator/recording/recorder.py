@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from muster.framework.queue.scheduling_queue import SchedulingQueue
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
-    from muster.framework.scheduler.profile_handle import Ports
+    from muster.framework.scheduler.ports import Ports
     from muster.framework.scheduler.scheduler import Scheduler
 
     from .events import AnyEvent
@@ -84,11 +84,11 @@ class Recorder:
             setattr(book, FOLLOW_ENDED, self._ended_members(plugin, book.follow_ended))
         return replace(
             engine,
-            pods=cast("PodEventHandler", _Pods(self, PODS, engine.pods)),
-            nodes=cast("NodeEventHandler", _Told(self, NODES, engine.nodes)),
-            objects={
+            pod_handler=cast("PodEventHandler", _Pods(self, PODS, engine.pod_handler)),
+            node_handler=cast("NodeEventHandler", _Told(self, NODES, engine.node_handler)),
+            object_handlers={
                 kind: cast("ObjectEventHandler", _Told(self, kind.resource, handler))
-                for kind, handler in engine.objects.items()
+                for kind, handler in engine.object_handlers.items()
             },
             queue=cast("SchedulingQueue", _Queue(self, engine.queue)),
             scheduler=cast("Scheduler", _Scheduler(self, engine)),

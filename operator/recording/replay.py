@@ -23,7 +23,7 @@ from muster.framework.groups.record import EndedMember
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.node_choice import pick_best
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 
 from .comparison import Comparison, Would, chosen
 from .decisions import DecisionListener, ranking
@@ -102,8 +102,8 @@ class Replay:
             assumed_ttl=head.assumed_ttl,
         )
         self._kinds: dict[str, type[Any]] = {PODS: Pod, NODES: Node}
-        self._known = {PODS: KnownObjects(self._engine.pods), NODES: KnownObjects(self._engine.nodes)}
-        for kind, handler in self._engine.objects.items():
+        self._known = {PODS: KnownObjects(self._engine.pod_handler), NODES: KnownObjects(self._engine.node_handler)}
+        for kind, handler in self._engine.object_handlers.items():
             self._kinds[kind.resource] = kind.type
             self._listers[kind.resource] = self._known[kind.resource] = KnownObjects(handler)
         self.comparison.whole = head.whole
@@ -189,7 +189,7 @@ class Replay:
     def _tell(self, event: AnyEvent) -> None:
         """Tell the engine what happened in the cluster."""
         if isinstance(event, Expired):
-            self._engine.pods.expire(self._clock.now())
+            self._engine.pod_handler.expire(self._clock.now())
         if isinstance(event, MemberEnded):
             book = self._engine.books().get(event.books)
             if book is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
     from muster.framework.contract import Clock, Plugin, WatchedKind
     from muster.framework.scheduler.engine import Engine
-    from muster.framework.scheduler.profile_handle import Ports
+    from muster.framework.scheduler.ports import Ports
 
 
 class Assembled(Protocol):
@@ -115,7 +115,7 @@ def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembled) -> 
         wall=recorder.clock.wall(),
         seed=seed,
         configuration=_decisive(assembly.configuration),
-        kinds=(PODS, NODES, *(kind.resource for kind in engine.objects)),
+        kinds=(PODS, NODES, *(kind.resource for kind in engine.object_handlers)),
         assumed_ttl=assembly.assumed_ttl,
     )
 

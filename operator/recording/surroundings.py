@@ -123,7 +123,7 @@ class RecordedAnswers:
         self._early: defaultdict[str, deque[Answered]] = defaultdict(deque)
 
     def answer(self, answered: Answered) -> bool:
-        """Give this answer to whoever asked; whether somebody did."""
+        """Give this answer to the request that waits for it; False if there is none."""
         self._left[answered.call] -= 1
         waiting = self._asked[answered.call]
         waiting[:] = [each for each in waiting if not each[1].done()]

@@ -41,7 +41,7 @@ def line(event: AnyEvent, keep: Collection[str] = ()) -> bytes:
 
 
 def make_file(path: Path) -> BinaryIO:
-    """An empty file that nobody else may read. Raises OSError."""
+    """Create an empty file that only its owner may read. Raises OSError."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
 
 

@@ -26,7 +26,7 @@ SUBJECT_ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DECISION_SECONDS = 10.0
 _REMEMBERED = 4096
 _LONGEST_REMEMBERED = 128
-"""Characters of a path that is remembered: nobody grants longer ones, and whoever asks chooses them."""
+"""Characters of a path that is remembered: no rule grants longer ones, and the client chooses them."""
 _ASKED_AT_ONCE = 8
 
 POD_PAGE = re.compile(r"/namespaces/([^/]+)/pods/([^/]+)/why")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 _IPV6_SITE_BITS = 64
-"""Whoever has one IPv6 address has 2^64: they count as one."""
+"""A client with one IPv6 address has 2^64 of them, which count as one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ _OF_OTHERS = (HttpProcessingError, ClientConnectionResetError)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a failure is one of this process, not of what somebody sent, or of their going away."""
+    """Whether a failure is one of this process, not of what a client sent, or of its disconnecting."""
     return record.exc_info is None or not isinstance(record.exc_info[1], _OF_OTHERS)
 
 

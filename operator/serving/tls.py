@@ -37,7 +37,7 @@ def certificate_files(certificate: Path, key: Path) -> ssl.SSLContext:
 async def self_signed(names: Sequence[str]) -> ssl.SSLContext:
     """A context with a new key and a certificate for these host names and IP addresses, signed by itself.
 
-    Nobody can verify it: it encrypts, and serves where callers do not check, as with kube-scheduler's fallback. The
+    No client can verify it: it encrypts, and serves where callers do not check, as with kube-scheduler's fallback. The
     key exists in a private folder for a moment. Needs the `openssl` command; raises CertificateError without it.
     """
     with TemporaryDirectory() as folder:

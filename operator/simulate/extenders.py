@@ -62,7 +62,7 @@ class Hearing:
         return found
 
     def unanswered(self) -> Sequence[Future[Any]]:
-        """The answers that somebody waits for."""
+        """The answers that are awaited."""
         return self._awaited
 
     async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T:

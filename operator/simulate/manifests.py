@@ -72,7 +72,7 @@ class Objects:
         watched: objects of further kinds: of groups, and of what plugins look at.
         skipped: how many objects there were of each other kind, by `apiVersion kind`.
         admission: what new pods are completed by.
-        written: nodes and pods as they were written, to be sent to extenders; None where nobody is.
+        written: nodes and pods as they were written, to be sent to extenders; None where there are none.
     """
 
     nodes: list[Node] = field(default_factory=list)

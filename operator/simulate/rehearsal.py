@@ -29,7 +29,7 @@ from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.explain import heard
 from muster.framework.scheduler.permit_reports import waits_on_permit
-from muster.framework.scheduler.profile_handle import Ports, first_of_equals
+from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
 
 from .controllers import bind_volumes
@@ -142,7 +142,7 @@ class Rehearsal:
         """Create the pods one after another and let the scheduler do what it can."""
         for pod in pods:
             self._clock.move_to(self._clock.now() + _BETWEEN_PODS_SECONDS)
-            self._engine.pods.on_add(pod)
+            self._engine.pod_handler.on_add(pod)
         await self._until_quiet()
         return [self._placement(PodInfo(pod)) for pod in pods]
 
@@ -163,18 +163,18 @@ class Rehearsal:
         return None if found is None else found.book.tree_around(group.key)
 
     async def placed_without(self, ended: Iterable[Pod], pods: Sequence[Pod]) -> int:
-        """How many of `pods` would be placed if those that run had `ended` and nobody was evicted besides.
+        """How many of `pods` would be placed if the running pods in `ended` had ended, without further evictions.
 
         Leaves the cluster as it was.
         """
         running, evicted = dict(self._stage.running), len(self.evicted)
         for pod in ended:
             del self._stage.running[pod.metadata.key]
-            self._engine.pods.on_delete(pod)
+            self._engine.pod_handler.on_delete(pod)
         placements = await self.place(pods)
         await self.remove(pods)
         for key in running.keys() - self._stage.running.keys():
-            self._engine.pods.on_add(running[key])
+            self._engine.pod_handler.on_add(running[key])
         self._stage.running = running
         return sum(1 for each in placements if each.node) if len(self.evicted) == evicted else 0
 
@@ -187,7 +187,7 @@ class Rehearsal:
         """Delete pods, wherever they are, and let the scheduler forget them."""
         for pod in pods:
             node = self._stage.take_off(pod.metadata.uid)
-            self._engine.pods.on_delete(_on(node, pod) if node else pod)
+            self._engine.pod_handler.on_delete(_on(node, pod) if node else pod)
         await self._settle()
 
     async def misfits(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
@@ -241,27 +241,27 @@ class Rehearsal:
     def add_nodes(self, nodes: Iterable[Node]) -> None:
         """Nodes come."""
         for node in nodes:
-            self._engine.nodes.on_add(node)
+            self._engine.node_handler.on_add(node)
 
     def remove_nodes(self, nodes: Iterable[Node]) -> None:
         """Nodes go."""
         for node in nodes:
-            self._engine.nodes.on_delete(node)
+            self._engine.node_handler.on_delete(node)
 
     def _set(self, cluster: Objects, wanted: Objects) -> None:
         self.add_nodes(cluster.nodes)
         for found in (cluster, wanted):
             for kind, objects in found.watched.items():
-                if kind in self._engine.objects:
+                if kind in self._engine.object_handlers:
                     for obj in objects:
                         self._stored.listers[kind.resource].put(obj)
-        self._stored.tell(self._engine.objects)
+        self._stored.tell(self._engine.object_handlers)
         anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
             if pod.status.phase in ("Succeeded", "Failed") or pod.metadata.key in anew:
                 continue
             if pod.spec.node_name:
-                self._engine.pods.on_add(pod)
+                self._engine.pod_handler.on_add(pod)
                 self._stage.running[pod.metadata.key] = pod
             elif node := pod.status.nominated_node_name:
                 self._engine.nominator.nominate(PodInfo(pod), node)
@@ -286,9 +286,9 @@ class Rehearsal:
         await self._driver.settle()
         while self._stage.has_news:
             for pod, node in self._stage.news():
-                self._engine.pods.on_update(pod, _on(node, pod))
+                self._engine.pod_handler.on_update(pod, _on(node, pod))
             for pod in self._stage.deletions():
-                self._engine.pods.on_delete(pod)
+                self._engine.pod_handler.on_delete(pod)
             await self._driver.settle()
 
     def _placement(self, pod: PodInfo) -> Placement:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class Ticker:
-    """Looks at a cluster again and again, and wakes whoever waits for something to change.
+    """Looks at a cluster again and again, and wakes callers that wait for a change.
 
     Attributes:
         known: what was seen when something had changed last.

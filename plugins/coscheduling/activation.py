@@ -54,7 +54,7 @@ class GroupActivation:
 
     def activate(self, group: str) -> None:
         """Try the members that have no node now; if the group is denied, once more when that is over."""
-        self._groups.state(group).is_promising = True
+        self._groups.state(group).may_fit_now = True
         self._handle.activate({pod.key: pod for pod in self._groups.record(group).unplaced_pods()})
 
     def member_came(self, group: str) -> None:
@@ -97,7 +97,7 @@ class GroupActivation:
         Capacity that is reserved for others counts as free from `reserved_until` on, seconds on the engine's clock.
         """
         state = self._groups.state(group)
-        state.is_short, state.is_promising = True, False
+        state.is_short, state.may_fit_now = True, False
         self.denied(group)
         if reserved_until is not None:
             self._await_lapse(reserved_until)
@@ -106,7 +106,7 @@ class GroupActivation:
         """Capacity that was reserved is free for others: groups short of minResources may be tried again."""
         records = self._groups.members.records()
         for record in [each for each in records if each.state is not None and each.state.is_short]:
-            self._groups.state(record.key).is_promising = True
+            self._groups.state(record.key).may_fit_now = True
             if not self._groups.is_denied(record.key):
                 self.activate(record.key)
 
@@ -125,7 +125,7 @@ class GroupActivation:
 
     def _look(self, record: PodGroupRecord) -> None:
         record.look = None
-        if record.state is not None and record.state.is_promising:
+        if record.state is not None and record.state.may_fit_now:
             self.activate(record.key)
 
     def _await_lapse(self, moment: float) -> None:
@@ -152,6 +152,6 @@ class GroupActivation:
         if group is None or not self._groups.state(group).is_short:
             return Hint.SKIP
         if self._groups.is_denied(group):
-            self._groups.state(group).is_promising = True
+            self._groups.state(group).may_fit_now = True
             return Hint.SKIP
         return Hint.QUEUE

@@ -107,8 +107,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """Its minMember; 0 for a group that does not exist."""
         return self.record(group).quorum
 
-    def standing(self, group: str) -> tuple[bool, int]:
-        """Whether enough members are ready to be tried, and how many lack a node."""
+    def quorum_state(self, group: str) -> tuple[bool, int]:
+        """Whether the quorum is ready to be tried, and how many of it lack a node."""
         record = self.record(group)
         quorum = record.quorum
         return record.ready >= quorum, max(0, quorum - len(record.placed))
@@ -182,30 +182,30 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         self._backed_off[group] = True
 
     def deny(self, group: str) -> None:
-        """Turn the group away without another look for a while."""
+        """Reject the group without another look for a while."""
         self._permitted.pop(group, None)
         self._denied[group] = True
 
-    def let_in(self, group: str) -> None:
-        """Less than minResources is free, but the group has a reservation: it is tried when capacity becomes free."""
+    def note_min_resources_short(self, group: str) -> None:
+        """Less than minResources is free, but the group has a reservation, so capacity that becomes free helps it."""
         self._denied.pop(group, None)
         self.state(group).is_short = True
 
-    def permit(self, group: str) -> None:
-        """minResources was found to be free; siblings need not look again for a while."""
+    def note_min_resources_free(self, group: str) -> None:
+        """minResources is free; other members need not look again for a while."""
         self._permitted[group] = True
         self.state(group).is_short = False
 
     def is_denied(self, group: str) -> bool:
-        """Whether it was denied a moment ago."""
+        """Whether the group was denied within the TTL."""
         return group in self._denied
 
     def is_backed_off(self, group: str) -> bool:
         """Whether it found no place a moment ago, and a backoff is set."""
         return group in self._backed_off
 
-    def is_permitted(self, group: str) -> bool:
-        """Whether minResources was found to be free a moment ago."""
+    def has_min_resources(self, group: str) -> bool:
+        """Whether minResources was free within the TTL."""
         return group in self._permitted
 
     def binding_refused(self, group: str, pod: PodInfo, reason: str) -> None:

@@ -100,7 +100,7 @@ def waiting_for_pods(current: int, min_member: int) -> str:
 
 
 def gated_pods(gated: int, pods: int, min_member: int) -> str:
-    """For the group: enough members exist, and so many have scheduling gates that nobody tries the others."""
+    """For the group: enough members exist, but so many have scheduling gates that the others are not tried."""
     return f"{gated} of {pods} pods have scheduling gates, and {min_member} are needed"
 
 

@@ -30,8 +30,8 @@ class Situation(StrEnum):
     """The situation of a group's members. The first that applies, in this order."""
 
     SUCCEEDED = "the quorum has succeeded, and those alive are no quorum of a new life"
-    DEAD = "nobody is alive, some failed, and the quorum was not reached"
-    LEFT = "nobody is alive, and too few are left to say how it ended"
+    DEAD = "no member is alive, some failed, and the quorum was not reached"
+    LEFT = "no member is alive, and too few are left to say how it ended"
     SHORT = "fewer exist than needed"
     BROKEN = "some failed, and the others are too few"
     RUNNING = "the quorum runs or has succeeded"

@@ -158,7 +158,7 @@ class Coscheduling(
             self._activation.activate(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Keeps the groups. Whoever waits for one is tried when it comes or changes, and is kept out when it goes."""
+        """Follows PodGroups. Members are tried when their group comes or changes, and gated when it goes."""
         group = new if isinstance(new, PodGroup) else old
         if not isinstance(group, PodGroup):
             return

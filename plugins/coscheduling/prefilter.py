@@ -74,7 +74,7 @@ class GroupPreFilter:
         turned_away = self._recently_failed(group) or self._too_few(group, pod) or self._unreadable(group)
         if turned_away is not None:
             return turned_away
-        if self._groups.is_permitted(group) or self._handle.snapshot.tentative:
+        if self._groups.has_min_resources(group) or self._handle.snapshot.tentative:
             return Finding()  # when its first member was tried the sums were looked at, without what was placed since
         return self._resources(group)
 
@@ -83,7 +83,7 @@ class GroupPreFilter:
         found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
         if any(finding.denied for finding in found):
             self._handle.metrics.podgroups_denied.add(())
-            self._groups.state(group).is_promising = True
+            self._groups.state(group).may_fit_now = True
         helped = of_group.post_filter if of_group is not None else ""
         reserved = self._reserved_for(group)
         for finding in found:
@@ -96,11 +96,11 @@ class GroupPreFilter:
             if not looked:
                 continue
             if finding.has_resources:
-                self._groups.permit(group)
+                self._groups.note_min_resources_free(group)
             elif of_group is not None and of_group.evictions is not None:
                 self._groups.state(group).is_short = True
             elif reserved is not None:
-                self._groups.let_in(group)
+                self._groups.note_min_resources_short(group)
             else:
                 self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 

@@ -68,7 +68,7 @@ class GroupState:
         has_newcomer: whether a member has come since the group was last tried.
         was_incomplete: whether it lacked members at the last attempt that do exist.
         is_short: whether less than its minResources was free at the last look.
-        is_promising: whether something has happened since the last look that makes another one worthwhile.
+        may_fit_now: whether an event since the last look may have freed enough for minResources.
         refused: why the API did not bind members that had a node, by pod key.
     """
 
@@ -78,7 +78,7 @@ class GroupState:
     has_newcomer: bool = False
     was_incomplete: bool = False
     is_short: bool = False
-    is_promising: bool = False
+    may_fit_now: bool = False
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -98,7 +98,7 @@ class GroupState:
         """The group did not fit."""
         self.failed_at = now
         self.failures += 1
-        self.is_promising = True
+        self.may_fit_now = True
 
     def settle(self) -> None:
         """The quorum is there: what failed before is forgotten."""

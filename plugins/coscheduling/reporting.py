@@ -111,9 +111,9 @@ def notices(
 ) -> Iterator[Notice]:
     """The notices about the step from one status of the group to the next.
 
-    A group that lacks members is spoken of only once the scheduler has seen one: before that nobody waits. That lost
-    members were replaced is not told as if the group had started again. `anew` says that the announcement is not the
-    one that was there at the last look: a timeout is told each time.
+    A group that lacks members is reported only once the scheduler has seen one: before that, none of them waits. When
+    lost members are replaced, the group is not reported as started again. `anew` says that the announcement is not the
+    one of the last look: each timeout is reported.
     """
     timeout = group.spec.schedule_timeout_seconds or 0
     if timeout > _LONGEST and before.observed_generation != after.observed_generation:

@@ -29,7 +29,7 @@ class MinResourcesReservation(NamedTuple):
     Attributes:
         group: `namespace/name`.
         amounts: by resource, as in `capacity.wanted`.
-        until: when it ends if nobody else is placed, seconds on the engine's clock.
+        until: when it ends if no further member is placed, seconds on the engine's clock.
     """
 
     group: str

@@ -42,7 +42,7 @@ class Observation:
         min_member: of the spec; 0 where it names none, which one member satisfies.
         generation: of the spec.
         counts: its members.
-        owners: who owns them, as the status writes it; "" when nobody does.
+        owners: who owns them, as the status writes it; "" when there are none.
         announcement: the last word of the plugin.
     """
 

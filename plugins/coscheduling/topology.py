@@ -1,7 +1,7 @@
 """The annotations of a PodGroup that name the domains in which its members have to be together.
 
-Whoever may create PodGroups may set them. Invalid annotations, like an invalid spec, are reported on the group, and its
-members wait.
+Anyone who may create PodGroups may set them. Invalid annotations, like an invalid spec, are reported on the group,
+and its members wait.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ class DisruptionBudgets:
             runs = [
                 (found[0], len(found)) for _, group in groupby(map(self._about, pods), key=_ids) if (found := [*group])
             ]
-            known = self._known[id(pods)] = pods, runs  # as long as they are kept nobody else has their id
+            known = self._known[id(pods)] = pods, runs  # while they are kept, no other object has their id
         return known[1]
 
     def _about(self, pod: PodInfo) -> Sequence[PodDisruptionBudget]:

@@ -93,13 +93,13 @@ class ClaimWriter:
             await self._quietly(self._patch(claim, patch, "/status", STRATEGIC_MERGE_PATCH), claim)
 
     async def leave(self, claim: ResourceClaim, consumer: str) -> None:
-        """The claim is no longer reserved for whoever has this UID, unless somebody has changed it since."""
+        """Remove the reservation for this UID from the claim, unless the claim has changed since."""
         left = [each for each in claim.status.reserved_for if each.uid != consumer]
         patch = _at(claim) | {"status": {"reservedFor": left or None}}
         await self._quietly(self._patch(claim, patch, "/status"), claim)
 
     async def deallocate(self, claim: ResourceClaim) -> None:
-        """Give back the devices of a claim that nobody uses."""
+        """Deallocate a claim that is not in use."""
         patch = _at(claim) | {"status": {"allocation": None, "reservedFor": None, "devices": None}}
         await self._quietly(self._patch(claim, patch, "/status"), claim)
 

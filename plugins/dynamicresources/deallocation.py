@@ -10,10 +10,10 @@ from .extended import in_memory
 
 
 def blocking(pod: PodInfo, claiming: Claiming, idle_group: str) -> ResourceClaim | None:
-    """A claim that some node could not use and nobody else does, or what is left of the pod's extended resources.
+    """A claim that some node cannot use and no other pod uses, or what is left of the pod's extended resources.
 
-    Nobody does where it is reserved for the pod alone, or for `idle_group` alone: the UID of the pod's group, if none
-    of its pods holds a node.
+    No other pod uses it where it is reserved for the pod alone, or for `idle_group` alone: the UID of the pod's group,
+    if none of its pods holds a node.
     """
     extended = claiming.extended_claim
     left_over = extended is not None and not in_memory(extended)

@@ -13,7 +13,7 @@ Get = Callable[[str], ResourceClaim | None]
 
 
 def claim_changed(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None, get: Get) -> Hint:
-    """Devices given back help whoever waits; anything else that happens to a claim helps the pods that use it."""
+    """Deallocated devices may help any waiting pod; any other change of a claim, only the pods that use it."""
     if new is None:
         return Hint.SKIP if old is None or old.allocation is None else Hint.QUEUE
     try:

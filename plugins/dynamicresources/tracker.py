@@ -24,7 +24,7 @@ class Pending:
     Attributes:
         allocation: what was decided.
         sharers: UIDs of the pods that go by it.
-        group: the group whose members may share it; "" when nobody may.
+        group: the group whose members may share it; "" when none may.
     """
 
     allocation: AllocationResult
@@ -107,7 +107,7 @@ class ClaimTracker:
     def unreserve(self, claim: ResourceClaim, consumer: str = "") -> bool:
         """The API is about to be told that this version of the claim is not reserved any more, by one UID or any.
 
-        Whether it is the latest. Until then whoever needs a reservation makes it anew, and one of the two writes fails.
+        Whether it is the latest. Until then a pod that needs a reservation makes it anew, and one of the writes fails.
         """
         if self._claims.get(claim.key) is not claim:
             return False

@@ -33,7 +33,7 @@ PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 """The preemption policy of pods and groups that name none."""
 
 NEVER = "Never"
-"""The preemption policy of pods and groups that evict nobody."""
+"""The preemption policy of pods and groups that evict no pods."""
 
 
 class GangPolicy(Wire):

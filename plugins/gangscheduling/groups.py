@@ -38,7 +38,7 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
 
     @property
     def existing(self) -> int:
-        """How many members there are, whoever schedules them and whatever keeps them back."""
+        """The number of members, of any scheduler and in any state of waiting."""
         return len(self.pods) + self.succeeded
 
     @property
@@ -59,13 +59,13 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     Attributes:
         hierarchy: which groups are parts of which.
         faults: why pods cannot be one group.
-        on_standing: called with a group and how it stood before it was known that members have ended, which no plugin
-            sees by itself.
+        on_quorum_change: called with a group and its quorum state before members ended, because no plugin sees that by
+            itself.
     """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(group_key, clock, NativePodGroupRecord)
-        self.on_standing: Callable[[str, tuple[bool, int]], None] = lambda group, before: None
+        self.on_quorum_change: Callable[[str, tuple[bool, int]], None] = lambda group, before: None
         self.hierarchy = Hierarchy(self)
         self.faults = GroupFaults(self)
 
@@ -85,11 +85,11 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or one that had was deleted; see `Members`."""
         concerned = [member.group for member in (old, new) if member is not None]
-        before = {group: self.standing(group) for group in concerned}
+        before = {group: self.quorum_state(group) for group in concerned}
         super().follow_ended(uid, old, new)
-        for group, standing in before.items():
+        for group, state in before.items():
             self.hierarchy.members_changed(group)
-            self.on_standing(group, standing)
+            self.on_quorum_change(group, state)
 
     def _group_changed(self, record: NativePodGroupRecord, known: NativePodGroup | None, *, another: bool) -> None:
         if another:
@@ -149,7 +149,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             return messages.waiting_for_pods(record.existing, record.group.spec.min_count)
         return self.lack(group)
 
-    def standing(self, group: str) -> tuple[bool, int]:
+    def quorum_state(self, group: str) -> tuple[bool, int]:
         """Whether a gang may be tried, and how many more of its pods must get a node."""
         return group in self and self.is_ready(group), max(0, self.missing(group))
 

@@ -58,7 +58,7 @@ class GangScheduling(
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._groups.on_standing = self._standing_changed
+        self._groups.on_quorum_change = self._quorum_changed
         self._hierarchy = self._groups.hierarchy
         self._incomplete: set[str] = set()
         self._unfit: set[str] = set()
@@ -146,7 +146,7 @@ class GangScheduling(
         self._nominations.take_back(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Keeps the groups. Whoever waits for a group is tried when it comes, or asks for something else."""
+        """Follows PodGroups. Waiting members are tried when their group comes, or its spec changes."""
         group = new or old
         if isinstance(group, CompositePodGroup):
             name = f"{COMPOSITE_PREFIX}{group.key}"
@@ -161,9 +161,9 @@ class GangScheduling(
         if not isinstance(group, NativePodGroup):
             return
         known, whole = self._groups.get(group.key), self._hierarchy.whole(group.key)
-        was_enough, _ = self._groups.standing(group.key)
+        was_enough, _ = self._groups.quorum_state(group.key)
         self._groups.follow_group(group.key, group if new is not None else None)
-        if was_enough and not self._groups.standing(group.key)[0]:
+        if was_enough and not self._groups.quorum_state(group.key)[0]:
             self._activate_members(group.key, *self._hierarchy.leaves(whole))
         if new is not None and (known is None or _essence(known) != _essence(group)):
             self._activate(group.key)

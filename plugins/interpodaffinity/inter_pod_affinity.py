@@ -77,7 +77,7 @@ class InterPodAffinity(
         self._attracted: Added = tuple((kind, weight) for kind, weight in weights if weight)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Skips for pods that require nothing and that nobody keeps away."""
+        """Skips for pods without required terms that no anti-affinity of a running pod matches."""
         terms = self._terms.of(pod)
         if terms.fault:
             return Status.unresolvable(f"parsing pod: {terms.fault}")

@@ -30,7 +30,7 @@ class Hold:
         part: of a tree the group of pods that it is held for, as `plugin/id`; of others the holder.
         priority: only pods of this priority or a lower one are kept off.
         members: UIDs of the pods that it is held for.
-        start: when it is needed at the latest, seconds on the engine's clock; infinity when nobody can say.
+        start: when it is needed at the latest, seconds on the engine's clock; infinity when it is unknown.
         rows: intp, shape (n,): the nodes' rows, each once.
         pods: int64, shape (n,): how many members each node is held for.
         amounts: by resource, int64 of shape (n,).

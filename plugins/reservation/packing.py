@@ -123,7 +123,7 @@ class EventualCapacity:
 
     Attributes:
         open_ended: int64, shape (nodes, resources): what all of these have.
-        long_lived: int64, same shape: what those of them have on whose end nobody should count.
+        long_lived: int64, same shape: the part of it held by pods whose end cannot be predicted.
         chosen: bool, shape (nodes,): nodes that were chosen before and should stay so.
     """
 

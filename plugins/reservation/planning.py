@@ -50,8 +50,8 @@ class Assumptions:
     """The assumptions about the ends of pods.
 
     Attributes:
-        long_lived: tells of a pod without a known end whether nobody should count on its end; None where none is.
-        horizon: whoever ends later than this ends too late.
+        long_lived: whether the end of a pod without a known end is not to be counted on; None where no pod is such.
+        horizon: pods that end later than this end too late.
         chosen: rows that were chosen before and should stay so.
     """
 
@@ -225,7 +225,8 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: PreemptionHandle, ro
     """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried.
 
     A node is turned down by the first plugin that rejects it. One that rejects it because of others may hide another
-    that rejects it whoever ends, so those behind it are asked, too. What is reserved the plan itself goes by.
+    that rejects it regardless of which pods end, so the plugins behind it are asked, too. The plan itself accounts for
+    reservations.
     """
     if state is None:
         return np.ones(len(rows), np.bool_)
@@ -312,7 +313,7 @@ def _beside(
 
 
 def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) -> Amounts:
-    """int64, shape (rows, resources): what pods without a known end have on whose end nobody should count."""
+    """int64, shape (rows, resources): the part of it held by pods whose end cannot be predicted."""
     snapshot = handle.snapshot
     found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
     if assumptions.long_lived is None:

@@ -102,7 +102,7 @@ class AttachedVolumes:
                 self._exchange(row, before, found)
 
     def limits(self, driver: str) -> Counts:
-        """int64, shape (capacity,): how many volumes of the driver there may be; UNLIMITED where nobody says."""
+        """int64, shape (capacity,): how many volumes of the driver there may be; UNLIMITED where none is declared."""
         return _column(self._limits, driver, len(self.limited), UNLIMITED)
 
     def attached(self, driver: str) -> Counts:

@@ -76,7 +76,7 @@ class Capacities:
 
 
 def limit_of(capacity: CSIStorageCapacity) -> int | None:
-    """The largest volume, in bytes, that can be made; None when nobody says."""
+    """The largest volume, in bytes, that can be made; None when no driver says."""
     limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
     return None if limit is None else _bytes(limit)
 

@@ -65,7 +65,7 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         return bool(pod.pod.spec.volumes)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Skips for pods whose disks and claims nobody can be in the way of. A claim that is missing ends it all."""
+        """Skips for pods whose disks and claims cannot conflict with others. A missing claim rejects the pod."""
         claims = set()
         for name in claims_named_by(pod.pod):
             claim = self._storage.claim(f"{pod.namespace}/{name}")

@@ -35,7 +35,7 @@ _Traits = tuple[str, str, frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Sorted:
-    """Volumes that nobody has kept for a claim, the smallest first, and what they are by number.
+    """Volumes that are reserved for no claim, the smallest first, and their attributes by number.
 
     Attributes:
         volumes: the volumes.
@@ -65,7 +65,7 @@ class VolumeChoice:
     Attributes:
         claim: the claim.
         numbers: intp, shape (nodes,): a number in `free`, or from -1 downwards an index into `kept`, or NONE.
-        free: volumes that nobody has kept for a claim.
+        free: volumes that are reserved for no claim.
         kept: volumes that are kept for this claim.
     """
 

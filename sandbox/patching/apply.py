@@ -72,7 +72,7 @@ def apply(kind: Kind, live: Object, config: Object, writer: Writer, *, force: bo
 def record_update(kind: Kind, old: Object, new: Object, writer: Writer) -> Object:
     """`new` with its managers brought up to date for a write that was no apply; unchanged if it has no managers.
 
-    The writer becomes the only owner of what it changed; what is gone is owned by nobody.
+    The writer becomes the only owner of what it changed; what is gone has no owner.
     """
     if not _entries(new):
         return with_metadata(new, managedFields=None)

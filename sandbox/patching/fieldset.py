@@ -27,7 +27,7 @@ _SYSTEM = {
 def fields_of(kind: Kind, obj: Object) -> dict[Field, Any]:
     """Every field that an object sets, with its value; list items with keys count as fields of their own.
 
-    What only the server sets, and what identifies the object, is left out: nobody owns it.
+    What only the server sets, and what identifies the object, is left out: it has no owner.
     """
     system = {("f:metadata", f"f:{name}") for name in _SYSTEM}
     return {field: value for field, value in _walk(kind, obj, (), ()) if field and field[:2] not in system}

@@ -42,7 +42,7 @@ def test_the_default_configuration_gives_no_cause_for_a_warning() -> None:
 
 def test_a_configuration_that_schedules_gangs_by_no_profile_is_warned_of(tmp_path: Path) -> None:
     assert list(cautions(configured(tmp_path, {"schedulerName": "packing"}))) == [
-        "no profile enables Coscheduling: PodGroups are not looked at, and their members are scheduled one by one"
+        "no profile enables Coscheduling: PodGroups are ignored, and their members are scheduled one by one"
     ]
 
 

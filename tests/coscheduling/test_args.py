@@ -4,7 +4,7 @@ import pytest
 
 from muster.framework.config import ConfigurationError
 from muster.framework.embedded.clock import VirtualClock
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.testing import engine_of
 from tests.coscheduling.world import World, configuration

@@ -67,23 +67,24 @@ class Cluster:
 
     def put(self, *objects: Object) -> None:
         for each in objects:
-            kind = next(kind for kind in self.engine.objects if kind.describes(each["apiVersion"], each["kind"]))
+            handlers = self.engine.object_handlers
+            kind = next(kind for kind in handlers if kind.describes(each["apiVersion"], each["kind"]))
             name = each["metadata"]["name"]
             new = msgspec.convert(each, kind.type)
             known = self.known.get(name)
             self.known[name] = kind, new
             if known is None:
-                self.engine.objects[kind].on_add(new)
+                handlers[kind].on_add(new)
             else:
-                self.engine.objects[kind].on_update(known[1], new)
+                handlers[kind].on_update(known[1], new)
 
     def lose(self, name: str) -> None:
         kind, gone = self.known.pop(name)
-        self.engine.objects[kind].on_delete(gone)
+        self.engine.object_handlers[kind].on_delete(gone)
 
     def add(self, *made: PodDict, node: str = "") -> None:
         for pod in made:
-            self.engine.pods.on_add(typed(pod, node))
+            self.engine.pod_handler.on_add(typed(pod, node))
 
     def step(self) -> bool:
         self._taken = 0

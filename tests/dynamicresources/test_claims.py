@@ -167,7 +167,7 @@ def test_a_class_that_comes_later_changes_what_was_said_of_the_resource() -> Non
     world = engine(*SLICES)
     pod = make_pod("user").requests({RESOURCE: "1"})
     assert told(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")
-    [classes] = [handler for kind, handler in world.objects.items() if kind.resource == "DeviceClass"]
+    [classes] = [handler for kind, handler in world.object_handlers.items() if kind.resource == "DeviceClass"]
     known = msgspec.convert(BACKED, DeviceClass)
     classes.on_add(known)
     assert told(world, pod).feasible == ("one", "two")

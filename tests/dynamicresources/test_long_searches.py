@@ -84,7 +84,7 @@ def test_pods_of_one_problem_share_its_search(monkeypatch: pytest.MonkeyPatch) -
 
 
 def pod_goes(world: Cluster) -> None:
-    world.engine.pods.on_delete(typed(claiming_pod("hard", "hard")))
+    world.engine.pod_handler.on_delete(typed(claiming_pod("hard", "hard")))
 
 
 def claim_goes(world: Cluster) -> None:
@@ -97,7 +97,7 @@ def slices_go(world: Cluster) -> None:
 
 
 def node_goes(world: Cluster) -> None:
-    world.engine.nodes.on_delete(msgspec.convert(make_node("n0", cpu="4"), Node))
+    world.engine.node_handler.on_delete(msgspec.convert(make_node("n0", cpu="4"), Node))
 
 
 def devices_come(world: Cluster) -> None:

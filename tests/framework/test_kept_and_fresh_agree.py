@@ -17,7 +17,7 @@ from muster.framework.model.workloads import LabelledPods, Service
 from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.algorithm import Algorithm, Feasible
 from muster.framework.scheduler.explain import explain
-from muster.framework.scheduler.profile_handle import first_of_equals
+from muster.framework.scheduler.ports import first_of_equals
 from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from tests.builders import make_node, make_pod, require
@@ -98,7 +98,7 @@ def test_a_warm_search_says_what_a_new_one_says(steps: list[tuple[str, Any]]) ->
     [warm] = engine.algorithms.values()
     snapshot = engine.cache.snapshot
     running: list[tuple[PodInfo, str]] = []
-    [services] = [handler for kind, handler in engine.objects.items() if kind.resource == "Service"]
+    [services] = [handler for kind, handler in engine.object_handlers.items() if kind.resource == "Service"]
     picked: Service | None = None
     for number, (what, detail) in enumerate(steps):
         match what:

@@ -8,7 +8,7 @@ import pytest
 
 from muster.framework.contract import Disruption, PodInfo
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.gangscheduling.conditions import NativePodGroupReason, Said
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED

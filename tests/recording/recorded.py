@@ -7,7 +7,7 @@ from typing import Any
 
 from muster.framework.config import load
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.operator.process.settings import Assembly, assemble
 from muster.operator.recording.comparison import Comparison
 from muster.operator.recording.reader import Recording

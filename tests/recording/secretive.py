@@ -14,7 +14,7 @@ from muster.framework.contract import ApiError, PodInfo
 from muster.framework.contract.api import MERGE_PATCH, NoApi
 from muster.framework.groups.record import EndedMember
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED as NATIVE
 from muster.testing import make_node, make_pod, require

@@ -8,7 +8,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.runtime.results import Scored
 from muster.framework.scheduler.algorithm import Algorithm
-from muster.framework.scheduler.profile_handle import first_of_equals
+from muster.framework.scheduler.ports import first_of_equals
 from muster.framework.snapshot.view import NodeView
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod

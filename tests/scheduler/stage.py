@@ -11,7 +11,7 @@ from muster.framework.contract import Plugin, PodInfo, Status
 from muster.framework.contract.extender import Extender
 from muster.framework.contract.plugin import POINTS, extension_points
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.profile_handle import Ports, first_of_equals
+from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.plugins.binding.default_binder import DefaultBinder
 from muster.plugins.queueing.priority_sort import PrioritySort
 from muster.testing import VirtualScheduler

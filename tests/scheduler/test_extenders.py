@@ -9,7 +9,7 @@ from muster.framework.contract.extender import ExtenderFilterResult
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.consultation import Consultation
-from muster.framework.scheduler.extenders import bind, consult
+from muster.framework.scheduler.extenders import bind_by_extender, consult
 from muster.plugins.nodes.node_unschedulable import NodeUnschedulable
 from muster.plugins.resources.fit import NodeResourcesFit
 from muster.testing.cluster import info
@@ -102,12 +102,12 @@ async def test_a_single_node_is_not_scored() -> None:
 
 async def test_the_first_interested_binder_binds() -> None:
     other, first = PlayedExtender(binds=True, pods="b"), PlayedExtender(binds=True)
-    assert await bind([other, first], a_pod(), "node1") is None
+    assert await bind_by_extender([other, first], a_pod(), "node1") is None
     assert (other.asked, first.asked) == ([], ["bind a: node1"])
-    status = await bind([PlayedExtender(binds=True, fails="no")], a_pod(), "node1")
+    status = await bind_by_extender([PlayedExtender(binds=True, fails="no")], a_pod(), "node1")
     assert status is not None
     assert status.message == "no"
-    status = await bind([PlayedExtender(binds=True, fails="no", ignorable=True)], a_pod(), "node1")
+    status = await bind_by_extender([PlayedExtender(binds=True, fails="no", ignorable=True)], a_pod(), "node1")
     assert status is not None
     assert status.code.wire_name == "Skip"
 

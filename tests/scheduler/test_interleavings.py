@@ -21,7 +21,7 @@ from muster.framework.contract import Status
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.operator.kube.store import ResourceEventHandler
 from muster.testing import engine_of
 from tests.builders import NodeDict, PodDict
@@ -52,10 +52,10 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
     @initialize(nodes=st.lists(node_objects(), max_size=3), grouped=st.booleans())
     def begin(self, nodes: list[NodeDict], grouped: bool) -> None:
         self.engine = self.start(self)
-        [groups] = [handler for kind, handler in self.engine.objects.items() if kind.resource == "PodGroup"]
+        [groups] = [handler for kind, handler in self.engine.object_handlers.items() if kind.resource == "PodGroup"]
         handlers: dict[str, ResourceEventHandler[Any]] = {
-            "pods": self.engine.pods,
-            "nodes": self.engine.nodes,
+            "pods": self.engine.pod_handler,
+            "nodes": self.engine.node_handler,
             "groups": groups,
         }
         self.api = Rival(handlers, self.loop)
@@ -314,8 +314,8 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         plugin = engine.algorithms["muster"].framework.plugins.plugins["Doorman"]
         assert isinstance(plugin, Doorman)
         plugin.open = True
-        [groups] = [handler for kind, handler in engine.objects.items() if kind.resource == "PodGroup"]
-        for kind, handler in (("groups", groups), ("nodes", engine.nodes), ("pods", engine.pods)):
+        [groups] = [handler for kind, handler in engine.object_handlers.items() if kind.resource == "PodGroup"]
+        for kind, handler in (("groups", groups), ("nodes", engine.node_handler), ("pods", engine.pod_handler)):
             for obj in self.api.streams[kind].store.list():
                 handler.on_add(obj)
         while engine.scheduler.step():

@@ -9,7 +9,7 @@ import pytest
 from muster.framework.runtime.attempt_state import AttemptState
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.node_choice import Choose
-from muster.framework.scheduler.profile_handle import first_of_equals
+from muster.framework.scheduler.ports import first_of_equals
 from tests.builders import make_node, make_pod
 from tests.cache.objects import pod as typed_pod
 from tests.scheduler.scripted import scoring

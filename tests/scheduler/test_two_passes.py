@@ -26,7 +26,7 @@ from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.group_consultation import GroupConsultation
-from muster.framework.scheduler.group_post_filter import GroupTrial, Tried
+from muster.framework.scheduler.group_post_filter import PreemptionTrial, Tried
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble
@@ -129,7 +129,7 @@ def test_a_group_looks_for_room_on_the_nodes_whose_first_rejection_can_be_helped
         def place(_: Sequence[Attempt]) -> Tried:
             raise AssertionError("nobody is placed")
 
-        fits, could = GroupTrial(
+        fits, could = PreemptionTrial(
             algorithm, engine.nominator, (), place, consultation=GroupConsultation(algorithm.snapshot, (), ())
         ).rows(info(NEW))
         assert [names[row] for row in fits] == ["large"]

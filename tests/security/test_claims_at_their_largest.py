@@ -45,8 +45,8 @@ def _knowing(*objects: Object) -> Engine:
     }
     engine = cluster(known)
     for kind, each in _each_of(known):
-        bounded(f"{kind.resource} goes", partial(engine.objects[kind].on_delete, each))
-        bounded(f"{kind.resource} comes", partial(engine.objects[kind].on_add, each))
+        bounded(f"{kind.resource} goes", partial(engine.object_handlers[kind].on_delete, each))
+        bounded(f"{kind.resource} comes", partial(engine.object_handlers[kind].on_add, each))
     return engine
 
 
@@ -158,7 +158,7 @@ def test_a_pod_whose_claims_have_too_much_is_told_so(shape: str) -> None:
         VOLUME_CLAIMS[shape](claim)
         engine = _knowing(make_storage_class("wait"), claim)
         pod = make_pod("large").claim("large")
-    engine.pods.on_add(typed(pod))
+    engine.pod_handler.on_add(typed(pod))
     decide(engine)
     decision = engine.scheduler.reports.last("default/large")
     assert decision is not None
@@ -169,13 +169,13 @@ def _come_and_go(engine: Engine, plain: PodDict) -> None:
     """The pod comes, is decided beside another, its nodes change, and it goes."""
     before = held(engine)
     pod, other = typed(plain), typed(make_pod("other"))
-    bounded("the pod comes", lambda: engine.pods.on_add(pod))
+    bounded("the pod comes", lambda: engine.pod_handler.on_add(pod))
     bounded("it is decided", lambda: decide(engine))
-    bounded("another comes", lambda: engine.pods.on_add(other))
+    bounded("another comes", lambda: engine.pod_handler.on_add(other))
     bounded("the other is decided", lambda: decide(engine))
-    engine.pods.on_delete(other)
+    engine.pod_handler.on_delete(other)
     change_a_node(engine)
     bounded("it is decided again", lambda: decide(engine))
-    bounded("the pod goes", lambda: engine.pods.on_delete(pod))
+    bounded("the pod goes", lambda: engine.pod_handler.on_delete(pod))
     assert differences(engine.cache) == []
     assert held(engine) == before

@@ -13,7 +13,7 @@ from muster.framework.runtime.budgets import (
     REDUCED_FOR_SECONDS,
 )
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from tests.builders import make_node, make_pod
 from tests.security.test_every_method import CASES, Call, Rogues, make_room, play
 from tests.security.upright import OneByOne, Upright, World

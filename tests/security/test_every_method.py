@@ -440,7 +440,7 @@ async def play(world: World, case: Case) -> None:
     await world.settle()
     world.api.change("nodes", "node-x", lambda node: node["metadata"]["labels"].update(colour="red"))
     await world.run(40)
-    world.engine.pods.expire(world.clock.now())
+    world.engine.pod_handler.expire(world.clock.now())
     world.add(make_pod("last").requests(cpu="250m"))
     group("last", cpu="250m")(world)
     await world.settle()

@@ -105,18 +105,18 @@ def hold_a_large_group(
 ) -> None:
     """It comes before its members, they are decided, others come and go, it changes, and all of it goes."""
     engine = cluster({each: [msgspec.convert(part, each.type) for part in of] for each, of in parts.items()})
-    before, handler = held(engine), engine.objects[kind]
+    before, handler = held(engine), engine.object_handlers[kind]
     known, pods = msgspec.convert(group, kind.type), [typed(pod) for pod in members]
     bounded("the group comes", lambda: handler.on_add(known))
     for pod in pods:
-        bounded("a member comes", partial(engine.pods.on_add, pod))
+        bounded("a member comes", partial(engine.pod_handler.on_add, pod))
     bounded("they are decided", lambda: decide(engine))
     change_a_node(engine)
     bounded("they are decided again", lambda: decide(engine))
     plain = msgspec.convert({**group, "metadata": {"name": "large", "namespace": "default"}}, kind.type)
     bounded("it changes", lambda: handler.on_update(known, plain))
     for pod in pods:
-        bounded("a member goes", partial(engine.pods.on_delete, pod))
+        bounded("a member goes", partial(engine.pod_handler.on_delete, pod))
     bounded("the group goes", lambda: handler.on_delete(plain))
     assert differences(engine.cache) == []
     assert held(engine) == before

@@ -99,8 +99,8 @@ def change_a_node(engine: Engine, most: int = MOST_CALLS) -> Work:
     old = engine.cache.snapshot.nodes[3]
     assert old is not None
     new = msgspec.structs.replace(old, metadata=msgspec.structs.replace(old.metadata, labels={"example.com/size": "9"}))
-    work = bounded("a node changes", lambda: engine.nodes.on_update(old, new), most)
-    engine.nodes.on_update(new, old)
+    work = bounded("a node changes", lambda: engine.node_handler.on_update(old, new), most)
+    engine.node_handler.on_update(new, old)
     return work
 
 
@@ -121,16 +121,16 @@ def hold(engine: Engine, pod: Pod, most: int) -> list[Work]:
     """A large pod comes, others come and go beside it, its nodes change, and it goes. The work of each step."""
     other = typed(make_pod("other").labels(app="x"))
     steps = [
-        bounded("the pod comes", lambda: engine.pods.on_add(pod), most),
+        bounded("the pod comes", lambda: engine.pod_handler.on_add(pod), most),
         bounded("it is decided", lambda: decide(engine), most),
-        bounded("another comes", lambda: engine.pods.on_add(other), most),
+        bounded("another comes", lambda: engine.pod_handler.on_add(other), most),
         bounded("the other is decided", lambda: decide(engine), most),
     ]
-    engine.pods.on_delete(other)
+    engine.pod_handler.on_delete(other)
     steps += [
         change_a_node(engine, most),
         bounded("it is decided again", lambda: decide(engine), most),
-        bounded("the pod goes", lambda: engine.pods.on_delete(pod), most),
+        bounded("the pod goes", lambda: engine.pod_handler.on_delete(pod), most),
     ]
     assert differences(engine.cache) == []
     return steps
@@ -187,7 +187,7 @@ KINDS = 300
 def test_selectors_that_go_by_no_label_cost_bounded_work_beside_many_kinds_of_pods(limit: str) -> None:
     engine = cluster()
     for number in range(2 * NODES):
-        engine.pods.on_add(typed(make_pod(f"runs-{number}").labels(app=f"a{number % KINDS}"), f"n{number // 2}"))
+        engine.pod_handler.on_add(typed(make_pod(f"runs-{number}").labels(app=f"a{number % KINDS}"), f"n{number // 2}"))
     pod, most = make_pod("large"), getattr(PodLimitsArgs(), limit)
     for number in range(most):
         unlike = {"matchExpressions": [{"key": "app", "operator": "NotIn", "values": [f"a{number}"]}]}
@@ -251,14 +251,14 @@ def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it
     engine, plain = cluster(), make_pod("large").requests(cpu="2")
     for number in range(NODES):
         runs = make_pod(f"runs-{number}").requests(cpu="4").annotations({RUN_SECONDS: str(1_000 + number)})
-        engine.pods.on_add(typed(runs, f"n{number}"))
+        engine.pod_handler.on_add(typed(runs, f"n{number}"))
     before = held(engine)
     field = next((field for field, shapes in LIMITED.items() if shape in shapes), "")
     add, most = SHAPES[shape]
     for number in range(int(RESERVED_FOR[shape] * getattr(PodLimitsArgs(), field, most)) - 1):
         add(plain, number)
     pod = typed(plain)
-    bounded("the pod comes", lambda: engine.pods.on_add(pod))
+    bounded("the pod comes", lambda: engine.pod_handler.on_add(pod))
     bounded("it is decided", lambda: decide(engine))
     assert not held_in(engine.shared)
 
@@ -267,10 +267,10 @@ def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it
     bounded("room is reserved", lambda: decide(engine))
     assert held_in(engine.shared)
     small = typed(make_pod("small").requests(cpu="1"))
-    bounded("another comes", lambda: engine.pods.on_add(small))
+    bounded("another comes", lambda: engine.pod_handler.on_add(small))
     bounded("the other is decided", lambda: decide(engine))
-    engine.pods.on_delete(small)
-    bounded("the pod goes", lambda: engine.pods.on_delete(pod))
+    engine.pod_handler.on_delete(small)
+    bounded("the pod goes", lambda: engine.pod_handler.on_delete(pod))
     assert not held_in(engine.shared)
     assert held(engine) == before
 
@@ -292,9 +292,9 @@ def test_a_node_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str)
     for number in range(most):
         add(plain, number)
     node, pod = msgspec.convert(dict(plain), Node), typed(make_pod("other"))
-    bounded("the node comes", lambda: engine.nodes.on_add(node))
-    bounded("a pod comes", lambda: engine.pods.on_add(pod))
+    bounded("the node comes", lambda: engine.node_handler.on_add(node))
+    bounded("a pod comes", lambda: engine.pod_handler.on_add(pod))
     bounded("it is decided", lambda: decide(engine))
-    engine.pods.on_delete(pod)
-    bounded("the node goes", lambda: engine.nodes.on_delete(node))
+    engine.pod_handler.on_delete(pod)
+    bounded("the node goes", lambda: engine.node_handler.on_delete(node))
     assert held(engine) == before

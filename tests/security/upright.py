@@ -72,7 +72,7 @@ from muster.framework.contract import (
     checkpoint,
 )
 from muster.framework.scheduler.engine import Engine, build_engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.plugins.binding.default_binder import DefaultBinder
 from muster.plugins.catalog import IN_TREE
 from muster.testing import VirtualScheduler

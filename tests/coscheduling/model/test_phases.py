@@ -1,4 +1,4 @@
-"""A group's phase follows what its members amount to, and the past counts only once nobody is alive."""
+"""A group's phase follows what its members amount to, and the past counts only once no member is alive."""
 
 import pytest
 from hypothesis import given

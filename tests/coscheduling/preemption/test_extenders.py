@@ -8,7 +8,7 @@ import pytest
 from muster.framework.contract import PodInfo, Victims
 from muster.framework.contract.extender import MetaVictims
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from tests.builders import make_node
 from tests.scheduler.played_extender import PlayedExtender, only
 

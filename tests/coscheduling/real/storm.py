@@ -11,7 +11,7 @@ from tests.builders import NodeDict, PodDict, make_node
 from tests.coscheduling.objects import GROUP_LABEL, make_member
 from tests.coscheduling.real.gangs import GangCluster
 
-GANGS, LARGEST, SHARE = 200, 40, 0.6
+COSCHEDULING, LARGEST, SHARE = 200, 40, 0.6
 _DELETIONS, _LOSSES, _ENDS = 100, 10, 40
 _CORES = 16
 
@@ -32,7 +32,7 @@ class Storm:
         self._random = random
         self._alive: dict[str, PodDict] = {}
         self._plan: list[tuple[float, Happening]] = []
-        cores = sum(self._plan_gang(f"gang-{number}") for number in range(GANGS))
+        cores = sum(self._plan_gang(f"gang-{number}") for number in range(COSCHEDULING))
         self.nodes = [make_node(f"storm-{n}", cpu=str(_CORES)) for n in range(round(cores * SHARE / _CORES))]
         for count, happen in (
             (_DELETIONS, self._delete_a_pod),

@@ -8,7 +8,7 @@ from tests.coscheduling.chaos.watch import GangWatch, Object, group_of, overcomm
 from tests.coscheduling.real.conftest import AddNodes
 from tests.coscheduling.real.gangs import API, GangCluster
 from tests.coscheduling.real.pod_watch import PodWatch
-from tests.coscheduling.real.storm import GANGS, Storm
+from tests.coscheduling.real.storm import COSCHEDULING, Storm
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 
@@ -55,7 +55,7 @@ def test_no_gang_of_two_hundred_is_ever_started_in_part(
     assert gang_watch.faults == []
     assert overcommitted(nodes, pods) == []
     started = {group_of(pod) for pod in pods.values() if "nodeName" in pod["spec"]}
-    assert GANGS * 0.3 < len(started) < GANGS
+    assert COSCHEDULING * 0.3 < len(started) < COSCHEDULING
     eventually(lambda: muster.metric('scheduler_cache_size{type="assumed_pods"}') == 0)
     muster.signal(signal.SIGUSR2)
     eventually(lambda: "the cache equals a recount" in muster.log)

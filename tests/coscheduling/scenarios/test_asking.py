@@ -72,7 +72,7 @@ def seen(world: World) -> dict[str, Any]:
         "announced": {group: world.groups.record(group).announced for group in world.groups},
         "states": {group: repr(world.groups.state(group)) for group in world.groups},
         "denied": {group for group in world.groups if world.groups.is_denied(group)},
-        "permitted": {group for group in world.groups if world.groups.is_permitted(group)},
+        "permitted": {group for group in world.groups if world.groups.has_min_resources(group)},
         "reserved": {group: world.groups.reservations.of(group) for group in world.groups},
         "due": world.clock.next_due(),
     }

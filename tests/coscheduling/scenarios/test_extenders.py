@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import replace
 
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_members
 from tests.coscheduling.world import World

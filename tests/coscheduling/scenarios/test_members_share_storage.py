@@ -10,7 +10,7 @@ import pytest
 from muster.framework.contract import MERGE_PATCH
 from muster.framework.contract.api import NoApi
 from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.profile_handle import Ports
+from muster.framework.scheduler.ports import Ports
 from muster.testing.api import InMemoryApi
 from tests.builders import make_node
 from tests.coscheduling.objects import make_members
