@@ -13,7 +13,7 @@ import uvloop
 from muster.operator.kube import connections
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.connections import HttpResponse, ConnectionPool
+from muster.operator.kube.connections import ConnectionPool, HttpResponse
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
 
