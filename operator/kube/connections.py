@@ -32,7 +32,7 @@ _FIRST_FINAL = 200
 _KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """An HTTP answer with any status. `date` and `retry_after` are headers, None where absent."""
 
     status: int
@@ -59,7 +59,9 @@ class ConnectionPool:
         self._idle: list[_Connection] = []
         self._pruning: asyncio.TimerHandle | None = None
 
-    async def request(self, message: bytes, *, within: float, may_send: Callable[[], bool] | None = None) -> Answer:
+    async def request(
+        self, message: bytes, *, within: float, may_send: Callable[[], bool] | None = None
+    ) -> HttpResponse:
         """Send one HTTP/1.1 message and return the complete answer, `within` so many seconds in all.
 
         Raises TimeoutError, and other OSErrors where the connection fails; ConnectionAbortedError if `may_send` is
@@ -150,13 +152,13 @@ class _Connection(asyncio.Protocol):
         self.reusable = True
         self._drop = drop
         self._loop = asyncio.get_running_loop()
-        self._answer: asyncio.Future[Answer] | None = None
+        self._answer: asyncio.Future[HttpResponse] | None = None
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
         self._date: str | None = None
         self._retry_after: str | None = None
 
-    def send(self, message: bytes) -> asyncio.Future[Answer]:
+    def send(self, message: bytes) -> asyncio.Future[HttpResponse]:
         """Write a request; the future gets the answer, or a ConnectionError."""
         self.reusable = False
         self._answer = self._loop.create_future()
@@ -213,7 +215,7 @@ class _Connection(asyncio.Protocol):
         if not self.reusable:
             self.abort()
         self._answer = None
-        answer.set_result(Answer(status, b"".join(self._body), self._date, self._retry_after))
+        answer.set_result(HttpResponse(status, b"".join(self._body), self._date, self._retry_after))
 
     def _fail(self, error: Exception) -> None:
         self.abort()

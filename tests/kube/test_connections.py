@@ -13,7 +13,7 @@ import uvloop
 from muster.operator.kube import connections
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.client import ApiClient
-from muster.operator.kube.connections import Answer, ConnectionPool
+from muster.operator.kube.connections import ConnectionPool, HttpResponse
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.transport import Transport
 
@@ -119,22 +119,24 @@ async def test_requests_at_one_time_have_a_connection_each(start: Starting) -> N
 @pytest.mark.parametrize(
     ("pieces", "answer"),
     [
-        ([bytes([byte]) for byte in ok(b"split")], Answer(200, b"split")),
+        ([bytes([byte]) for byte in ok(b"split")], HttpResponse(200, b"split")),
         (
             [b"HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nin\r\n4\r\n two\r\n", b"0\r\n\r\n"],
-            Answer(201, b"in two"),
+            HttpResponse(201, b"in two"),
         ),
-        ([b"HTTP/1.1 100 Continue\r\nDate: now\r\n\r\n", ok(b"final")], Answer(200, b"final")),
+        ([b"HTTP/1.1 100 Continue\r\nDate: now\r\n\r\n", ok(b"final")], HttpResponse(200, b"final")),
         (
             [b"HTTP/1.1 429 Too Many\r\nDATE: today\r\nretry-after: 7\r\nContent-Length: 0\r\n\r\n"],
-            Answer(429, b"", date="today", retry_after="7"),
+            HttpResponse(429, b"", date="today", retry_after="7"),
         ),
     ],
 )
-async def test_an_answer_is_complete_however_it_comes(start: Starting, pieces: Sequence[bytes], answer: Answer) -> None:
+async def test_an_answer_is_complete_however_it_comes(
+    start: Starting, pieces: Sequence[bytes], answer: HttpResponse
+) -> None:
     server, pool = await start(pieces, [ok(b"next")])
     assert await pool.request(ASK, within=SOON) == answer
-    assert await pool.request(ASK, within=SOON) == Answer(200, b"next")
+    assert await pool.request(ASK, within=SOON) == HttpResponse(200, b"next")
     assert server.opened == 1
 
 
@@ -235,8 +237,8 @@ async def test_a_new_tls_context_ends_connections_of_the_former(certificate: Pat
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
-def test_both_event_loops_carry_it(run: Callable[[Any], Answer]) -> None:
-    async def story() -> Answer:
+def test_both_event_loops_carry_it(run: Callable[[Any], HttpResponse]) -> None:
+    async def story() -> HttpResponse:
         server = Server([[ok(b"a")]])
         pool = ConnectionPool("127.0.0.1", await server.start(), context=lambda: None)
         answer = await pool.request(ASK, within=SOON)
@@ -244,7 +246,7 @@ def test_both_event_loops_carry_it(run: Callable[[Any], Answer]) -> None:
         await server.stop()
         return answer
 
-    assert run(story()) == Answer(200, b"a")
+    assert run(story()) == HttpResponse(200, b"a")
 
 
 async def test_a_header_with_a_line_break_is_refused() -> None:
