@@ -57,6 +57,16 @@ def _single_pods(sides: Sides) -> str:
     return sides_table(header, sides, (BASELINE, SUBJECT, CEILING))
 
 
+def _loop(data: Mapping[str, Mapping[str, float]]) -> str:
+    found = data["median"]
+    rows = [
+        ["pods/s", figure(found["pods_per_second"])],
+        ["CPU ms a pod", figure(1e3 * found["cpu_per_pod"], 2)],
+        ["s from start to first binding", figure(found["start_seconds"], 1)],
+    ]
+    return table([f"{figure(found['pods'])} pods, median of {len(data['runs'])} runs", "Muster"], rows)
+
+
 def _latency(sides: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     rows = []
     for baseline, subject in zip(sides[BASELINE], sides[SUBJECT], strict=True):
@@ -109,6 +119,7 @@ def _rates(label: str, sides: Sides) -> list[str]:
 
 
 SINGLE_PODS = Block(("drain",), _single_pods)
+LOOP = Block(("loop",), _loop)
 LATENCY = Block(("latency",), _latency)
 GANGS = Block(("gangs",), _gangs)
 SHAPES = Block(("shapes",), _shapes)
