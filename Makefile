@@ -16,7 +16,7 @@ FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs \
+.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs bench-latency bench-loop \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
 	parity-preemption simulate-faults real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
 
@@ -50,6 +50,12 @@ lint-house: $(INSTALLED)
 
 bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by side on single pods
 	$(RUN) -m bench.drain $(BENCH_ARGS)
+
+bench-loop: $(INSTALLED) ## Measure Muster on a stand-in for the API server that costs nothing
+	$(RUN) -m bench.loop $(BENCH_ARGS)
+
+bench-latency: $(INSTALLED) control-plane ## Measure how long pods wait that arrive at 100, 300 and 500 a second
+	$(RUN) -m bench.latency $(BENCH_ARGS)
 
 bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
 	$(RUN) -m bench.gangs $(BENCH_ARGS)

@@ -90,13 +90,18 @@ def _kube_scheduler(plane: ControlPlane) -> list[str]:
 
 
 def _muster(plane: ControlPlane) -> list[str]:
+    grant_pod_groups(plane)
+    return muster_command(plane.kubeconfig(SCHEDULER))
+
+
+def muster_command(kubeconfig: Path) -> list[str]:
+    """The command line of Muster, compiled, on the API server of a kubeconfig."""
     for package in _PACKAGES:
         compileall.compile_dir(_ROOT / package, quiet=2)
-    grant_pod_groups(plane)
     return [
         str(Path(sys.executable).with_name("muster")),
         "run",
-        f"--kubeconfig={plane.kubeconfig(SCHEDULER)}",
+        f"--kubeconfig={kubeconfig}",
         f"--scheduler-name={SCHEDULER_NAME}",
         "--bind-address=127.0.0.1",
         f"--secure-port={free_port()}",

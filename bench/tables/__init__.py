@@ -8,10 +8,12 @@ from bench.tables.block import Block, render
 from bench.tables.clusters import FULL, RUNNING, STORM
 from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES
 from bench.tables.endurance import ATTACK, SOAK, WEB
-from bench.tables.speed import GANGS, GROUPS, SHAPES, SINGLE_PODS
+from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
 
 BLOCKS = {
     "single-pods": SINGLE_PODS,
+    "loop": LOOP,
+    "latency": LATENCY,
     "gangs": GANGS,
     "shapes": SHAPES,
     "groups": GROUPS,

@@ -57,6 +57,27 @@ def _single_pods(sides: Sides) -> str:
     return sides_table(header, sides, (BASELINE, SUBJECT, CEILING))
 
 
+def _loop(data: Mapping[str, Mapping[str, float]]) -> str:
+    found = data["median"]
+    rows = [
+        ["pods/s", figure(found["pods_per_second"])],
+        ["CPU ms a pod", figure(1e3 * found["cpu_per_pod"], 2)],
+        ["s from start to first binding", figure(found["start_seconds"], 1)],
+    ]
+    return table([f"{figure(found['pods'])} pods, median of {len(data['runs'])} runs", "Muster"], rows)
+
+
+def _latency(sides: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
+    rows = []
+    for baseline, subject in zip(sides[BASELINE], sides[SUBJECT], strict=True):
+        cells = [figure(1e3 * side[what]) for what in ("p50", "p99") for side in (baseline, subject)]
+        rates = [figure(baseline["rate"]), figure(baseline["created"]), figure(subject["created"])]
+        rows.append([*rates, *cells, ratio(subject["p99"], baseline["p99"])])
+    sides_of = [f"{what}, {side}" for what in ("p50", "p99") for side in ("kube-scheduler", "Muster")]
+    created = ["created, kube-scheduler", "created, Muster"]
+    return table(["pods/s", *created, *(f"{each}, ms" for each in sides_of), f"p99, {COMPARED}"], rows)
+
+
 def _gangs(data: Mapping[str, Any]) -> str:
     waits = data["arrivals"]
     header = ["gangs", "kube-scheduler, as many single pods", "Muster, gangs"]
@@ -98,6 +119,8 @@ def _rates(label: str, sides: Sides) -> list[str]:
 
 
 SINGLE_PODS = Block(("drain",), _single_pods)
+LOOP = Block(("loop",), _loop)
+LATENCY = Block(("latency",), _latency)
 GANGS = Block(("gangs",), _gangs)
 SHAPES = Block(("shapes",), _shapes)
 GROUPS = Block(("native", "topology"), _groups)

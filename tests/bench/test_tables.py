@@ -97,6 +97,22 @@ def test_gangs_are_shown_with_how_long_each_waited(sides: dict[str, Any]) -> Non
     assert "0.15 s (median), 0.29 s (99th percentile) and 1.00 s (longest)." in "\n".join(lines)
 
 
+def test_the_loop_alone_shows_medians() -> None:
+    found = {"pods": 6000, "pods_per_second": 1234.5, "cpu_per_pod": 0.00071, "start_seconds": 1.44}
+
+    lines = shown("loop", kept("loop", {"median": found, "runs": [found] * 3}))
+
+    assert lines[0] == "| 6,000 pods, median of 3 runs | Muster |"
+    assert lines[2:5] == ["| pods/s | 1,234 |", "| CPU ms a pod | 0.71 |", "| s from start to first binding | 1.4 |"]
+
+
+def test_latencies_have_a_row_for_each_rate() -> None:
+    side = {"rate": 300, "created": 299.6, "p50": 0.004, "p99": 0.03, "longest": 0.1}
+    data = {"kube-scheduler": [side], "muster": [side | {"p99": 0.015}]}
+
+    assert shown("latency", kept("latency", data))[2] == "| 300 | 300 | 300 | 4 | 4 | 30 | 15 | 0.50 |"
+
+
 def test_shapes_are_compared_with_plain_pods_and_a_failed_side_has_no_rate(sides: dict[str, Any]) -> None:
     plain = {name: sides[name] | {"pods_per_second": rate} for name, rate in (("kube-scheduler", 100), ("muster", 200))}
     failed = {"muster": sides["muster"]}
