@@ -67,16 +67,22 @@ class ConnectionPool:
         Raises TimeoutError, and other OSErrors where the connection fails; ConnectionAbortedError if `may_send` is
         False when the connection is ready, and then nothing was sent. When it is cancelled, the connection is closed.
         """
-        async with asyncio.timeout(within):
-            connection = self._reusable() or await self._connect()
-            if may_send is not None and not may_send():
-                self._keep(connection)
-                raise ConnectionAbortedError("the request may not be sent any more")
-            try:
-                answer = await connection.send(message)
-            except BaseException:
-                connection.abort()
-                raise
+        deadline = self._loop.time() + within
+        connection = self._reusable()
+        if connection is None:
+            async with asyncio.timeout_at(deadline):
+                connection = await self._connect()
+        if may_send is not None and not may_send():
+            self._keep(connection)
+            raise ConnectionAbortedError("the request may not be sent any more")
+        ending = self._loop.call_at(deadline, connection.time_out)
+        try:
+            answer = await connection.send(message)
+        except BaseException:
+            connection.abort()
+            raise
+        finally:
+            ending.cancel()
         if connection.reusable:
             self._keep(connection)
         return answer
@@ -170,6 +176,10 @@ class _Connection(asyncio.Protocol):
         self.reusable = False
         self._drop(self)
         self._transport.abort()
+
+    def time_out(self) -> None:
+        """End the request in flight: no answer came in time."""
+        self._fail(TimeoutError("no answer came in time"))
 
     # asyncio.Protocol
 

@@ -114,6 +114,9 @@ class Transport:
         self._base = connection.server
         self._closed = False
         self._pool = _pool(connection)
+        self._prefix = urlsplit(connection.server).path
+        self._headers: Headers | None = None
+        self._lines = ""
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=_CONNECTIONS, socket_factory=make_socket),
             headers=_DEFAULT_HEADERS,
@@ -218,7 +221,7 @@ class Transport:
         return headers
 
     async def _write(self, request: _Request, body: bytes, headers: Headers, within: float) -> Reply:
-        message = _message(urlsplit(self._base), request, body, headers)
+        message = self._message(request, body, headers)
         began, code, date = time.monotonic(), _NO_ANSWER, None
         try:
             answer = await self._pool.request(message, within=within, may_send=request.may_send)
@@ -228,6 +231,18 @@ class Transport:
         if answer.status < _FIRST_BAD:
             return Reply(answer.status, answer.body)
         raise error_from_response(answer.status, answer.body, answer.retry_after)
+
+    def _message(self, request: _Request, body: bytes, headers: Headers) -> bytes:
+        """The request as HTTP/1.1 sends it. Raises ValueError for a header or path that would not be one."""
+        if self._headers is not headers:  # credentials come with an object of their own, which does not change
+            self._lines = _header_lines(urlsplit(self._base), headers)
+            self._headers = headers
+        if not request.path.isprintable():
+            raise ValueError(f"the path {request.path!r} contains a control character")
+        return (
+            f"{request.method} {self._prefix}{request.path} HTTP/1.1\r\n{self._lines}\r\n"
+            f"Content-Type: {request.content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
+        ).encode() + body
 
     async def _open(self, request: _Request, headers: Headers, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
         """A response with a good status; its body is not read yet."""
@@ -273,18 +288,13 @@ def _pool(connection: Connection) -> ConnectionPool:
     )
 
 
-def _message(server: SplitResult, request: _Request, body: bytes, headers: Headers) -> bytes:
-    """The request as HTTP/1.1 sends it. Raises ValueError for a header that would not be one."""
-    lines = [
-        f"{request.method} {server.path}{request.path} HTTP/1.1",
-        f"Host: {server.netloc}",
-        *(f"{name}: {value}" for name, value in (*_DEFAULT_HEADERS.items(), *headers.items())),
-        f"Content-Type: {request.content_type}",
-        f"Content-Length: {len(body)}",
-    ]
+def _header_lines(server: SplitResult, headers: Headers) -> str:
+    """The header lines of all requests with these headers. Raises ValueError for a header that would not be one."""
+    lines = [f"Host: {server.netloc}"]
+    lines += [f"{name}: {value}" for name, value in (*_DEFAULT_HEADERS.items(), *headers.items())]
     if not all(map(str.isprintable, lines)):
         raise ValueError("a header contains a line break or another control character")
-    return "\r\n".join((*lines, "", "")).encode() + body
+    return "\r\n".join(lines)
 
 
 def _body(request: _Request) -> bytes | _Guarded | None:
