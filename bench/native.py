@@ -1,7 +1,8 @@
 """Starts Kubernetes' own gangs with both sides: `python -m bench.native [--nodes N] [--gangs N] [-o json]`.
 
 Both get the same PodGroups of scheduling.k8s.io, each of which needs all of its pods, on control planes that serve
-them; kube-scheduler's feature gate for them is on. A run that fails ends the benchmark as in `bench.drain`.
+them; kube-scheduler's feature gate for them is on. The sides take turns, `--runs` times, and the medians are reported.
+A run that fails ends the benchmark as in `bench.drain`.
 """
 
 import asyncio
@@ -15,7 +16,7 @@ from bench import scale
 from bench.failures import failures_told
 from bench.podgroups import gang_names, make_native_gang
 from bench.progress import Display
-from bench.report import document, table
+from bench.report import median_document, middle, table
 from bench.sides import KUBE_SCHEDULER, MUSTER, Side
 from bench.trial import Backlog, Result, control_plane, measure
 from tests.controlplane import commands
@@ -29,8 +30,9 @@ SERVED = {"scheduling.k8s.io/v1beta1": True}
 @click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
 @click.option("--gangs", type=click.IntRange(3), default=100, help="Gangs in the backlog.")
 @click.option("--size", type=click.IntRange(1), default=30, help="Pods of a gang.")
+@click.option("--runs", type=click.IntRange(1), default=1, help="How often each side is measured; the median counts.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
-def main(nodes: int, gangs: int, size: int, output: str) -> None:
+def main(nodes: int, gangs: int, size: int, runs: int, output: str) -> None:
     """Measure how fast both sides start Kubernetes' own groups of pods."""
     pods = gangs * size
     if (fault := scale.overfull(nodes, pods)) is not None:
@@ -39,12 +41,14 @@ def main(nodes: int, gangs: int, size: int, output: str) -> None:
     groups, members = [gang.group for gang in made], [pod for gang in made for pod in gang.pods.values()]
     with failures_told() as bars:
         backlog = Backlog(list(scale.nodes(nodes)), members, groups)
-        results = [_run(side, backlog, bars) for side in (Side(KUBE_SCHEDULER.name, _with_gates), MUSTER)]
+        sides = (Side(KUBE_SCHEDULER.name, _with_gates), MUSTER)
+        measured = [[_run(side, backlog, bars) for side in sides] for _ in range(runs)]
     if output == "json":
-        print(json.dumps(document(results), indent=2))
+        print(json.dumps(median_document(measured), indent=2))
         return
     title = f"{gangs:,} native gangs of {size:,} on {nodes:,} nodes"
-    Console().print(table(title, results, subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
+    medians = [middle(results) for results in zip(*measured, strict=True)]
+    Console().print(table(title, medians, subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
 
 
 def _with_gates(plane: ControlPlane) -> list[str]:

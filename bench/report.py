@@ -1,7 +1,8 @@
 """The result of a benchmark, as a table for users and as JSON for programs."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from statistics import median
 from typing import Any, NamedTuple
 
 from rich.table import Table
@@ -17,6 +18,8 @@ class _Row(NamedTuple):
     decimals: int
     compared: bool = True
 
+
+_NO_NUMBERS = ("side", "server_cpu_seconds")
 
 _ROWS = (
     _Row("pods/s", lambda result: result.pods_per_second, 0),
@@ -48,6 +51,27 @@ def table(title: str, results: Sequence[Result], *, subject: str, baseline: str)
             cells.append(f"{row.value(by_side[subject]) / below:.2f}" if below and row.compared else "")
         found.add_row(row.label, *cells)
     return found
+
+
+def middle(runs: Sequence[Result]) -> Result:
+    """The median of each figure over the runs of one side, with the same backlog."""
+    figures = [asdict(run) for run in runs]
+    servers = {
+        name: median(each["server_cpu_seconds"][name] for each in figures) for name in runs[0].server_cpu_seconds
+    }
+    numbers = {name: median(each[name] for each in figures) for name in figures[0] if name not in _NO_NUMBERS}
+    return replace(runs[0], server_cpu_seconds=servers, **numbers)
+
+
+def median_document(runs: Sequence[Sequence[Result]]) -> dict[str, Mapping[str, Any]]:
+    """As `document`, of the median run of each side, with the rates of all of its runs as `rates`.
+
+    Each of `runs` has one result of every side.
+    """
+    sides = [list(results) for results in zip(*runs, strict=True)]
+    rates = {results[0].side: [each.pods_per_second for each in results] for results in sides}
+    found = document([middle(results) for results in sides])
+    return {side: {**figures, "rates": rates[side]} for side, figures in found.items()}
 
 
 def document(results: Sequence[Result]) -> dict[str, Mapping[str, Any]]:

@@ -1,9 +1,10 @@
 """Starts gangs that need one rack each, with both sides: `python -m bench.topology [--nodes N] [--racks N] [-o json]`.
 
 kube-scheduler gets Kubernetes' own groups, with its gates for them open, Muster those of `scheduling.x-k8s.io`. Both
-run on control planes of the same kind. Small gangs show what a gang costs, large ones what a member does. How long
-Muster's event loop stood at most is told besides, and for how long it was at work when it stood, as far as the buckets
-of its metrics say. A run that fails ends the benchmark as in `bench.drain`.
+run on control planes of the same kind. Small gangs show what a gang costs, large ones what a member does. It also
+reports, as far as the buckets of Muster's metrics say, the longest time that the event loop did not turn, how much of
+it the loop was at work, and the share of times that were at most 20 ms. A run that fails ends the benchmark as in
+`bench.drain`.
 """
 
 import asyncio
@@ -39,6 +40,7 @@ RACK = "example.com/rack"
 GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 SERVED = {"scheduling.k8s.io/v1beta1": True}
 _LOOK_SECONDS = 2.0
+_SHORT_SECONDS = 0.02
 _BUCKETS = re.compile(r'muster_event_loop_(held|worked)_seconds_bucket\{le="([^"]+)"\} (\S+)')
 
 
@@ -82,6 +84,12 @@ def longest(counts: Mapping[float, float]) -> float:
     """The bound of the bucket that has the longest; 0 when nothing was told."""
     most = max(counts.values(), default=0.0)
     return min((bound for bound, count in counts.items() if count == most and most), default=0.0)
+
+
+def share_within(counts: Mapping[float, float], bound: float) -> float:
+    """The share of all counted that are in the buckets up to `bound`; 1 when nothing was counted."""
+    every = max(counts.values(), default=0.0)
+    return max((count for limit, count in counts.items() if limit <= bound), default=0.0) / every if every else 1.0
 
 
 def nodes(count: int, racks: int) -> Iterator[Body]:
@@ -181,6 +189,7 @@ def main(node_count: int, racks: int, small: tuple[int, int], large: tuple[int, 
             **document([baseline, subject]),
             "longest_hold_seconds": held,
             "longest_work_seconds": worked,
+            "held_within_20_ms": share_within(holds.held, _SHORT_SECONDS),
         }
         if output == "table":
             title = f"{gangs.title}, each in one of {racks:,} racks, on {node_count:,} nodes"

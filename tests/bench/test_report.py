@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from bench.report import document, table
+from bench.report import document, median_document, table
 from bench.trial import Result
 
 
@@ -51,3 +51,16 @@ def test_programs_get_what_was_measured_and_the_rates(result: Result) -> None:
     assert told["server_cpu_seconds"] == {"kube-apiserver": 1.5, "etcd": 0.502}
     assert told["pods_per_second"] == 100
     assert told["all_cpu_per_pod"] == told["cpu_per_pod"] + told["server_cpu_per_pod"]
+
+
+def test_of_several_runs_each_figure_is_the_median_and_every_rate_is_kept(result: Result) -> None:
+    busy = {"kube-apiserver": 9.0, "etcd": 0.1}
+    runs = [
+        [result, replace(result, side="ceiling")],
+        [replace(result, bound_seconds=20.0, peak_bytes=1, server_cpu_seconds=busy), replace(result, side="ceiling")],
+        [replace(result, bound_seconds=40.0, peak_bytes=2), replace(result, side="ceiling", bound_seconds=5.0)],
+    ]
+    told = median_document(runs)
+    assert (told["muster"]["pods_per_second"], told["muster"]["rates"]) == (50, [100, 50, 25])
+    assert (told["muster"]["peak_bytes"], told["muster"]["server_cpu_seconds"]["etcd"]) == (2, 0.502)
+    assert (told["ceiling"]["pods_per_second"], told["ceiling"]["rates"]) == (100, [100, 100, 200])

@@ -4,7 +4,7 @@ from collections import Counter
 
 import msgspec
 
-from bench.topology import RACK, Gangs, Holds, longest, native_gangs, nodes, own_gangs
+from bench.topology import RACK, Gangs, Holds, longest, native_gangs, nodes, own_gangs, share_within
 
 
 def test_both_sides_get_as_many_pods_of_the_same_shape_in_as_many_groups() -> None:
@@ -43,3 +43,4 @@ def test_the_longest_hold_is_the_bound_of_the_last_bucket_that_grew() -> None:
         line = f"muster_event_loop_{what}_seconds_bucket"
         holds.read("".join(f'{line}{{le="{le}"}} {count}\n' for le, count in counts.items()))
     assert (longest(holds.held), longest(holds.worked)) == (0.025, 0.01)
+    assert (share_within(holds.held, 0.01), share_within(holds.held, 0.02), share_within({}, 0.02)) == (0.9, 0.9, 1)
