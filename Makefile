@@ -18,7 +18,7 @@ LINKS := $(ROOMS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs bench-latency bench-loop \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
-	parity-preemption simulate-faults real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
+	parity-preemption simulate-faults simulate-all real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -83,7 +83,7 @@ bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need on
 
 bench-all: $(INSTALLED) control-plane browser ## Measure all that the pages show, keep it, and bring the pages up to date
 	$(RUN) -m bench measure $(BENCHMARKS); status=$$?; \
-	$(if $(BENCHMARKS),,$(MAKE) --no-print-directory compare-all || status=1;) \
+	$(if $(BENCHMARKS),,$(MAKE) --no-print-directory --keep-going compare-all simulate-all || status=1;) \
 	$(RUN) -m bench tables --write && exit $$status
 
 compare-all: $(INSTALLED) control-plane ## Compare with kube-scheduler all that the pages show, and keep it, too
@@ -106,6 +106,10 @@ parity-groups: $(INSTALLED) control-plane ## Compare both on random situations o
 
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
+
+simulate-all: $(INSTALLED) ## Play ten thousand seeds in one go, and keep what took part
+	$(RUN) -m bench record simulation -- -m muster.testing.simulation --output json $(or $(SEEDS),0-9999); status=$$?; \
+	$(RUN) -m bench tables --write && exit $$status
 
 real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"
 	$(RUN) -m tests.ha.faults $(FAULTS)

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -49,8 +49,15 @@ def tables(names: tuple[str, ...], write: bool) -> None:
 
 @main.command("record")
 @click.argument("name")
-def record_input(name: str) -> None:
-    """Keep a result that comes as a JSON object on standard input."""
+@click.argument("arguments", nargs=-1)
+def record_output(name: str, arguments: tuple[str, ...]) -> None:
+    """Keep a JSON object as the result NAME: from standard input, or printed by Python with ARGUMENTS.
+
+    Only the latter records the command and its time, and the commit at its start.
+    """
+    if arguments:
+        _record_run(name, arguments)
+        return
     try:
         data = msgspec.convert(json.load(sys.stdin), dict)
     except (json.JSONDecodeError, msgspec.ValidationError) as error:
@@ -58,6 +65,14 @@ def record_input(name: str) -> None:
     with _clean_tree():
         result = record(name, data)
     click.echo(f"{name}: recorded at {result.commit}")
+
+
+def _record_run(name: str, arguments: Sequence[str]) -> None:
+    with _clean_tree():
+        failure, seconds = Measurement(tell=click.echo).measure(name, arguments)
+    if failure:
+        raise click.ClickException(f"{name}: {failure} after {seconds:.0f} s")
+    click.echo(f"{name}: done after {seconds:.0f} s")
 
 
 @contextmanager

@@ -84,19 +84,18 @@ class Measurement:
                 self.tell(f"{place}: measured at {last.commit} already")
                 continue
             self.tell(f"{place}: begins{_expectation(last)}")
-            failure, seconds = self._measure(name)
+            failure, seconds = self.measure(name, command_of(name))
             if failure:
                 failures.append(f"{name}: {failure}")
             self.tell(f"{place}: {failure or 'done'} after {seconds:.0f} s")
         return failures
 
-    def _is_current(self, result: Result) -> bool:
-        now = self.origin()
-        return not result.run.failure and (result.commit, result.machine) == (now.commit, now.machine)
+    def measure(self, name: str, command: Sequence[str]) -> tuple[str, float]:
+        """Keep what Python prints with these arguments; what went wrong, if anything, and how long it took.
 
-    def _measure(self, name: str) -> tuple[str, float]:
-        """What went wrong, if anything, and how long it took."""
-        before, began, command = self.origin(), self.clock(), command_of(name)
+        Raises `DirtyTreeError`.
+        """
+        before, began = self.origin(), self.clock()
         ended = self.execute(command)
         seconds = self.clock() - began
         if self.origin().commit != before.commit:
@@ -109,6 +108,10 @@ class Measurement:
         run = Run(command=" ".join(["python", *command]), seconds=round(seconds, 1), failure=failure)
         record(name, data, run=run, origin=before, folder=self.folder)
         return failure, seconds
+
+    def _is_current(self, result: Result) -> bool:
+        now = self.origin()
+        return not result.run.failure and (result.commit, result.machine) == (now.commit, now.machine)
 
 
 def _expectation(last: Result | None) -> str:

@@ -6,7 +6,7 @@ function of results: the same results give the same text.
 
 from bench.tables.block import Block, render
 from bench.tables.clusters import FULL, RUNNING, STORM
-from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES
+from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES, SIMULATION
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
 
@@ -27,6 +27,7 @@ BLOCKS = {
     "parity-preemption": PARITY_PREEMPTION,
     "parity-groups": PARITY_GROUPS,
     "parity-trees": PARITY_TREES,
+    "simulation": SIMULATION,
 }
 """By the names that pages call them by."""
 

@@ -41,6 +41,8 @@ def _full(backlog: Mapping[str, Sequence[Found]], preemption: Mapping[str, Seque
             _row(f"{label}: CPU s", _values(sides, "cpu_seconds"), 1, compared=True),
             _row("until a freed node has a pod, 99th percentile, s", _values(sides, "idle_p99"), 3),
             _row("API writes for each pod that is bound", _values(sides, "writes_per_pod"), 1),
+            _row("waiting pods that name a new taint after 30 s, %", _told(sides), 0),
+            _row("status writes for each of them", _values(sides, "statuses_per_change"), 2),
         ]
     sides = _by_side(preemption["pods"])
     costs = [1e3 * sides[name]["cpu_seconds"] / sides[name]["pods"] for name in (BASELINE, SUBJECT)]
@@ -55,11 +57,18 @@ def _by_side(found: Sequence[Found]) -> Mapping[str, Found]:
     return {each["side"]: each for each in found}
 
 
-def _values(sides: Mapping[str, Found], key: str) -> list[float]:
-    return [sides[name][key] for name in (BASELINE, SUBJECT)]
+def _values(sides: Mapping[str, Found], key: str) -> list[float | None]:
+    """Of both sides; None for what an older result does not have, or what is of no pod at all."""
+    return [sides[name].get(key) for name in (BASELINE, SUBJECT)]
 
 
-def _row(label: str, values: Sequence[float], decimals: int, *, compared: bool = False) -> list[str]:
+def _told(sides: Mapping[str, Found]) -> list[float | None]:
+    """How many of a hundred waiting pods name the new reason in time."""
+    pairs = zip(_values(sides, "told"), _values(sides, "changed"), strict=True)
+    return [1e2 * told / changed if told is not None and changed else None for told, changed in pairs]
+
+
+def _row(label: str, values: Sequence[float | None], decimals: int, *, compared: bool = False) -> list[str]:
     baseline, subject = values
     times = ratio(subject, baseline) if compared else ""
     return [label, figure(baseline, decimals), figure(subject, decimals), times]

@@ -8,14 +8,16 @@ from pathlib import Path
 
 import click
 import pytest
+from click.testing import CliRunner
 
+from bench.__main__ import main
 from bench.every import BENCHMARKS, Ended, Measurement, command_of
 from bench.provenance import DirtyTreeError, Machine, Provenance
-from bench.results import read
+from bench.results import Run, read
 from bench.tables import BLOCKS
 
-RECORDED_BY_THEMSELVES = {"parity", "parity-preemption", "parity-groups", "parity-trees"}
-"""Comparisons, which are no benchmarks: see `tests.parity.summary`."""
+RECORDED_BY_THEMSELVES = {"parity", "parity-preemption", "parity-groups", "parity-trees", "simulation"}
+"""Comparisons and the simulation, which are no benchmarks: see `tests.parity.summary` and `make simulate-all`."""
 
 
 class Tree:
@@ -125,6 +127,29 @@ def test_a_benchmark_that_ends_without_a_result_leaves_the_last_one(tree: Tree, 
     kept = read("drain", tmp_path)
     assert kept is not None
     assert kept.data == {"by": "drain"}
+
+
+def test_what_another_program_prints_is_kept_with_its_command_and_time(tree: Tree, tmp_path: Path) -> None:
+    assert tree.measurement.measure("simulation", ["-m", "muster.testing.simulation", "7"]) == ("", 60.0)
+
+    kept = read("simulation", tmp_path)
+    assert kept is not None
+    assert kept.data == {"by": "muster.testing.simulation"}
+    assert kept.run == Run(command="python -m muster.testing.simulation 7", seconds=60.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "told"), [(0, "simulation: done after 60 s"), (1, "simulation: failed with exit code 1 after 60 s")]
+)
+def test_the_command_says_what_came_of_another_program(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, status: int, told: str
+) -> None:
+    tree.answers["simulation"] = Ended(status, "{}")
+    monkeypatch.setattr("bench.__main__.Measurement", lambda tell: tree.measurement)
+
+    done = CliRunner().invoke(main, ["record", "simulation", "--", "-m", "bench.simulation", "--output=json"])
+
+    assert (done.exit_code, done.output.removeprefix("Error: ").strip()) == (status, told)
 
 
 def test_nothing_is_recorded_of_a_tree_that_was_committed_to_meanwhile(tree: Tree, tmp_path: Path) -> None:

@@ -23,8 +23,12 @@ from bench.soak import document as document_of_soak
 from bench.steadiness import trends
 from bench.storm import Found as StormFound
 from bench.tables import BLOCKS, render
+from bench.tables.comparison import FAULTS
 from bench.tables.markdown import figure, ratio, table
 from bench.trial import Result
+from muster.testing.simulation import history
+from muster.testing.simulation.tally import SeedTally
+from muster.testing.simulation.traits import REQUIRED
 from tests.gangscheduling.parity.comparison import Tally as GroupTally
 
 MACHINE = Machine(2, 23, "AMD EPYC", "Linux")
@@ -174,7 +178,11 @@ def both(
 
 
 def test_full_clusters_are_shown_with_backlogs_and_preemption() -> None:
-    backlog = {"plain": both(waiting, 49.1, 4.3), "gangs": both(waiting, 40, 10)}
+    plain, older = both(waiting, 49.1, 4.3), both(waiting, 40, 10)
+    plain[0]["told"] = 2500
+    for side in older:
+        del side["told"], side["changed"], side["statuses_per_change"]
+    backlog = {"plain": plain, "gangs": older}
 
     lines = shown("full", kept("backlog", backlog), kept("preemption", {"pods": both(preempting, 40, 20)}))
 
@@ -182,9 +190,13 @@ def test_full_clusters_are_shown_with_backlogs_and_preemption() -> None:
         "| plain pods wait: CPU s | 49.1 | 4.3 | 0.09 |",
         "| until a freed node has a pod, 99th percentile, s | 0.189 | 0.189 | |",
         "| API writes for each pod that is bound | 3.3 | 3.3 | |",
+        "| waiting pods that name a new taint after 30 s, % | 50 | 100 | |",
+        "| status writes for each of them | 1.00 | 1.00 | |",
         "| gangs and plain pods wait: CPU s | 40.0 | 10.0 | 0.25 |",
         "| until a freed node has a pod, 99th percentile, s | 0.189 | 0.189 | |",
         "| API writes for each pod that is bound | 3.3 | 3.3 | |",
+        "| waiting pods that name a new taint after 30 s, % | \N{EN DASH} | \N{EN DASH} | |",
+        "| status writes for each of them | \N{EN DASH} | \N{EN DASH} | |",
         "| pods that preempt: pods/s | 25 | 50 | 2.00 |",
         "| CPU ms a pod | 10.00 | 10.00 | 1.00 |",
         "",
@@ -260,6 +272,49 @@ def test_a_comparison_is_shown_by_its_counts() -> None:
         "| excused | number |",
         "| --- | ---: |",
     ]
+
+
+def test_the_simulation_is_shown_with_all_that_took_part() -> None:
+    tally = SeedTally()
+    tally.acts.update(pods_come=1953, cable_is_pulled=87, weather_turns=356)
+    tally.groups.update({"by label": 392, REQUIRED: 199})
+    tally.plugins.update(Reservation=24_480)
+    tally.events.update({"groups judged": 236, "groups excused": 14, "reservations": 56})
+    data = {
+        "seeds": 10_000,
+        "wrong": 0,
+        "events": 97_131_734,
+        "simulated_seconds": 3_265_200,
+        "cpu_seconds": 4887,
+        "seconds": 3200,
+        "seeds_an_hour": 11_250,
+        "took_part": tally.data(),
+    }
+
+    assert shown("simulation", kept("simulation", data))[:-2] == [
+        "| | number |",
+        "| --- | ---: |",
+        "| seeds | 10,000 |",
+        "| seeds that went wrong | 0 |",
+        "| events | 97,131,734 |",
+        "| hours simulated | 907 |",
+        "| seeds an hour | 11,250 |",
+        "| groups that ran at rest | 236 |",
+        "| of these, excused for running in part | 14 |",
+        "",
+        "| took part | how often |",
+        "| --- | --- |",
+        "| groups | by label 392, required-topology 199 |",
+        "| faults | weather turns 356, cable is pulled 87 |",
+        "| other acts | pods come 1,953 |",
+        "| plugins, by pods that each was asked about | Reservation 24,480 |",
+        "| plugins, by pods that each held back | |",
+        "| what came of it | reservations 56 |",
+    ]
+
+
+def test_faults_are_told_apart_as_histories_draw_them() -> None:
+    assert {what for what, _ in history._TROUBLES} == FAULTS
 
 
 def test_results_of_different_commits_are_told_apart(sides: dict[str, Any]) -> None:

@@ -43,7 +43,7 @@ def main(clusters: range, full: range, record: bool) -> None:
         }
     found = {name: tally for name, tally in tallies.items() if tally.clusters}
     for name, tally in found.items():
-        summarise(name, tally.data, measured)
+        summarise(name, tally.data, measured, tally.seconds)
     sys.exit(any(tally.differences for tally in found.values()))
 
 
@@ -53,7 +53,8 @@ def _play(what: str, seeds: Iterable[int], worlds: Worlds, compare: Callable[[Co
     for seed in seeds:
         known = len(tally.differences)
         compare(comparison, seed)
-        print(f"{what} {seed}: {now() - began:.0f} s, {tally}", *tally.differences[known:], sep="\n", flush=True)
+        tally.seconds = now() - began
+        print(f"{what} {seed}: {tally.seconds:.0f} s, {tally}", *tally.differences[known:], sep="\n", flush=True)
     return tally
 
 

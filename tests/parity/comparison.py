@@ -68,6 +68,7 @@ class Tally:
         details: of these, how many had a score, were a tie, or named victims.
         cut: how many chains of preemptions ended early, as each side had chosen another of equally good nodes.
         differences: each in words.
+        seconds: how long it took.
     """
 
     clusters: int = 0
@@ -75,6 +76,7 @@ class Tally:
     details: Counter[str] = field(default_factory=Counter)
     cut: int = 0
     differences: list[str] = field(default_factory=list)
+    seconds: float = 0.0
 
     def __str__(self) -> str:
         compared = ", ".join(f"{count} {what}" for what, count in sorted(self.seen.items()))

@@ -16,7 +16,7 @@ EXAMPLES = 200 if settings.get_current_profile_name() == "nightly" else 40
 def among_long_lived_pods(seed: int, pace: Pace) -> Crowd:
     """As many nodes as the gang needs have none of them; on the others they may take little or much."""
     crowd = Crowd(seed, pace)
-    size, others = crowd.draw.randint(1, 3), crowd.draw.randint(1, 2)
+    size, others = crowd.draw.randint(1, 6), crowd.draw.randint(1, 2)
     nodes = [0] * size + [crowd.draw.randint(1, 2) for _ in range(others)]
     crowd.draw.shuffle(nodes)
     for number, services in enumerate(nodes):

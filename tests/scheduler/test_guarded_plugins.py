@@ -2,12 +2,15 @@
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from muster.framework.contract import Plugin, Status, Wait
+from muster.framework.contract import CycleState, Plugin, PodInfo, Status, Wait
 from muster.framework.runtime.watch import Running
+from muster.framework.scheduler.explain import explain
+from muster.testing.cluster import info
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import (
@@ -114,6 +117,25 @@ async def test_an_answer_that_means_nothing_is_an_error_of_plugin_and_point(
     if point == "Permit" and isinstance(answer, Status):
         words = 'running Permit plugin "P"'
     assert (await what_becomes_of(answering(plugin, method, answer), set_stage)).startswith(words)
+
+
+@pytest.mark.parametrize("method", ["reserve", "unreserve"])
+async def test_a_plugin_that_breaks_while_a_decision_is_explained_ends_nothing(
+    method: str, set_stage: SetStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Planning(reserving("P"), pre_binding("P")):  # type: ignore[misc]  # classes that functions make
+        def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
+            return {"widgets": [node_name]}
+
+    Planning.name = "P"
+    stage = set_stage(broken(Planning, method, OfNoKind("odd")))
+    said = f'running {method.capitalize()} plugin "P": odd'
+
+    found = explain(stage.engine.algorithms["muster"], info(make_pod("web")))
+
+    assert found.planned == ({"P": said} if method == "reserve" else {"widgets": ["one"]})
+    assert method == "reserve" or 'running Unreserve plugin "P"' in caplog.text
+    assert stage.engine.cache.assumed_count == 0
 
 
 async def test_a_post_filter_that_breaks_is_told_behind_the_reasons_of_the_nodes(set_stage: SetStage) -> None:

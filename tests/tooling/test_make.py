@@ -15,5 +15,10 @@ def recipe(target: str) -> list[str]:
     return ran.stdout.splitlines()
 
 
+def test_make_simulate_all_keeps_what_took_part_in_ten_thousand_seeds() -> None:
+    kept = "-m bench record simulation -- -m muster.testing.simulation --output json 0-9999;"
+    assert kept in " ".join(recipe("simulate-all"))
+
+
 def test_make_demo_runs_the_demo() -> None:
     assert recipe("demo")[-1] == ".venv/bin/muster demo"

@@ -14,6 +14,7 @@ from tests.gangscheduling.parity.comparison import Tally, play
 from tests.gangscheduling.parity.stage import stages
 from tests.gangscheduling.situations import make_situation, make_tree_situation
 from tests.parity.summary import origin, summarise
+from tests.parity.world import now
 
 
 @click.command()
@@ -23,16 +24,15 @@ from tests.parity.summary import origin, summarise
 @click.option("--record", is_flag=True, help="Keep what was compared as a result.")
 def main(count: int, first: int, trees: bool, record: bool) -> None:
     """Compare on COUNT situations, from seed FIRST on. Fails if anything differs."""
-    measured = origin(keep=record)
+    measured, began = origin(keep=record), now()
     make, tally = make_tree_situation if trees else make_situation, Tally()
     with TemporaryDirectory(prefix="muster-parity-") as folder, stages(Path(folder)) as (theirs, ours):
         for seed in range(first, first + count):
             known = len(tally.differences)
             play(theirs, ours, make(seed), tally)
-            for difference in tally.differences[known:]:
-                print(f"{seed}: {difference}", flush=True)
+            print(f"situation {seed}: {now() - began:.0f} s", *tally.differences[known:], sep="\n", flush=True)
     print(tally)
-    summarise("parity-trees" if trees else "parity-groups", tally.data, measured)
+    summarise("parity-trees" if trees else "parity-groups", tally.data, measured, now() - began)
     sys.exit(bool(tally.differences))
 
 
