@@ -350,7 +350,8 @@ class Reservation(
         if start == inf:
             return f"{where}, as it comes free there."
         clock = self.handle.clock
-        return f"{where}: they start by {rfc3339(clock.wall() + start - clock.now())} at the latest."
+        by = rfc3339(clock.wall() + start - clock.now())
+        return f"{where}: they start by {by} at the latest, unless the leader changes."
 
 
 def _same(known: Sequence[Hold], found: Sequence[Hold]) -> bool:

@@ -127,7 +127,9 @@ async def test_it_starts_by_the_reported_time_and_who_ends_before_is_placed_mean
     await stream.flow(130)
     [note] = stream.notes("default/gang-0", "CapacityReserved")
     assert note.startswith("Capacity for 4 pods is reserved on 4 nodes: they start by ")
-    reported = parse_time(note.split()[-4])
+    by, _, condition = note.partition("they start by ")[2].partition(" at the latest, ")
+    reported = parse_time(by)
+    assert condition == "unless the leader changes."
 
     await stream.flow(30)
     assert stream.conditions["default/gang-0"][1].endswith(note)
