@@ -5,7 +5,7 @@ function of results: the same results give the same text.
 """
 
 from bench.tables.block import Block, render
-from bench.tables.clusters import FULL, RUNNING, STORM
+from bench.tables.clusters import FULL, RUNNING, STORM, VAST
 from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
@@ -18,6 +18,7 @@ BLOCKS = {
     "shapes": SHAPES,
     "groups": GROUPS,
     "running": RUNNING,
+    "vast": VAST,
     "full": FULL,
     "storm": STORM,
     "web": WEB,

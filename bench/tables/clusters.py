@@ -1,4 +1,4 @@
-"""The costs of full and large clusters: many running pods, backlogs, preemption, a storm of events."""
+"""The costs of full and large clusters: many running pods and nodes, backlogs, preemption, events."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -77,6 +77,22 @@ def _storm(data: Mapping[str, Found]) -> str:
     return table(["", *(f"{figure(each['waiting'])} pods fit nowhere" for each in found)], rows)
 
 
+def _vast(data: Mapping[str, Found]) -> str:
+    header = ["nodes", "running pods", "pods/s", "CPU ms a pod", "peak memory, MiB", "s from start to first binding"]
+    rows = [
+        [figure(float(nodes)), figure(cluster["running"]), *_cost(cluster["median"])] for nodes, cluster in data.items()
+    ]
+    clusters = [*data.values()]
+    first, last = clusters[0], clusters[-1]
+    share = ratio(last["median"]["pods_per_second"], first["median"]["pods_per_second"])
+    return (
+        f"{table(header, rows, texts=0)}\n\n"
+        f"{figure(first['median']['pods'])} pods in the backlog, medians of {len(first['runs'])} runs."
+        f" The last row has {share} of the rate of the first."
+    )
+
+
 RUNNING = Block(("crowd",), _running)
 FULL = Block(("backlog", "preemption"), _full)
 STORM = Block(("storm",), _storm)
+VAST = Block(("vast",), _vast)

@@ -20,6 +20,8 @@ from bench.results import Result as Kept
 from bench.results import Run
 from bench.soak import SERIES, Seen
 from bench.soak import document as document_of_soak
+from bench.stand_in import Drained
+from bench.stand_in import document as document_of_runs
 from bench.steadiness import trends
 from bench.storm import Found as StormFound
 from bench.tables import BLOCKS, render
@@ -154,6 +156,24 @@ def test_running_pods_take_two_rows_and_a_failed_side_says_so(sides: dict[str, A
         f"| | Muster | 100 | 1.00 | 100 | {start} |",
         "| 100,000 | kube-scheduler | failed | | | |",
         "| | Muster | 100 | 1.00 | 100 | 9.5 |",
+    ]
+
+
+def test_vast_clusters_are_held_against_the_smallest() -> None:
+    small = Drained(6000, pods_per_second=1000.0, cpu_per_pod=0.0007, start_seconds=4.0, peak_bytes=300 * MIB)
+    large = replace(small, pods_per_second=750.0, start_seconds=58.21, peak_bytes=1800 * MIB)
+    data = {
+        "5000": {"running": 50_000, **document_of_runs([small] * 3)},
+        "50000": {"running": 500_000, **document_of_runs([large] * 3)},
+    }
+
+    assert shown("vast", kept("vast", data))[:6] == [
+        "| nodes | running pods | pods/s | CPU ms a pod | peak memory, MiB | s from start to first binding |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| 5,000 | 50,000 | 1,000 | 0.70 | 300 | 4.0 |",
+        "| 50,000 | 500,000 | 750 | 0.70 | 1,800 | 58.2 |",
+        "",
+        "6,000 pods in the backlog, medians of 3 runs. The last row has 0.75 of the rate of the first.",
     ]
 
 
