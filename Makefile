@@ -16,7 +16,7 @@ FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs bench-latency bench-loop \
+.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-beside bench-gangs bench-latency bench-loop \
 	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-vast bench-web parity parity-groups \
 	parity-preemption simulate-faults real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
 
@@ -59,6 +59,9 @@ bench-vast: $(INSTALLED) ## Measure Muster on 50,000 nodes with 500,000 running 
 
 bench-latency: $(INSTALLED) control-plane ## Measure how long pods wait that arrive at 100, 300 and 500 a second
 	$(RUN) -m bench.latency $(BENCH_ARGS)
+
+bench-beside: $(INSTALLED) control-plane ## Measure how long pods wait while a gang of 3,000 is decided
+	$(RUN) -m bench.beside $(BENCH_ARGS)
 
 bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
 	$(RUN) -m bench.gangs $(BENCH_ARGS)

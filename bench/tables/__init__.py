@@ -5,7 +5,7 @@ function of results: the same results give the same text.
 """
 
 from bench.tables.block import Block, render
-from bench.tables.clusters import FULL, RUNNING, STORM, VAST
+from bench.tables.clusters import BESIDE, FULL, RUNNING, STORM, VAST
 from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
@@ -14,6 +14,7 @@ BLOCKS = {
     "single-pods": SINGLE_PODS,
     "loop": LOOP,
     "latency": LATENCY,
+    "beside": BESIDE,
     "gangs": GANGS,
     "shapes": SHAPES,
     "groups": GROUPS,

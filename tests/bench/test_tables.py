@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from bench.arrivals import Waits
 from bench.attack import document as document_of_attacks
 from bench.backlog import Found as BacklogFound
 from bench.bearing import MIB, Borne
+from bench.beside import Found as Beside
+from bench.beside import Stretch
 from bench.pages import Drawn
 from bench.pages import Found as Page
 from bench.preemption import Found as PreemptionFound
@@ -175,6 +178,26 @@ def test_vast_clusters_are_held_against_the_smallest() -> None:
         "",
         "6,000 pods in the backlog, medians of 3 runs. The last row has 0.75 of the rate of the first.",
     ]
+
+
+def test_waits_beside_a_gang_have_a_row_for_each_stretch_and_side_and_a_failed_side_says_so() -> None:
+    calm, deciding = Stretch(300, Waits(0.006, 0.012, 0.02)), Stretch(9, Waits(0.05, 0.0951, 0.0961))
+    found = asdict(Beside(0.41, 6.2, calm, deciding, Stretch(0, None)))
+
+    lines = shown("beside", kept("beside", {"size": 3000, "sides": {"muster": found}}))
+
+    assert lines[2:8] == [
+        "| before the gang | kube-scheduler | failed | | | |",
+        "| | Muster | 300 | 6 | 12 | 20 |",
+        "| until its first member is bound | kube-scheduler | failed | | | |",
+        "| | Muster | 9 | 50 | 95 | 96 |",
+        "| until its last member is bound | kube-scheduler | failed | | | |",
+        "| | Muster | 0 | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} |",
+    ]
+    assert lines[9] == (
+        "Muster bound the first of its 3,000 members 0.41 s after the last one was created,"
+        " and all of them after 6.20 s."
+    )
 
 
 def waiting(side: str, cpu: float) -> dict[str, Any]:
