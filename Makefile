@@ -16,9 +16,10 @@ FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs bench-latency bench-loop \
-	bench-native bench-preemption bench-storm bench-shapes bench-scale bench-topology bench-web parity parity-groups \
-	parity-preemption simulate-faults simulate-all real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
+.PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
+	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
+	bench-scale bench-topology bench-vast bench-web parity parity-groups parity-preemption simulate-faults simulate-all \
+	real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -54,8 +55,14 @@ bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by s
 bench-loop: $(INSTALLED) ## Measure Muster on a stand-in for the API server that costs nothing
 	$(RUN) -m bench.loop $(BENCH_ARGS)
 
+bench-vast: $(INSTALLED) ## Measure Muster on 50,000 nodes with 500,000 running pods, on the stand-in
+	$(RUN) -m bench.vast $(BENCH_ARGS)
+
 bench-latency: $(INSTALLED) control-plane ## Measure how long pods wait that arrive at 100, 300 and 500 a second
 	$(RUN) -m bench.latency $(BENCH_ARGS)
+
+bench-beside: $(INSTALLED) control-plane ## Measure how long pods wait while a gang of 3,000 is decided
+	$(RUN) -m bench.beside $(BENCH_ARGS)
 
 bench-gangs: $(INSTALLED) control-plane ## Measure Muster on groups of pods
 	$(RUN) -m bench.gangs $(BENCH_ARGS)

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
+from typing import Self
 
 from bench.check import until_right
 from bench.client import Client
@@ -23,15 +24,23 @@ _STARTED_WITHIN_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Seconds from the creation of a gang's last pod until the last one was bound."""
+    """Seconds that something waited."""
 
     p50: float
     p99: float
     longest: float
 
+    @classmethod
+    def of(cls, seconds: Sequence[float]) -> Self:
+        """Of one wait at least."""
+        cuts = quantiles(seconds, n=100, method="inclusive") if len(seconds) > 1 else [*seconds] * 99
+        return cls(p50=cuts[49], p99=cuts[98], longest=max(seconds))
+
 
 async def arrive(gangs: Sequence[Gang], plane: ControlPlane, display: Display, *, bound: int) -> Waits:
-    """Starts Muster and creates the gangs; the first one, by which Muster is seen to be at work, does not count.
+    """How long gangs wait from the creation of their last pod until the last one is bound.
+
+    Starts Muster and creates the gangs; the first one, by which Muster is seen to be at work, does not count.
 
     `bound` pods are there already. Raises `StalledError` when gangs do not start in time, `WrongRunError` and
     `RefusedError`.
@@ -47,8 +56,7 @@ async def arrive(gangs: Sequence[Gang], plane: ControlPlane, display: Display, *
                     await until_right(client, ledger.nodes)
         except TimeoutError:
             raise StalledError(await how_far(MUSTER, plane, client, ledger, time.monotonic() - began)) from None
-    cuts = quantiles(waits, n=100, method="inclusive")
-    return Waits(p50=cuts[49], p99=cuts[98], longest=max(waits))
+    return Waits.of(waits)
 
 
 class _Arrivals:

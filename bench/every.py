@@ -20,11 +20,13 @@ from bench.results import FOLDER, Result, Run, read, record
 BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "drain": ("--nodes=5000", "--pods=3000", "--runs=3"),
     "loop": ("--nodes=5000", "--pods=6000"),
+    "vast": ("--nodes=5000", "--nodes=50000", "--pods=6000"),
     "latency": ("--nodes=5000", "--rate=100", "--rate=300", "--rate=500"),
     "gangs": ("--nodes=5000", "--gangs=100", "--size=30"),
     "shapes": ("--nodes=5000", "--pods=2000"),
     "native": ("--nodes=5000", "--gangs=100", "--size=30", "--runs=3"),
     "topology": ("--nodes=5000", "--racks=50"),
+    "beside": ("--nodes=5000", "--size=3000", "--rate=20"),
     "crowd": ("--nodes=5000", "--pods=1000"),
     "backlog": ("--nodes=5000", "--rate=20", "--seconds=30"),
     "preemption": ("--nodes=500",),

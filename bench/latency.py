@@ -9,7 +9,7 @@ its binding. The next rate begins when all pods are bound. A run that fails ends
 import asyncio
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import quantiles
 from typing import Protocol
@@ -72,8 +72,10 @@ def arriving(rate: int, seconds: int) -> dict[str, Body]:
     return {name: scale.pod(name) for name in names}
 
 
-async def create_evenly(client: Poster, pods: Mapping[str, Body], rate: int, advance: Advance) -> dict[str, float]:
-    """Create the pods at even intervals, however late answers come. Returns when each was answered, by name.
+async def create_evenly(
+    client: Poster, pods: Iterable[tuple[str, Body]], rate: int, advance: Advance
+) -> dict[str, float]:
+    """Create pods with their names at even intervals, however late answers come. Returns when each was answered.
 
     Raises `ExceptionGroup` of `RefusedError`.
     """
@@ -86,7 +88,7 @@ async def create_evenly(client: Poster, pods: Mapping[str, Body], rate: int, adv
 
     began = time.monotonic()
     async with asyncio.TaskGroup() as tasks:
-        for number, (name, body) in enumerate(pods.items()):
+        for number, (name, body) in enumerate(pods):
             await asyncio.sleep(max(0.0, began + number / rate - time.monotonic()))
             tasks.create_task(create(name, body))
     return created
@@ -129,7 +131,7 @@ async def _arrive(
     found, expected = [], 1
     for rate, pods in plan.items():
         with display.phase(f"{side.name}: {rate} pods a second", len(pods)) as advance:
-            created = await create_evenly(client, pods, rate, advance)
+            created = await create_evenly(client, pods.items(), rate, advance)
             expected += len(pods)
             await until_bound(expected)
         found.append(Arrival.of(rate, created, ledger.times))

@@ -26,6 +26,14 @@ GATES = {"GenericWorkload": True}
 SERVED = {"scheduling.k8s.io/v1beta1": True}
 
 
+def _with_gates(plane: ControlPlane) -> list[str]:
+    return [*KUBE_SCHEDULER.command(plane), *commands.switches("feature-gates", GATES)]
+
+
+GATED = Side(KUBE_SCHEDULER.name, _with_gates)
+"""kube-scheduler, which knows groups."""
+
+
 @click.command(context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
 @click.option("--gangs", type=click.IntRange(3), default=100, help="Gangs in the backlog.")
@@ -41,18 +49,13 @@ def main(nodes: int, gangs: int, size: int, runs: int, output: str) -> None:
     groups, members = [gang.group for gang in made], [pod for gang in made for pod in gang.pods.values()]
     with failures_told() as bars:
         backlog = Backlog(list(scale.nodes(nodes)), members, groups)
-        sides = (Side(KUBE_SCHEDULER.name, _with_gates), MUSTER)
-        measured = [[_run(side, backlog, bars) for side in sides] for _ in range(runs)]
+        measured = [[_run(side, backlog, bars) for side in (GATED, MUSTER)] for _ in range(runs)]
     if output == "json":
         print(json.dumps(median_document(measured), indent=2))
         return
     title = f"{gangs:,} native gangs of {size:,} on {nodes:,} nodes"
     medians = [middle(results) for results in zip(*measured, strict=True)]
     Console().print(table(title, medians, subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
-
-
-def _with_gates(plane: ControlPlane) -> list[str]:
-    return [*KUBE_SCHEDULER.command(plane), *commands.switches("feature-gates", GATES)]
 
 
 def _run(side: Side, backlog: Backlog, display: Display) -> Result:

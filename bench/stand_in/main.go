@@ -1,22 +1,28 @@
 // A stand-in for an API server that costs a scheduler nothing but its own time: it keeps objects in memory, answers
-// every request at once, and streams what Bindings change to all watches of pods. bench.loop builds and starts it.
+// every request at once, and streams what Bindings change to all watches of pods. bench.stand_in builds and starts it.
 //
 // It is no API server: it checks nothing, serves only what a scheduler asks for while it drains a backlog, and knows no
-// selectors. Kinds that it was not given are empty lists. It speaks plain HTTP on the loopback address.
+// selectors but the one of pods that have ended, of which there are none. Kinds that it was not given are empty lists.
+// Lists come in pages, as a client limits them. It speaks plain HTTP on the loopback address.
 //
 //	stand-in ADDRESS OBJECTS
 //
-// OBJECTS is a file with one JSON object: by the path of a list, its items. Standard output gets a line of JSON at the
-// first Binding, and one when all pods are bound and as many Events are written, which says how long both took.
+// OBJECTS is a file of lines: the path of a list, then its items, an object of JSON on each line, then the next path.
+// An object is kept as it stands there and is never encoded again unless a Binding changes it, so half a million pods
+// take little more than their file. Standard output gets a line of JSON when all objects are served, one at the first
+// Binding, and one when all pods are bound and as many Events are written, which says how long both took.
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"os"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,13 +40,21 @@ var discovery = map[string]string{
 
 type object = map[string]any
 
+// change is a line of the watch of pods, and the version that it brought.
+type change struct {
+	version int
+	line    []byte
+}
+
 type server struct {
 	mutex    sync.Mutex
-	lists    map[string][]object
-	byKey    map[string]object
+	lists    map[string][][]byte
+	pending  map[string]int // by namespace and name, the places in the list of the pods that have no node
 	version  int
-	watches  map[chan []byte]bool
+	changes  []change
+	changed  chan struct{} // closed at the next change
 	leases   map[string]object
+	backlog  int
 	bound    int
 	events   int
 	first    time.Time
@@ -56,23 +70,42 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s := &server{version: 1, byKey: map[string]object{}, watches: map[chan []byte]bool{}, leases: map[string]object{}}
-	if err := json.Unmarshal(text, &s.lists); err != nil {
-		log.Fatalf("%s: %v", os.Args[2], err)
+	s := &server{version: 1, changed: make(chan struct{}), leases: map[string]object{}}
+	s.load(text)
+	listener, err := net.Listen("tcp", os.Args[1])
+	if err != nil {
+		log.Fatal(err)
 	}
-	for path, items := range s.lists {
-		for number, item := range items {
-			metadata := item["metadata"].(object)
-			metadata["uid"] = fmt.Sprintf("%08d-%d", number, len(path))
-			metadata["resourceVersion"] = "1"
-			metadata["creationTimestamp"] = "2026-01-01T00:00:00Z"
+	json.NewEncoder(os.Stdout).Encode(object{"backlog": s.backlog})
+	log.Fatal(http.Serve(listener, s))
+}
+
+// load takes the objects from the text of a file, which must not change any more.
+func (s *server) load(text []byte) {
+	s.lists, s.pending = map[string][][]byte{}, map[string]int{}
+	path := ""
+	for len(text) > 0 {
+		line, rest, _ := bytes.Cut(text, []byte("\n"))
+		text = rest
+		if line[0] == '/' {
+			path = string(line)
+			continue
+		}
+		s.lists[path] = append(s.lists[path], line)
+	}
+	for place, item := range s.lists[pods] {
+		var pod struct {
+			Metadata struct{ Namespace, Name string }
+			Spec     struct{ NodeName string }
+		}
+		if err := json.Unmarshal(item, &pod); err != nil {
+			log.Fatalf("%s: %v", item, err)
+		}
+		if pod.Spec.NodeName == "" {
+			s.pending[pod.Metadata.Namespace+"/"+pod.Metadata.Name] = place
 		}
 	}
-	for _, pod := range s.lists[pods] {
-		metadata := pod["metadata"].(object)
-		s.byKey[fmt.Sprintf("%s/%s", metadata["namespace"], metadata["name"])] = pod
-	}
-	log.Fatal(http.ListenAndServe(os.Args[1], s))
+	s.backlog = len(s.pending)
 }
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -124,49 +157,70 @@ func (s *server) lease(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(lease)
 }
 
-func (s *server) list(w http.ResponseWriter, r *http.Request) {
-	s.mutex.Lock()
-	defer s.mutex.Unlock()
-	items := s.lists[r.URL.Path]
-	if items == nil {
-		items = []object{}
+// selected is the path of what is asked for: that of no list for pods that have ended.
+func selected(r *http.Request) string {
+	if strings.Contains(r.URL.Query().Get("fieldSelector"), "status.phase!=Running") {
+		return ""
 	}
-	json.NewEncoder(w).Encode(object{
-		"kind": "List", "apiVersion": "v1", "metadata": object{"resourceVersion": strconv.Itoa(s.version)}, "items": items,
-	})
+	return r.URL.Path
 }
 
-// watch streams changes of pods; nothing else ever changes. A bookmark a minute keeps the others alive.
-func (s *server) watch(w http.ResponseWriter, r *http.Request) {
-	lines := make(chan []byte, 1<<16)
-	if r.URL.Path == pods {
-		s.mutex.Lock()
-		s.watches[lines] = true
-		s.mutex.Unlock()
-		defer func() {
-			s.mutex.Lock()
-			delete(s.watches, lines)
+// list answers with as many items as the client wants, and with where the next page begins. All pages name the version
+// of the first: a watch from there repeats what was bound between them.
+func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	query := r.URL.Query()
+	s.mutex.Lock()
+	items, version, first := s.lists[selected(r)], s.version, 0
+	if token := query.Get("continue"); token != "" {
+		if _, err := fmt.Sscanf(token, "%d.%d", &version, &first); err != nil || first > len(items) {
 			s.mutex.Unlock()
-		}()
+			http.Error(w, `{"kind":"Status","reason":"BadRequest","code":400}`, http.StatusBadRequest)
+			return
+		}
 	}
+	next, token := len(items), ""
+	if limit, _ := strconv.Atoi(query.Get("limit")); limit > 0 && first+limit < next {
+		next = first + limit
+		token = fmt.Sprintf("%d.%d", version, next)
+	}
+	page := bytes.Join(items[first:next], []byte(","))
+	s.mutex.Unlock()
+	metadata := `{"resourceVersion":"%d","continue":"%s"}`
+	fmt.Fprintf(w, `{"kind":"List","apiVersion":"v1","metadata":`+metadata+`,"items":[`, version, token)
+	w.Write(page)
+	io.WriteString(w, "]}")
+}
+
+// watch streams changes of pods since a version; nothing else ever changes. A bookmark a minute keeps the others alive.
+func (s *server) watch(w http.ResponseWriter, r *http.Request) {
+	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	flusher := w.(http.Flusher)
-	flusher.Flush()
 	for {
+		changes, changed, version := s.news(since)
+		if selected(r) != pods {
+			changes, changed = nil, nil
+		}
+		for _, each := range changes {
+			w.Write(each.line)
+		}
+		flusher.Flush()
+		since = version
 		select {
-		case line := <-lines:
-			w.Write(line)
-			for more := len(lines); more > 0; more-- {
-				w.Write(<-lines)
-			}
+		case <-changed:
 		case <-time.After(time.Minute):
-			s.mutex.Lock()
-			fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"%d"}}}`+"\n", s.version)
-			s.mutex.Unlock()
+			fmt.Fprintf(w, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"%d"}}}`+"\n", version)
 		case <-r.Context().Done():
 			return
 		}
-		flusher.Flush()
 	}
+}
+
+// news is what has changed since a version, what is closed at the next change, and the version now.
+func (s *server) news(since int) ([]change, chan struct{}, int) {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	next := sort.Search(len(s.changes), func(at int) bool { return s.changes[at].version > since })
+	return s.changes[next:], s.changed, s.version
 }
 
 func (s *server) bind(w http.ResponseWriter, r *http.Request) {
@@ -179,22 +233,22 @@ func (s *server) bind(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mutex.Lock()
-	pod, found := s.byKey[binding.Metadata.Namespace+"/"+binding.Metadata.Name]
-	spec, _ := pod["spec"].(object)
-	if !found || spec["nodeName"] != nil {
+	key := binding.Metadata.Namespace + "/" + binding.Metadata.Name
+	place, found := s.pending[key]
+	if !found {
 		s.mutex.Unlock()
 		w.WriteHeader(http.StatusConflict)
 		io.WriteString(w, `{"kind":"Status","reason":"Conflict","message":"no such pod, or it is bound","code":409}`)
 		return
 	}
+	delete(s.pending, key)
 	s.version++
-	spec["nodeName"] = binding.Target.Name
-	pod["metadata"].(object)["resourceVersion"] = strconv.Itoa(s.version)
-	line, _ := json.Marshal(object{"type": "MODIFIED", "object": pod})
-	line = append(line, '\n')
-	for watch := range s.watches {
-		watch <- line
-	}
+	items := s.lists[pods]
+	items[place] = boundTo(items[place], binding.Target.Name, s.version)
+	line := fmt.Appendf(nil, `{"type":"MODIFIED","object":%s}`+"\n", items[place])
+	s.changes = append(s.changes, change{s.version, line})
+	close(s.changed)
+	s.changed = make(chan struct{})
 	s.last = time.Now()
 	if s.bound == 0 {
 		s.first = s.last
@@ -206,6 +260,16 @@ func (s *server) bind(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}`)
 }
 
+// boundTo is a pod as it is once it has a node.
+func boundTo(item []byte, node string, version int) []byte {
+	var pod object
+	json.Unmarshal(item, &pod)
+	pod["metadata"].(object)["resourceVersion"] = strconv.Itoa(version)
+	pod["spec"].(object)["nodeName"] = node
+	bound, _ := json.Marshal(pod)
+	return bound
+}
+
 func (s *server) event(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.WriteHeader(http.StatusCreated)
@@ -213,10 +277,10 @@ func (s *server) event(w http.ResponseWriter, r *http.Request) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	s.events++
-	if all := len(s.lists[pods]); s.events >= all && s.bound == all && !s.reported {
+	if s.events >= s.backlog && s.bound == s.backlog && !s.reported {
 		s.reported = true
 		json.NewEncoder(os.Stdout).Encode(object{
-			"bound": all, "bound_seconds": s.last.Sub(s.first).Seconds(), "written_seconds": time.Since(s.first).Seconds(),
+			"bound": s.bound, "bound_seconds": s.last.Sub(s.first).Seconds(), "written_seconds": time.Since(s.first).Seconds(),
 		})
 	}
 }

@@ -5,19 +5,23 @@ function of results: the same results give the same text.
 """
 
 from bench.tables.block import Block, render
-from bench.tables.clusters import FULL, RUNNING, STORM
+from bench.tables.clusters import BESIDE, FULL, RUNNING, STORM, VAST
 from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES, SIMULATION
 from bench.tables.endurance import ATTACK, SOAK, WEB
+from bench.tables.goals import GOALS
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
 
 BLOCKS = {
+    "goals": GOALS,
     "single-pods": SINGLE_PODS,
     "loop": LOOP,
     "latency": LATENCY,
+    "beside": BESIDE,
     "gangs": GANGS,
     "shapes": SHAPES,
     "groups": GROUPS,
     "running": RUNNING,
+    "vast": VAST,
     "full": FULL,
     "storm": STORM,
     "web": WEB,

@@ -1,4 +1,4 @@
-"""The costs of full and large clusters: many running pods, backlogs, preemption, a storm of events."""
+"""The costs of full and large clusters: many running pods and nodes, backlogs, preemption, events, large gangs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -86,6 +86,54 @@ def _storm(data: Mapping[str, Found]) -> str:
     return table(["", *(f"{figure(each['waiting'])} pods fit nowhere" for each in found)], rows)
 
 
+def _vast(data: Mapping[str, Found]) -> str:
+    header = ["nodes", "running pods", "pods/s", "CPU ms a pod", "peak memory, MiB", "s from start to first binding"]
+    rows = [
+        [figure(float(nodes)), figure(cluster["running"]), *_cost(cluster["median"])] for nodes, cluster in data.items()
+    ]
+    clusters = [*data.values()]
+    first, last = clusters[0], clusters[-1]
+    share = ratio(last["median"]["pods_per_second"], first["median"]["pods_per_second"])
+    return (
+        f"{table(header, rows, texts=0)}\n\n"
+        f"{figure(first['median']['pods'])} pods in the backlog, medians of {len(first['runs'])} runs."
+        f" The last row has {share} of the rate of the first."
+    )
+
+
+def _beside(data: Mapping[str, Any]) -> str:
+    header = ["plain pods that arrive", "", "pods", "p50, ms", "p99, ms", "longest, ms"]
+    sides = [(label, data["sides"].get(name)) for name, label in ((BASELINE, "kube-scheduler"), (SUBJECT, "Muster"))]
+    rows = []
+    for stretch, when in (
+        ("calm", "before the gang"),
+        ("deciding", "until its first member is bound"),
+        ("binding", "until its last member is bound"),
+    ):
+        first = when
+        for label, side in sides:
+            rows.append([first, label, *(_waits(side[stretch]) if side is not None else ["failed", "", "", ""])])
+            first = ""
+    took = [
+        f"{label} bound the first of its {figure(data['size'])} members {figure(side['decided_seconds'], 2)} s after"
+        f" the last one was created, and all of them after {figure(side['started_seconds'], 2)} s."
+        for label, side in sides
+        if side is not None
+    ]
+    return "\n\n".join([table(header, rows, texts=2), " ".join(took)])
+
+
+def _waits(stretch: Found) -> list[str]:
+    waits = stretch["waits"] or {}
+    return [figure(stretch["pods"]), *(_milliseconds(waits.get(what)) for what in ("p50", "p99", "longest"))]
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return figure(None if seconds is None else 1e3 * seconds)
+
+
 RUNNING = Block(("crowd",), _running)
 FULL = Block(("backlog", "preemption"), _full)
 STORM = Block(("storm",), _storm)
+VAST = Block(("vast",), _vast)
+BESIDE = Block(("beside",), _beside)

@@ -64,7 +64,7 @@ def test_each_result_is_kept_with_its_command_and_time(tree: Tree, tmp_path: Pat
     assert kept is not None
     assert kept.data == {"by": "drain"}
     assert kept.run.seconds == 60
-    assert kept.run.command == "python -m bench.drain --nodes=5000 --pods=3000 --output=json"
+    assert kept.run.command == "python -m bench.drain --nodes=5000 --pods=3000 --runs=3 --output=json"
     assert tree.told == [
         "[1/2] drain: begins",
         "[1/2] drain: done after 60 s",

@@ -43,7 +43,7 @@ async def test_a_slow_answer_keeps_no_pod_from_arriving() -> None:
     some = dict(list(pods.items())[:50])
     server = _Slow(len(some))
 
-    created = await create_evenly(server, some, 1000, lambda count: done.append(done[-1] + count))
+    created = await create_evenly(server, some.items(), 1000, lambda count: done.append(done[-1] + count))
 
     assert server.asked == list(some.values())
     assert created.keys() == some.keys()

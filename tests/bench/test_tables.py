@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from bench.arrivals import Waits
 from bench.attack import document as document_of_attacks
 from bench.backlog import Found as BacklogFound
 from bench.bearing import MIB, Borne
+from bench.beside import Found as Beside
+from bench.beside import Stretch
 from bench.pages import Drawn
 from bench.pages import Found as Page
 from bench.preemption import Found as PreemptionFound
@@ -20,6 +23,8 @@ from bench.results import Result as Kept
 from bench.results import Run
 from bench.soak import SERIES, Seen
 from bench.soak import document as document_of_soak
+from bench.stand_in import Drained
+from bench.stand_in import document as document_of_runs
 from bench.steadiness import trends
 from bench.storm import Found as StormFound
 from bench.tables import BLOCKS, render
@@ -159,6 +164,44 @@ def test_running_pods_take_two_rows_and_a_failed_side_says_so(sides: dict[str, A
         "| 100,000 | kube-scheduler | failed | | | |",
         "| | Muster | 100 | 1.00 | 100 | 9.5 |",
     ]
+
+
+def test_vast_clusters_are_held_against_the_smallest() -> None:
+    small = Drained(6000, pods_per_second=1000.0, cpu_per_pod=0.0007, start_seconds=4.0, peak_bytes=300 * MIB)
+    large = replace(small, pods_per_second=750.0, start_seconds=58.21, peak_bytes=1800 * MIB)
+    data = {
+        "5000": {"running": 50_000, **document_of_runs([small] * 3)},
+        "50000": {"running": 500_000, **document_of_runs([large] * 3)},
+    }
+
+    assert shown("vast", kept("vast", data))[:6] == [
+        "| nodes | running pods | pods/s | CPU ms a pod | peak memory, MiB | s from start to first binding |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| 5,000 | 50,000 | 1,000 | 0.70 | 300 | 4.0 |",
+        "| 50,000 | 500,000 | 750 | 0.70 | 1,800 | 58.2 |",
+        "",
+        "6,000 pods in the backlog, medians of 3 runs. The last row has 0.75 of the rate of the first.",
+    ]
+
+
+def test_waits_beside_a_gang_have_a_row_for_each_stretch_and_side_and_a_failed_side_says_so() -> None:
+    calm, deciding = Stretch(300, Waits(0.006, 0.012, 0.02)), Stretch(9, Waits(0.05, 0.0951, 0.0961))
+    found = asdict(Beside(0.41, 6.2, calm, deciding, Stretch(0, None)))
+
+    lines = shown("beside", kept("beside", {"size": 3000, "sides": {"muster": found}}))
+
+    assert lines[2:8] == [
+        "| before the gang | kube-scheduler | failed | | | |",
+        "| | Muster | 300 | 6 | 12 | 20 |",
+        "| until its first member is bound | kube-scheduler | failed | | | |",
+        "| | Muster | 9 | 50 | 95 | 96 |",
+        "| until its last member is bound | kube-scheduler | failed | | | |",
+        "| | Muster | 0 | \N{EN DASH} | \N{EN DASH} | \N{EN DASH} |",
+    ]
+    assert lines[9] == (
+        "Muster bound the first of its 3,000 members 0.41 s after the last one was created,"
+        " and all of them after 6.20 s."
+    )
 
 
 def waiting(side: str, cpu: float) -> dict[str, Any]:
