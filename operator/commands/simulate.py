@@ -108,7 +108,7 @@ def command(
         raise click.ClickException(str(error)) from error
     rules.warn()
     if output.document:
-        emit(_as_json(outcome), output)
+        emit({**_as_json(outcome), "unknown": [*wanted.admission.unknown]}, output)
     else:
         emit_lines(_told(outcome, wide=output is Output.WIDE))
     if any(not placement.node for placement in outcome.placements):

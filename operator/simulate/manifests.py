@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -247,20 +248,18 @@ def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: Group
     api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
     if not kind:
         raise ManifestError(f"{source}: Object 'Kind' is missing in {shown(document)}")
+    metadata = document.get("metadata") or {}
+    name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     if kind in admitting.KINDS:
+        _refuse_unknown_fields(document, f"{source}: {kind} {name}")
         return
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
     if its_kind is None and not _counts(api_version, kind):
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
-    metadata = document.get("metadata") or {}
-    name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     group_kind = None if its_kind is None else kinds.kind_of(its_kind)
     is_new = not metadata.get("uid")
-    unknown = unknown_fields(document, {} if group_kind is None else group_kind.fields) if is_new else []
-    if unknown:
-        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
-        raise ManifestError(f"{source}: {kind} {name}: strict decoding error: {fields}")
+    _refuse_unknown_fields(document, f"{source}: {kind} {name}", {} if group_kind is None else group_kind.fields)
     try:
         if group_kind is not None and is_new and (wrong := group_kind.problems(_namespaced(document))):
             raise ValueError("; ".join(wrong))
@@ -277,6 +276,18 @@ def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: Group
                 _take_pod(replica, replica["metadata"]["name"], found)
     except ValueError as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
+
+
+def _refuse_unknown_fields(
+    document: Mapping[str, Any], where: str, known: Mapping[str, type[Any]] = MappingProxyType({})
+) -> None:
+    """Raises ManifestError for an object that is not stored yet and has fields that its kind does not have."""
+    if (document.get("metadata") or {}).get("uid"):
+        return
+    unknown = unknown_fields(document, known)
+    if unknown:
+        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise ManifestError(f"{where}: strict decoding error: {fields}")
 
 
 def _add_node(node: Node, document: object, found: Objects) -> None:

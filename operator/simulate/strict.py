@@ -51,7 +51,7 @@ def unknown_fields(document: Mapping[str, Any], known: Mapping[str, type[Any]]) 
     """
     if known and document.get("apiVersion"):
         return [*_besides(known, document)]
-    model = _model_of(document)
+    model = _model_of(document) or (None if document.get("apiVersion") else _model_by_kind(document))
     return [] if model is None else [*_unknown(document, model, "")]
 
 
@@ -63,7 +63,7 @@ def misshapen(document: Mapping[str, Any]) -> str | None:
     group, default = _type(document)[0].rpartition("/")[0], _VERSIONS.get(_type(document)[1], "")
     model = _model_of(document)
     if model is None and group in ("", default.rpartition("/")[0]):
-        model = _model_of({**document, "apiVersion": default})
+        model = _model_by_kind(document)
     if model is not None:
         return next(_ill_typed(document, model, ""), None)
     parts = (_fits(document[part], type_, part) for part, type_ in _PARTS.items() if document.get(part) is not None)
@@ -78,6 +78,10 @@ def _model_of(document: Mapping[str, Any]) -> Any:
     api_version, kind = _type(document)
     group, _, version = api_version.rpartition("/")
     return _model(f"{version[:1].upper()}{version[1:]}{kind}") if version and group in _GROUPS else None
+
+
+def _model_by_kind(document: Mapping[str, Any]) -> Any:
+    return _model_of({**document, "apiVersion": _VERSIONS.get(_type(document)[1], "")})
 
 
 def _ill_typed(value: Mapping[str, Any], model: Any, path: str) -> Iterator[str]:
