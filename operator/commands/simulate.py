@@ -20,12 +20,13 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
+from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.admission import AdmissionObjects
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
-from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
@@ -205,7 +206,7 @@ def _told(outcome: _Outcome, *, wide: bool) -> Iterator[str]:
     yield from map(printable, evictions.told(outcome.evicted))
     yield from map(printable, starts.told(outcome.starts))
     if outcome.missing is not None:
-        yield printable(outcome.missing.sentence)
+        yield from map(printable, outcome.missing.sentences)
     elif any(each.lacks_nodes for each in placements):
         yield "More nodes of the shapes that the cluster has would not help."
 

@@ -17,13 +17,14 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import quantity
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
+from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.endings import RequiredEnding, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
-from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.shortfall import shortfall
 
 from .group_views import decided_with, group_views
 
@@ -233,7 +234,7 @@ def told(trial: TriedGroup) -> Sequence[str]:
     if trial.lack is not None:
         lines.append(trial.lack.sentence)
     if trial.help is not None:
-        lines.append(trial.help.sentence)
+        lines += trial.help.sentences
     lines += endings_told(trial.ending)
     if trial.waiting and trial.place <= trial.waiting:
         behind = f", behind {', '.join(trial.ahead)}" if trial.ahead else ""

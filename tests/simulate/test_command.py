@@ -68,7 +68,9 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
         "0/2 nodes are available: 2 Insufficient cpu."
     }
     allocatable = {"cpu": "2", "memory": "32Gi", "pods": "110"}
-    assert answer["missing"] == {"nodes": 2, "like": "one", "allocatable": allocatable, "hopeless": []}
+    sets = [{"name": "default/gang", "group": True, "pods": 7, "nodes": 2}]
+    addition = {"nodes": 2, "like": "one", "allocatable": allocatable, "sets": sets}
+    assert answer["missing"] == {"additions": [addition], "hopeless": []}
 
 
 @pytest.mark.parametrize(
