@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from click.shell_completion import CompletionItem
 
 from muster.framework.config import ConfigurationError
 from muster.framework.contract.reservation import Start
-from muster.operator.explain.layout import NONE, lines, printable
+from muster.framework.model.node import Node
+from muster.operator.explain.layout import NONE, lines, printable, shortened
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
@@ -26,8 +27,10 @@ from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
+from muster.operator.simulate.selectors import selector_told
 from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
+from muster.operator.simulate.wording import alike, counted, nameless
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .output import Output, emit, emit_lines, output_option
@@ -152,9 +155,10 @@ def _read(
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of a simulation."""
+    """The outcome of a simulation; `selectors` are those of pods without a node that some node does not match."""
 
     placements: Sequence[Placement]
+    selectors: Mapping[str, str]
     evicted: Sequence[Evicted]
     starts: Sequence[Start]
     missing: Shortfall | None
@@ -168,7 +172,15 @@ async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Ob
     ):
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
-        return _Outcome(placements, evicted, foretold, await shortfall(rehearsal, placements))
+        selectors = _selectors(placements, cluster.nodes)
+        return _Outcome(placements, selectors, evicted, foretold, await shortfall(rehearsal, placements))
+
+
+def _selectors(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
+    lacking = [each.pod for each in placements if each.lacks_nodes]
+    told = {pod.signature: pod for pod in lacking}
+    sentences = {signature: selector_told(pod.pod, nodes) for signature, pod in told.items()}
+    return {pod.key: sentences[pod.signature] for pod in lacking}
 
 
 def _as_json(outcome: _Outcome) -> dict[str, object]:
@@ -180,6 +192,7 @@ def _as_json(outcome: _Outcome) -> dict[str, object]:
                 "group": each.group,
                 "node": each.node,
                 "reason": each.reason,
+                "selector": outcome.selectors.get(each.pod.key, ""),
             }
             for each in outcome.placements
         ],
@@ -192,17 +205,16 @@ def _as_json(outcome: _Outcome) -> dict[str, object]:
 def _told(outcome: _Outcome, *, wide: bool) -> Iterator[str]:
     """The table, then what is to be said, each thing once."""
     placements = outcome.placements
-    rows = [
-        (each.pod.key, each.group or NONE, each.node or NONE, *((each.reason or NONE,) if wide else ()))
-        for each in placements
-    ]
-    yield from lines(("POD", "PODGROUP", "NODE", *(("REASON",) if wide else ())), rows)
+    yield from _each(placements) if wide else _like(placements)
     yield ""
-    for reason, pods in _reasons(placements).items():
-        others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
-        yield printable(f"{pods[0]}{others}: {reason}")
+    for some in alike(
+        (each for each in placements if not each.node), lambda each: nameless(each.reason, each.pod.name)
+    ):
+        yield printable(f"{_named(some)}: {some[0].reason}")
+        selectors = dict.fromkeys(outcome.selectors.get(each.pod.key, "") for each in some)
+        yield from (printable(selector) for selector in selectors if selector)
     placed = sum(1 for each in placements if each.node)
-    yield f"{placed} of {len(placements)} pods would be scheduled."
+    yield f"{placed} of {counted(len(placements), 'pod')} would be scheduled."
     yield from map(printable, evictions.told(outcome.evicted))
     yield from map(printable, starts.told(outcome.starts))
     if outcome.missing is not None:
@@ -211,10 +223,25 @@ def _told(outcome: _Outcome, *, wide: bool) -> Iterator[str]:
         yield "More nodes of the shapes that the cluster has would not help."
 
 
-def _reasons(placements: Sequence[Placement]) -> dict[str, list[str]]:
-    """The pods that each reason keeps from a node."""
-    found: dict[str, list[str]] = {}
-    for each in placements:
-        if not each.node:
-            found.setdefault(each.reason, []).append(each.pod.key)
-    return found
+def _named(placements: Sequence[Placement]) -> str:
+    more = f" and {len(placements) - 1} more" if len(placements) > 1 else ""
+    return f"{placements[0].pod.key}{more}"
+
+
+def _each(placements: Sequence[Placement]) -> Iterator[str]:
+    """The table of all pods."""
+    rows = [(each.pod.key, each.group or NONE, each.node or NONE, each.reason or NONE) for each in placements]
+    return lines(("POD", "PODGROUP", "NODE", "REASON"), rows)
+
+
+def _like(placements: Sequence[Placement]) -> Iterator[str]:
+    """The table of groups and of sets of like pods, with and without nodes."""
+    rows = [
+        (
+            *(str(len(some)), some[0].group or NONE),
+            shortened([*dict.fromkeys(each.node for each in some)], whole=False) or NONE,
+            shortened([each.pod.key for each in some], whole=False),
+        )
+        for some in alike(placements, lambda each: (each.likeness, bool(each.node)))
+    ]
+    return lines(("PODS", "PODGROUP", "NODES", "WHICH"), rows)

@@ -21,6 +21,7 @@ from muster.framework.model.requests import PODS, amounts
 from .additions import LikePods, NodeAddition, Shortfall
 from .least import least
 from .rehearsal import Placement, Rehearsal
+from .wording import alike
 
 _HOSTNAME = "kubernetes.io/hostname"
 _SHAPES_TRIED = 5
@@ -47,7 +48,7 @@ async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Sh
             best = await _with_nodes_like(shape, rehearsal, left, misfits, best=best) or best
         if best is None:
             break
-        sets = sorted(_alike(best.helped), key=len, reverse=True)
+        sets = sorted(alike(best.helped, _likeness), key=len, reverse=True)
         told = [await _alone(best, rehearsal, each, misfits) for each in sets[:_SETS_TRIED]]
         told += map(_set_of, sets[_SETS_TRIED:])
         additions.append(NodeAddition(best.nodes, best.shape.metadata.name, _offer(best.shape), tuple(told)))
@@ -58,7 +59,7 @@ async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Sh
     for nodes, pods in in_place:
         await rehearsal.remove(pods)
         rehearsal.remove_nodes(nodes)
-    hopeless = tuple(_set_of(each) for each in _alike(left))
+    hopeless = tuple(_set_of(each) for each in alike(left, _likeness))
     return Shortfall(tuple(additions), hopeless) if additions else None
 
 
@@ -117,12 +118,12 @@ async def _least(
 
 
 async def _alone(
-    found: _Found, rehearsal: Rehearsal, alike: Sequence[Placement], misfits: Collection[PodInfo]
+    found: _Found, rehearsal: Rehearsal, some: Sequence[Placement], misfits: Collection[PodInfo]
 ) -> LikePods:
     """Like pods, with the nodes of the shape that they take by themselves."""
-    if len(alike) == len(found.helped):
-        return _set_of(alike, found.nodes)
-    return _set_of(alike, await _least(rehearsal, found.shape, alike, misfits, limit=found.nodes))
+    if len(some) == len(found.helped):
+        return _set_of(some, found.nodes)
+    return _set_of(some, await _least(rehearsal, found.shape, some, misfits, limit=found.nodes))
 
 
 async def _put_in_place(rehearsal: Rehearsal, found: _Found, number: int) -> tuple[list[Node], list[Pod]]:
@@ -134,16 +135,12 @@ async def _put_in_place(rehearsal: Rehearsal, found: _Found, number: int) -> tup
     return nodes, pods
 
 
-def _alike(placements: Iterable[Placement]) -> list[list[Placement]]:
-    """The pods by group; those of none by what decides about them and by their labels."""
-    found: dict[object, list[Placement]] = {}
-    for each in placements:
-        found.setdefault(each.group or (each.pod.signature, each.pod.label_set), []).append(each)
-    return [*found.values()]
-
-
 def _set_of(placements: Sequence[Placement], nodes: int | None = None) -> LikePods:
     return LikePods(_unit(placements[0]), bool(placements[0].group), len(placements), nodes)
+
+
+def _likeness(placement: Placement) -> object:
+    return placement.likeness
 
 
 def _unit(placement: Placement) -> str:
