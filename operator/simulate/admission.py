@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.framework.model.claims import CLASS_ANNOTATION
 from muster.framework.model.faults import needed
 from muster.framework.model.requests import amounts
 
@@ -19,10 +20,12 @@ from .limit_ranges import outside_limits, with_limit_defaults
 PRIORITY_CLASSES = "PriorityClass"
 RUNTIME_CLASSES = "RuntimeClass"
 LIMIT_RANGES = "LimitRange"
+STORAGE_CLASSES = "StorageClass"
 KINDS: Mapping[str, str] = {
     PRIORITY_CLASSES: "/apis/scheduling.k8s.io/v1/priorityclasses",
     RUNTIME_CLASSES: "/apis/node.k8s.io/v1/runtimeclasses",
     LIMIT_RANGES: "/api/v1/limitranges",
+    STORAGE_CLASSES: "/apis/storage.k8s.io/v1/storageclasses",
 }
 """The kinds that admission looks at, and where each is listed."""
 
@@ -31,6 +34,7 @@ _PREEMPT = "PreemptLowerPriority"
 _NO_EXECUTE = "NoExecute"
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATED_SECONDS = 300
+_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 Document = Mapping[str, Any]
 
@@ -90,6 +94,18 @@ class AdmissionObjects:
         if chosen is None:
             return {"priority": 0, "preemptionPolicy": _PREEMPT}
         return {"priority": _value(chosen), "preemptionPolicy": chosen.get("preemptionPolicy") or _PREEMPT}
+
+    def claim(self, claim: Document) -> Document:
+        """A new claim, or the template of one, with the default class of the cluster where it names none."""
+        metadata, spec = claim.get("metadata") or {}, claim.get("spec") or {}
+        annotations = metadata.get("annotations") or {}
+        if spec.get("storageClassName") is not None or CLASS_ANNOTATION in annotations:
+            return claim
+        if STORAGE_CLASSES in self.unread:
+            self._miss(STORAGE_CLASSES, "StorageClasses are not known: claims that name none count without a class")
+        defaults = sorted(filter(_is_default, self.objects.get(STORAGE_CLASSES, ())), key=lambda each: _key(each)[1])
+        chosen = max(defaults, key=lambda each: each["metadata"].get("creationTimestamp") or "", default=None)
+        return claim if chosen is None else {**claim, "spec": {**spec, "storageClassName": _key(chosen)[1]}}
 
     def _own_priority(self, where: str, spec: Document) -> dict[str, Any]:
         """The fields that a priority class gives to a pod, which may not say others itself."""
@@ -165,6 +181,11 @@ def _joined(where: str, own: Document, given: Document) -> dict[str, Any]:
                 f"pod.spec.nodeSelector[{key}] = {own[key]}"
             )
     return {**own, **given}
+
+
+def _is_default(storage_class: Document) -> bool:
+    annotations = (storage_class.get("metadata") or {}).get("annotations") or {}
+    return any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
 
 
 def _value(priority_class: Document) -> int:

@@ -140,6 +140,12 @@ def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_i
     ]
 
 
+def test_the_namespace_of_pods_that_name_none_may_be_chosen(dump: Path) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "main"}]}}
+    answer = json.loads(simulate("-f", "-", "--from", dump, "-n", "team", "-o", "json", stdin=pod).stdout)
+    assert [each["pod"] for each in answer["pods"]] == ["team/web"]
+
+
 def test_reasons_that_differ_in_the_names_of_pods_alone_are_told_once(dump: Path) -> None:
     few = listed(pod_group("gang", 9), *(member(f"m-{n}", "gang") for n in range(3)))
     told = simulate("-f", "-", "--from", dump, stdin=few).stdout
