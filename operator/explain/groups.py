@@ -53,8 +53,9 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
     """
     status = group.status
     exist, placed = len(group.members), group.placed
+    needs = f"needs {counted(group.needed, 'pod')}" if group.needed else "needs no number of pods"
     yield (
-        f"{group.key} needs {counted(group.needed, 'pod')}, {exist} {'exists' if exist == 1 else 'exist'}, "
+        f"{group.key} {needs}, {exist} {'exists' if exist == 1 else 'exist'}, "
         f"{placed} {'has a node' if placed == 1 else 'have nodes'}"
     )
     if status.reason:

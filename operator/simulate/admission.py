@@ -139,7 +139,7 @@ class AdmissionObjects:
             raise ValueError(
                 f"{where}pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
             )
-        if own and amounts(own) != amounts(overhead):
+        if own and amounts(own) != amounts(overhead or {}):
             raise ValueError(f"{where}pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
         if overhead:
             admitted["overhead"] = overhead

@@ -95,6 +95,12 @@ def test_one_of_a_kind_is_told_in_the_singular() -> None:
     assert first == "team-of-nine/first-gang needs 1 pod, 1 exists, 1 has a node"
 
 
+def test_a_group_without_a_minimum_is_not_told_to_need_0_pods() -> None:
+    group = msgspec.json.decode(msgspec.json.encode({**_DOCUMENT, "spec": {}}), type=PodGroup)
+    [first, *_] = render_group(view_of(POD_GROUP_KIND, group, []), now=_NOW)
+    assert first == "team-of-nine/first-gang needs no number of pods, 0 exist, 0 have nodes"
+
+
 def test_the_scores_of_the_best_nodes_fit_a_terminal_and_none_is_lost() -> None:
     plugins = [f"{name}Plugin" for name in ("NodeResources", "InterPodAffinity", "PodTopologySpread", "ImageLocality")]
     scores = {f"node-of-a-pool-{n}": {plugin: n + at for at, plugin in enumerate(plugins)} for n in range(2)}

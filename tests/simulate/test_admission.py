@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 from click.testing import CliRunner, Result
 
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.cli import main
+from muster.operator.kube.auth import StaticAuth
+from muster.operator.kube.credentials import Connection
 from muster.operator.simulate import admission
 from muster.operator.simulate.admission import AdmissionObjects
+from muster.operator.simulate.live import read_admission
 from muster.operator.simulate.manifests import ManifestError, read
 from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import PodDict, make_node, make_pod
@@ -86,6 +90,27 @@ def test_what_the_caller_may_not_read_is_said_with_the_answer_of_the_api() -> No
         "RuntimeClass sandboxed is not known: pods that name it count without its overhead "
         "(runtimeclass is forbidden: not for you)",
     ]
+
+
+async def test_kinds_that_the_caller_may_not_list_are_kept_with_the_reason_and_those_of_no_api_are_not() -> None:
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.endswith("priorityclasses"):
+            return web.json_response({"items": [HIGH]})
+        code, reason = (404, "NotFound") if request.path.endswith("runtimeclasses") else (403, "Forbidden")
+        return web.json_response({"kind": "Status", "message": "no", "reason": reason, "code": code}, status=code)
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+        found = await read_admission(Connection(url, auth=StaticAuth()))
+    finally:
+        await runner.cleanup()
+    assert found.objects == {"PriorityClass": [HIGH]}
+    assert found.unread == {"LimitRange": "no", "StorageClass": "no"}
 
 
 def test_a_class_that_the_cluster_does_not_have_is_refused_as_admission_does(tmp_path: Path) -> None:
@@ -265,7 +290,10 @@ def test_admission_completes_and_refuses_as_the_api_does(api: Api, namespace: st
     limits = LIMITS | {"metadata": {"name": "limits", "namespace": namespace}, "spec": {"limits": _BOUNDS}}
     runtime = SANDBOXED | {"metadata": {"name": namespace}}
     priority = HIGH | {"metadata": {"name": namespace}, "preemptionPolicy": "Never"}
-    classes = {"/apis/node.k8s.io/v1/runtimeclasses": runtime, "/apis/scheduling.k8s.io/v1/priorityclasses": priority}
+    classes: dict[str, Mapping[str, object]] = {
+        "/apis/node.k8s.io/v1/runtimeclasses": runtime,
+        "/apis/scheduling.k8s.io/v1/priorityclasses": priority,
+    }
     for path, each in classes.items():
         api.post(path, each)
     try:
