@@ -41,7 +41,7 @@ def outside_limits(spec: Document, ranges: Iterable[Document]) -> str:
         for item in _items(each, _OF_CONTAINERS):
             for container in (container for part in _PARTS for container in spec.get(part) or ()):
                 resources = container.get("resources") or {}
-                found += _problems(item, resources.get("requests") or {}, resources.get("limits") or {})
+                found += _problems(item, _given(resources, "requests"), _given(resources, "limits"))
         for item in _items(each, _OF_PODS):
             found += _problems(item, _total(spec, "requests"), _total(spec, "limits"))
         problems = [*dict.fromkeys(found)]
@@ -56,15 +56,20 @@ def _items(limit_range: Document, kind: str) -> list[Document]:
 
 def _stored(item: Document) -> dict[str, Any]:
     """The item as the API server stores it: a default is the maximum, a default request the default or the minimum."""
-    default = {**(item.get("max") or {}), **(item.get("default") or {})}
-    request = {**(item.get("min") or {}), **default, **(item.get("defaultRequest") or {})}
+    default = {**_given(item, "max"), **_given(item, "default")}
+    request = {**_given(item, "min"), **default, **_given(item, "defaultRequest")}
     return {**item, "default": default, "defaultRequest": request}
+
+
+def _given(holder: Document, part: str) -> dict[str, Any]:
+    """The amounts in a part, less those that are null."""
+    return {name: value for name, value in (holder.get(part) or {}).items() if value is not None}
 
 
 def _with_defaults(container: Document, items: Sequence[Document]) -> dict[str, Any]:
     resources = container.get("resources") or {}
     filled = {
-        part: {**_merged(items, default), **(resources.get(part) or {})}
+        part: {**_merged(items, default), **_given(resources, part)}
         for part, default in (("limits", "default"), ("requests", "defaultRequest"))
     }
     return {**container, "resources": {**resources, **filled}}
@@ -78,7 +83,7 @@ def _problems(item: Document, requests: Document, limits: Document) -> Iterator[
     """The problems of a container or a pod with an item, in the API server's words."""
     kind = item["type"]
     for bound, check in _CHECKS.items():
-        for name, enforced in sorted((item.get(bound) or {}).items()):
+        for name, enforced in sorted(_given(item, bound).items()):
             problem = check(
                 f"{name} {_NAMED[bound]} per {kind} is {enforced}", enforced, requests.get(name), limits.get(name)
             )
@@ -144,5 +149,5 @@ def _total(spec: Document, part: str) -> dict[str, str]:
 
 
 def _of(holder: Document, part: str) -> Counter[str]:
-    asked = (holder.get("resources") or {}).get(part) or {}
+    asked = _given(holder.get("resources") or {}, part)
     return Counter({name: nanos(value) for name, value in asked.items()})
