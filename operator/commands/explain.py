@@ -116,6 +116,8 @@ def explain_pod(
             found["group"] = explained.group
         if explained.held:
             found["held"] = explained.held
+        if explained.selector:
+            found["selector"] = explained.selector
         if explained.evicted:
             found["evicted"] = explained.evicted
         if explained.starts:

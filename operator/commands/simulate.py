@@ -5,30 +5,25 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
-from click.shell_completion import CompletionItem
 
 from muster.framework.config import ConfigurationError
-from muster.framework.contract.reservation import Start
-from muster.operator.explain.layout import NONE, lines, printable
+from muster.operator.explain.outcome import RehearsalOutcome, outcome_as_json, outcome_told, selectors_told
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
-from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.admission import AdmissionObjects
-from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
-from muster.operator.simulate.rehearsal import Placement, Rehearsal
-from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.rehearsal import Rehearsal
+from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .files import Files, files_options
 from .output import Output, emit, emit_lines, output_option
 from .rules import ConfigurationOptions, rules_options
 
@@ -37,36 +32,15 @@ _KUBERNETES_OWN = "default-scheduler"
 """What the API server fills in for pods that name no scheduler."""
 
 
-class _Source(click.ParamType[str]):
-    """A file, a folder, a URL or `-`; the shell completes files."""
-
-    name = "source"
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="file")]
-
-
 @click.command("simulate")
-@click.option(
-    "-f",
-    "--filename",
-    "files",
-    multiple=True,
-    required=True,
-    type=_Source(),
-    metavar="FILE|DIR|URL",
-    help="Manifests of pods, PodGroups, Jobs, Deployments, ReplicaSets, StatefulSets, and of what plugins look at, "
-    "such as claims; - is stdin. May be repeated.",
-)
-@click.option("-R", "--recursive", is_flag=True, help="Also the folders in a DIR.")
+@files_options
 @click.option(
     "--from",
     "dump",
     type=click.Path(path_type=Path),
     metavar="DUMP",
     help="Use this cluster: the output of `kubectl get -A -o json nodes,pods,podgroups,pvc,pv,sc,priorityclasses,"
-    "runtimeclasses,limitranges`. "
-    "Default: the live one.",
+    "runtimeclasses,limitranges`. Default: the live one.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
 @rules_options
@@ -76,8 +50,7 @@ def command(
     *,
     target: Target,
     leader: Leader | None,
-    files: Sequence[str],
-    recursive: bool,
+    files: Files,
     dump: Path | None,
     output: Output,
     choice: ConfigurationOptions,
@@ -92,9 +65,11 @@ def command(
         rules = choice.rules(leader, None if leader is None else target.connection())
         assembly = rules.assembly
         source = target.connection() if dump is None else _read(assembly, str(dump))
-        wanted = _read(assembly, *files, recursive=recursive, admission=_admission(source))
+        space = files.namespace_on(target if dump is None else None)
+        admission = _admission(source)
+        wanted = _read(assembly, *files.names, recursive=files.recursive, admission=admission, namespace=space)
         if not wanted.pods:
-            raise BadInputError(f"no pods in {', '.join(files)}")
+            raise BadInputError(f"no pods in {', '.join(files.names)}")
     _tell_of_other_schedulers(assembly, wanted)
     for sentence in wanted.admission.unknown:
         click.echo(sentence, err=True)
@@ -108,9 +83,9 @@ def command(
         raise click.ClickException(str(error)) from error
     rules.warn()
     if output.document:
-        emit(_as_json(outcome), output)
+        emit({**outcome_as_json(outcome), "unknown": [*wanted.admission.unknown]}, output)
     else:
-        emit_lines(_told(outcome, wide=output is Output.WIDE))
+        emit_lines(outcome_told(outcome, wide=output is Output.WIDE))
     if any(not placement.node for placement in outcome.placements):
         raise SystemExit(_DOES_NOT_FIT)
 
@@ -134,14 +109,21 @@ def _admission(source: Connection | Objects) -> AdmissionObjects:
 
 
 def _read(
-    assembly: Assembly, *names: str, recursive: bool = False, admission: AdmissionObjects | None = None
+    assembly: Assembly,
+    *names: str,
+    recursive: bool = False,
+    admission: AdmissionObjects | None = None,
+    namespace: str = "default",
 ) -> Objects:
     found, whole = Objects(admission=admission or AdmissionObjects()), bool(assembly.configuration.extenders)
     groups = assembly.groups
     try:
         for name in names:
             for source, text in texts(name, recursive=recursive):
-                found.extend(read(text, source, assembly.read(), found.admission, kinds=groups, whole=whole))
+                text_holds = read(
+                    text, source, assembly.read(), found.admission, kinds=groups, namespace=namespace, whole=whole
+                )
+                found.extend(text_holds)
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
@@ -149,17 +131,7 @@ def _read(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
-    """The outcome of a simulation."""
-
-    placements: Sequence[Placement]
-    evicted: Sequence[Evicted]
-    starts: Sequence[Start]
-    missing: Shortfall | None
-
-
-async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> _Outcome:
+async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> RehearsalOutcome:
     cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.read())
     async with (
         hearing_about(cluster, assembly.configuration, source, wanted) as hearing,
@@ -167,53 +139,5 @@ async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Ob
     ):
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
-        return _Outcome(placements, evicted, foretold, await shortfall(rehearsal, placements))
-
-
-def _as_json(outcome: _Outcome) -> dict[str, object]:
-    return {
-        "fits": all(placement.node for placement in outcome.placements),
-        "pods": [
-            {
-                "pod": each.pod.key,
-                "group": each.group,
-                "node": each.node,
-                "reason": each.reason,
-            }
-            for each in outcome.placements
-        ],
-        "evicted": outcome.evicted,
-        "starts": outcome.starts,
-        "missing": outcome.missing,
-    }
-
-
-def _told(outcome: _Outcome, *, wide: bool) -> Iterator[str]:
-    """The table, then what is to be said, each thing once."""
-    placements = outcome.placements
-    rows = [
-        (each.pod.key, each.group or NONE, each.node or NONE, *((each.reason or NONE,) if wide else ()))
-        for each in placements
-    ]
-    yield from lines(("POD", "PODGROUP", "NODE", *(("REASON",) if wide else ())), rows)
-    yield ""
-    for reason, pods in _reasons(placements).items():
-        others = f" and {len(pods) - 1} more" if len(pods) > 1 else ""
-        yield printable(f"{pods[0]}{others}: {reason}")
-    placed = sum(1 for each in placements if each.node)
-    yield f"{placed} of {len(placements)} pods would be scheduled."
-    yield from map(printable, evictions.told(outcome.evicted))
-    yield from map(printable, starts.told(outcome.starts))
-    if outcome.missing is not None:
-        yield printable(outcome.missing.sentence)
-    elif any(each.lacks_nodes for each in placements):
-        yield "More nodes of the shapes that the cluster has would not help."
-
-
-def _reasons(placements: Sequence[Placement]) -> dict[str, list[str]]:
-    """The pods that each reason keeps from a node."""
-    found: dict[str, list[str]] = {}
-    for each in placements:
-        if not each.node:
-            found.setdefault(each.reason, []).append(each.pod.key)
-    return found
+        selectors = selectors_told(placements, cluster.nodes)
+        return RehearsalOutcome(placements, selectors, evicted, foretold, await shortfall(rehearsal, placements))

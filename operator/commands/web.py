@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import signal
 import sys
@@ -52,6 +53,8 @@ def command(
     Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
+    # Kinds that the API does not have, and what was read, are in the pages; here they would look like errors.
+    logging.getLogger(logs.OWN).setLevel(logging.WARNING)
     with bad_input():
         connection = target.connection()
         rules = choice.rules(leader, connection)

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
+from muster.operator.simulate.wording import counted
+
 from .cluster import DemoCluster, StoryError
 
 _PLAIN = [f"web-{number}" for number in range(20)]
@@ -95,4 +97,4 @@ async def _expect_none_bound(cluster: DemoCluster, names: Sequence[str]) -> None
 def _show(console: Console, nodes: Mapping[str, str], began: float) -> None:
     used = Counter(nodes.values())
     seconds = time.monotonic() - began
-    console.print(f"  [green]{len(nodes)} bound[/green] on {len(used)} nodes in {seconds:.2f}s")
+    console.print(f"  [green]{len(nodes)} bound[/green] on {counted(len(used), 'node')} in {seconds:.2f}s")

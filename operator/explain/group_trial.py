@@ -13,19 +13,25 @@ from typing import Any
 
 from muster.framework.contract import CapacityPlugin, GroupId, GroupKind, Part, Plugin, Status
 from muster.framework.contract.reservation import Start
+from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import quantity
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
+from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.endings import RequiredEnding, endings
 from muster.operator.simulate.endings import told as endings_told
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
-from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.shortfall import shortfall
 
 from .group_views import decided_with, group_views
+
+_SHORT = "Insufficient "
+"""How a node's status begins to name a resource of which it has too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,7 @@ class Lack:
 
     Attributes:
         members: for how many members more.
-        each: what one of them asks for of a node, in the API's quantities.
+        each: what one of them asks for of a node and nodes are short of, in the API's quantities.
     """
 
     members: int
@@ -76,6 +82,7 @@ class TriedGroup:
         reason: why the group is not placed; "" when it would be placed now.
         evicted: the pods that would be evicted for it.
         blocked: the first member for which there is no node; "" when there is none.
+        selector: its node selector, where some node does not match it; else "".
         nodes: the nodes by what keeps that member off them, those that took most members first.
         lack: what has to become free; None if the group does not lack capacity.
         help: the nodes that would have to be added.
@@ -89,6 +96,7 @@ class TriedGroup:
     reason: str
     evicted: Sequence[Evicted]
     blocked: str
+    selector: str
     nodes: tuple[Saturated, ...]
     lack: Lack | None
     help: Shortfall | None
@@ -172,6 +180,7 @@ async def _try(
         reason=left[0].reason if left else "",
         evicted=evicted,
         blocked=tried.blocked,
+        selector=_selector(lacking, tried, cluster.nodes),
         nodes=_saturated(tried.placed, tried.reasons),
         lack=_lack(lacking, tried, missing) if _is_full(assembly, tried) else None,
         help=help_,
@@ -203,13 +212,24 @@ def _is_full(assembly: Assembly, tried: RehearsalResult) -> bool:
     return any(issubclass(registry.get(each.plugin, Plugin), CapacityPlugin) for each in tried.reasons.values())
 
 
+def _selector(lacking: Sequence[PodInfo], tried: RehearsalResult, nodes: Sequence[Node]) -> str:
+    """The node selector of the member that finds no node."""
+    blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
+    return "" if blocked is None else selector_told(blocked.pod, nodes)
+
+
 def _lack(lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
-    """The need of `missing` members together beyond what they find; the next of them stands for those like it."""
+    """The need of `missing` members together beyond what they find; the next of them stands for those like it.
+
+    Of what it asks for, what no node is short of is left out.
+    """
     blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
     if blocked is None:
         return None
     requests = blocked.signature.requests
-    each = {name: quantity(name, amount) for name, amount in sorted(requests.items())}
+    short = {reason.removeprefix(_SHORT) for status in tried.reasons.values() for reason in status.reasons}
+    asked = {name: amount for name, amount in requests.items() if name in short} or requests
+    each = {name: quantity(name, amount) for name, amount in sorted(asked.items())}
     alike = sum(pod.key not in tried.placed and pod.signature.requests == requests for pod in lacking)
     return Lack(min(alike, max(missing - len(tried.placed), 1)), each) if each else None
 
@@ -230,10 +250,12 @@ def told(trial: TriedGroup) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
     placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
     lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]
+    if trial.selector:
+        lines.append(trial.selector)
     if trial.lack is not None:
         lines.append(trial.lack.sentence)
     if trial.help is not None:
-        lines.append(trial.help.sentence)
+        lines += trial.help.sentences
     lines += endings_told(trial.ending)
     if trial.waiting and trial.place <= trial.waiting:
         behind = f", behind {', '.join(trial.ahead)}" if trial.ahead else ""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupView, WatchedKind
+from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
+from muster.operator.simulate.wording import alike, counted, nameless
 
 from .group_trial import TriedGroup, told
 from .group_views import said_of
@@ -47,10 +49,15 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
 def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
     """The status of the group, the result of a trial, the nodes by what keeps members off them, then its members.
 
-    `now` is in seconds since the epoch; `wide` names every node.
+    `now` is in seconds since the epoch; `wide` names every node, and gives each member a line.
     """
     status = group.status
-    yield f"{group.key} needs {group.needed} pods, {len(group.members)} exist, {group.placed} have nodes"
+    exist, placed = len(group.members), group.placed
+    needs = f"needs {counted(group.needed, 'pod')}" if group.needed else "needs no number of pods"
+    yield (
+        f"{group.key} {needs}, {exist} {'exists' if exist == 1 else 'exist'}, "
+        f"{placed} {'has a node' if placed == 1 else 'have nodes'}"
+    )
     if status.reason:
         yield printable(f"{status.reason}: {status.message}")
     if status.placed == "False":
@@ -59,9 +66,29 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
         yield from render_trial(trial, wide=wide)
     if not group.members:
         return
-    rows = [(pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, said_of(pod)) for pod in group.members]
     yield ""
-    yield from lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
+    yield from _members(group.members) if wide else _like_members(group.members)
+
+
+def _members(members: Sequence[Pod]) -> Iterator[str]:
+    rows = [(pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, said_of(pod)) for pod in members]
+    return lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
+
+
+def _like_members(members: Sequence[Pod]) -> Iterator[str]:
+    """The members, those together of which the same is to be told."""
+    found = alike(
+        members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
+    )
+    rows = [
+        (
+            *(str(len(pods)), pods[0].status.phase),
+            shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE,
+            *(shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])),
+        )
+        for pods in found
+    ]
+    return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
 
 
 def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:

@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 NONE = "<none>"
 """What kubectl shows for what is not there."""
 
+TERMINAL = 80
+"""How many columns a terminal has at least."""
+
 _NAMES_SHOWN = 3
 _GAP = 3
 _NARROWEST = 6
@@ -49,6 +52,25 @@ def lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
     columns.fit(rows)
     yield columns.head()
     yield from map(columns.line, rows)
+
+
+def blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = TERMINAL) -> Iterator[str]:
+    """A table whose first column is repeated in as many tables as it takes to keep the lines within a width.
+
+    A column that is wider by itself stands alone.
+    """
+    cells = [*zip(titles, *rows, strict=True)]
+    wide = [max(_NARROWEST, *(len(printable(cell)) + _GAP for cell in column)) for column in cells]
+    first, taken = True, 1
+    while first or taken < len(cells):
+        end, room = taken + 1, width + _GAP - wide[0] - sum(wide[taken : taken + 1])
+        while end < len(cells) and room >= wide[end]:
+            room -= wide[end]
+            end += 1
+        shown = (0, *range(taken, min(end, len(cells))))
+        yield from () if first else ("",)
+        yield from lines([titles[at] for at in shown], [[row[at] for at in shown] for row in rows])
+        first, taken = False, end
 
 
 def printable(text: str) -> str:

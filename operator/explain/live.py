@@ -22,6 +22,7 @@ from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
+from muster.operator.simulate.selectors import selector_told
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -40,6 +41,7 @@ class Explained:
         group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
         evicted: whom the pod, or its PodGroup, would evict.
         starts: when it, or its PodGroup, would start at the latest with capacity reserved; empty where that is unknown.
+        selector: the pod's node selector, where some node does not match it; else "".
         held: why Permit does not let it go to a node that takes it, tried now or as the scheduler reported; else "".
     """
 
@@ -52,6 +54,7 @@ class Explained:
     evicted: Sequence[Evicted]
     starts: Sequence[Start] = ()
     held: str = ""
+    selector: str = ""
 
     @property
     def best(self) -> str:
@@ -116,7 +119,19 @@ async def explain_among(
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
         *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-    return Explained(pod, profile, len(cluster.nodes), explanation, gated, group, evicted, starts, held)
+    selector = "" if gated else selector_told(pod.pod, cluster.nodes)
+    return Explained(
+        pod,
+        profile,
+        len(cluster.nodes),
+        explanation,
+        gated,
+        group,
+        evicted,
+        starts=starts,
+        held=held,
+        selector=selector,
+    )
 
 
 async def _rehearsed(

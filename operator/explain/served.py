@@ -109,12 +109,13 @@ def _pending(pending: PendingPod) -> Iterator[str]:
     times = "once" if pending.attempts == 1 else f"{pending.attempts} times"
     yield f"It has waited for {human_duration(pending.waited_seconds)} and was tried {times}."
     if pending.ahead is not None:
-        before = "nobody is" if not pending.ahead else f"{pending.ahead} pods and groups are"
+        one = "1 pod or group is" if pending.ahead == 1 else f"{pending.ahead} pods and groups are"
+        before = one if pending.ahead else "nobody is"
         yield f"In the queue {before} before it."
     if pending.next_try_seconds is None:
         return
     if not pending.next_try_seconds:
         yield "It is ready to be tried."
         return
-    soon = f", or when something happens that {', '.join(pending.waits_for)} waits for" if pending.waits_for else ""
+    soon = f", or when something happens that {' or '.join(pending.waits_for)} waits for" if pending.waits_for else ""
     yield f"It is tried again within {human_duration(pending.next_try_seconds)}{soon}."

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator
 
 from muster.framework.scheduler.explain import Explanation
 from muster.operator.simulate import evictions, starts
 
-from .layout import lines, shortened
+from .layout import TERMINAL, blocks, lines, shortened
 from .live import Explained
 
 _BEST_SHOWN = 10
@@ -38,6 +39,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     if explanation.totals:
         on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explained.best}"
         yield f"Alone: {on}" if explained.group else on
+    if explained.selector:
+        yield explained.selector
     if explanation.rejected:
         yield from ("", *_rejections(explanation, wide=wide))
     if explanation.totals:
@@ -62,10 +65,18 @@ def _rejections(explanation: Explanation, *, wide: bool) -> Iterator[str]:
 
 
 def _scores(explanation: Explanation, *, wide: bool) -> Iterator[str]:
-    best = explanation.ranked()
-    plugins = list(explanation.scores[best[0]])
+    """The best nodes by plugin; unless `wide`, plugins that score them all the same have a line of their own."""
+    ranked = explanation.ranked()
+    best, plugins = ranked if wide else ranked[:_BEST_SHOWN], list(explanation.scores[ranked[0]])
+    scores = {plugin: [explanation.scores[name][plugin] for name in best] for plugin in plugins}
+    alike = [plugin for plugin in plugins if len({*scores[plugin]}) == 1 and len(best) > 1 and not wide]
+    shown = [plugin for plugin in plugins if plugin not in alike]
     rows = [
-        (name, str(explanation.totals[name]), *(str(explanation.scores[name][plugin]) for plugin in plugins))
-        for name in (best if wide else best[:_BEST_SHOWN])
+        (name, str(explanation.totals[name]), *(str(scores[plugin][at]) for plugin in shown))
+        for at, name in enumerate(best)
     ]
-    return lines(("NODE", "TOTAL", *plugins), rows)
+    titles = ("NODE", "TOTAL", *shown)
+    yield from lines(titles, rows) if wide else blocks(titles, rows)
+    if alike:
+        same = f"The same on each of them: {', '.join(f'{plugin} {scores[plugin][0]}' for plugin in alike)}"
+        yield from ("", *textwrap.wrap(same, TERMINAL))

@@ -7,24 +7,34 @@ rests on a guess, so missing objects are collected for the caller to report.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from muster.framework.model.claims import CLASS_ANNOTATION
 from muster.framework.model.faults import needed
+from muster.framework.model.requests import amounts
+
+from .limit_ranges import outside_limits, with_limit_defaults
 
 PRIORITY_CLASSES = "PriorityClass"
 RUNTIME_CLASSES = "RuntimeClass"
 LIMIT_RANGES = "LimitRange"
+STORAGE_CLASSES = "StorageClass"
 KINDS: Mapping[str, str] = {
     PRIORITY_CLASSES: "/apis/scheduling.k8s.io/v1/priorityclasses",
     RUNTIME_CLASSES: "/apis/node.k8s.io/v1/runtimeclasses",
     LIMIT_RANGES: "/api/v1/limitranges",
+    STORAGE_CLASSES: "/apis/storage.k8s.io/v1/storageclasses",
 }
 """The kinds that admission looks at, and where each is listed."""
 
 _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _PREEMPT = "PreemptLowerPriority"
+_NO_EXECUTE = "NoExecute"
+_TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_TOLERATED_SECONDS = 300
+_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 Document = Mapping[str, Any]
 
@@ -35,10 +45,12 @@ class AdmissionObjects:
 
     Attributes:
         objects: those of each kind that is known, which may be none.
-        unknown: for people, a sentence on each thing that a pod named and that is not known here.
+        unread: why a kind is not known that the cluster has, in the API server's words.
+        unknown: for people, a sentence on each thing that a pod depends on and that is not known here.
     """
 
     objects: dict[str, list[Document]] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
 
     def add(self, document: Document) -> None:
@@ -49,8 +61,14 @@ class AdmissionObjects:
     def pod(self, namespace: str, name: str, spec: Document) -> dict[str, Any]:
         """The spec of a new pod as admission leaves it. Raises ValueError for what admission refuses."""
         where = f'pods "{name}" is forbidden: '
-        limited = self._with_limits(namespace, spec)
-        return {**self._with_overhead(where, limited), **self.priority(where, spec)}
+        ranges = self._ranges(namespace)
+        admitted = with_limit_defaults(spec, ranges)
+        admitted |= self._own_priority(where, spec)
+        admitted["tolerations"] = _with_tolerations(spec.get("tolerations") or ())
+        admitted = self._with_overhead(where, admitted)
+        if problem := outside_limits(admitted, ranges):
+            raise ValueError(f"{where}{problem}")
+        return admitted
 
     def priority(self, where: str, spec: Document) -> dict[str, Any]:
         """The fields that a priority class gives to a pod or a group.
@@ -59,74 +77,119 @@ class AdmissionObjects:
         """
         named = spec.get("priorityClassName") or ""
         if named in _BUILT_IN:
-            return {"priority": _BUILT_IN[named]}
+            return {"priority": _BUILT_IN[named], "preemptionPolicy": _PREEMPT}
         known = self.objects.get(PRIORITY_CLASSES)
         if known is None:
-            if named and spec.get("priority") is None:
-                self.unknown[f"PriorityClass {named} is not known: pods that name it count with priority 0"] = None
+            if spec.get("priority") is None:
+                what = f"PriorityClass {named} is not known: pods that name it count"
+                default = "PriorityClasses are not known: pods that name none count"
+                self._miss(PRIORITY_CLASSES, f"{what if named else default} with priority 0")
             return {}
         if named:
             chosen = next((each for each in known if _key(each)[1] == named), None)
             if chosen is None:
                 raise ValueError(f"{where}no PriorityClass with name {named} was found")
         else:
-            defaults = [each for each in known if each.get("globalDefault")]
-            chosen = min(defaults, key=_value, default=None)
+            chosen = min((each for each in known if each.get("globalDefault")), key=_value, default=None)
         if chosen is None:
-            return {}
+            return {"priority": 0, "preemptionPolicy": _PREEMPT}
         return {"priority": _value(chosen), "preemptionPolicy": chosen.get("preemptionPolicy") or _PREEMPT}
+
+    def claim(self, claim: Document) -> Document:
+        """A new claim, or the template of one, with the default class of the cluster where it names none."""
+        metadata, spec = claim.get("metadata") or {}, claim.get("spec") or {}
+        annotations = metadata.get("annotations") or {}
+        if spec.get("storageClassName") is not None or CLASS_ANNOTATION in annotations:
+            return claim
+        if STORAGE_CLASSES in self.unread:
+            self._miss(STORAGE_CLASSES, "StorageClasses are not known: claims that name none count without a class")
+        defaults = sorted(filter(_is_default, self.objects.get(STORAGE_CLASSES, ())), key=lambda each: _key(each)[1])
+        chosen = max(defaults, key=lambda each: each["metadata"].get("creationTimestamp") or "", default=None)
+        return claim if chosen is None else {**claim, "spec": {**spec, "storageClassName": _key(chosen)[1]}}
+
+    def _own_priority(self, where: str, spec: Document) -> dict[str, Any]:
+        """The fields that a priority class gives to a pod, which may not say others itself."""
+        given = self.priority(where, spec)
+        for part, named in (
+            ("priority", "integer value of priority"),
+            ("preemptionPolicy", "string value of PreemptionPolicy"),
+        ):
+            own = spec.get(part)
+            if part in given and own is not None and own != given[part]:
+                raise ValueError(
+                    f"{where}the {named} ({own}) must not be provided in pod spec; priority admission controller "
+                    f"computed {given[part]} from the given PriorityClass name"
+                )
+        return given
 
     def _with_overhead(self, where: str, spec: Document) -> dict[str, Any]:
         named = spec.get("runtimeClassName")
         known = self.objects.get(RUNTIME_CLASSES)
-        if not named:
+        if named and known is None:
+            self._miss(
+                RUNTIME_CLASSES, f"RuntimeClass {named} is not known: pods that name it count without its overhead"
+            )
             return {**spec}
-        if known is None:
-            self.unknown[f"RuntimeClass {named} is not known: pods that name it count without its overhead"] = None
-            return {**spec}
-        chosen = next((each for each in known if _key(each)[1] == named), None)
+        chosen = next((each for each in known or () if _key(each)[1] == named), None) if named else {}
         if chosen is None:
             raise ValueError(f'{where}pod rejected: RuntimeClass "{named}" not found')
         admitted = {**spec}
-        overhead = (chosen.get("overhead") or {}).get("podFixed")
+        overhead, own = (chosen.get("overhead") or {}).get("podFixed"), spec.get("overhead")
+        if own and not overhead:
+            raise ValueError(
+                f"{where}pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+            )
+        if own and amounts(own) != amounts(overhead or {}):
+            raise ValueError(f"{where}pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead")
         if overhead:
             admitted["overhead"] = overhead
         scheduling = chosen.get("scheduling") or {}
         if scheduling.get("nodeSelector"):
-            admitted["nodeSelector"] = {**(spec.get("nodeSelector") or {}), **scheduling["nodeSelector"]}
+            admitted["nodeSelector"] = _joined(where, spec.get("nodeSelector") or {}, scheduling["nodeSelector"])
         if scheduling.get("tolerations"):
             admitted["tolerations"] = [*(spec.get("tolerations") or ()), *scheduling["tolerations"]]
         return admitted
 
-    def _with_limits(self, namespace: str, spec: Document) -> dict[str, Any]:
-        ranges = [each for each in self.objects.get(LIMIT_RANGES, ()) if _key(each)[0] == namespace]
-        items = [item for each in ranges for item in (each.get("spec") or {}).get("limits") or ()]
-        of_containers = [item for item in items if item.get("type") == "Container"]
-        if not of_containers:
-            return {**spec}
-        limited = {**spec}
-        for part in ("containers", "initContainers"):
-            if spec.get(part):
-                limited[part] = [_within(each, of_containers) for each in spec[part]]
-        return limited
+    def _ranges(self, namespace: str) -> list[Document]:
+        if LIMIT_RANGES in self.unread:
+            self._miss(LIMIT_RANGES, "LimitRanges are not known: containers count with what they say themselves")
+        return [each for each in self.objects.get(LIMIT_RANGES, ()) if _key(each)[0] == namespace]
+
+    def _miss(self, kind: str, sentence: str) -> None:
+        why = self.unread.get(kind)
+        self.unknown[f"{sentence} ({why})" if why else sentence] = None
+
+
+def _with_tolerations(own: Sequence[Document]) -> list[Document]:
+    """The pod's tolerations and those that DefaultTolerationSeconds adds: nodes that are not ready for a while."""
+    return [*own, *(_tolerating(key) for key in _TOLERATED if not any(_tolerates(each, key) for each in own))]
+
+
+def _tolerating(key: str) -> Document:
+    return {"key": key, "operator": "Exists", "effect": _NO_EXECUTE, "tolerationSeconds": _TOLERATED_SECONDS}
+
+
+def _tolerates(toleration: Document, key: str) -> bool:
+    return toleration.get("key") in (None, "", key) and toleration.get("effect") in (None, "", _NO_EXECUTE)
+
+
+def _joined(where: str, own: Document, given: Document) -> dict[str, Any]:
+    for key, value in given.items():
+        if own.get(key, value) != value:
+            raise ValueError(
+                f"{where}conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {own[key]}"
+            )
+    return {**own, **given}
+
+
+def _is_default(storage_class: Document) -> bool:
+    annotations = (storage_class.get("metadata") or {}).get("annotations") or {}
+    return any(annotations.get(key) == "true" for key in _DEFAULT_CLASS)
 
 
 def _value(priority_class: Document) -> int:
     return int(needed(priority_class, "value", f"PriorityClass {_key(priority_class)[1]}"))
-
-
-def _within(container: Document, limits: Sequence[Document]) -> dict[str, Any]:
-    """A container with the defaults of LimitRanges for what it does not say itself."""
-    resources = container.get("resources") or {}
-    filled = {
-        "limits": {**_merged(limits, "default"), **(resources.get("limits") or {})},
-        "requests": {**_merged(limits, "defaultRequest"), **(resources.get("requests") or {})},
-    }
-    return {**container, "resources": {**resources, **filled}}
-
-
-def _merged(limits: Iterable[Document], part: str) -> dict[str, Any]:
-    return {name: amount for item in limits for name, amount in (item.get(part) or {}).items()}
 
 
 def _key(document: Document) -> tuple[str, str]:

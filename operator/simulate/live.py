@@ -69,7 +69,7 @@ async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[Wa
 
 
 async def read_admission(connection: Connection) -> AdmissionObjects:
-    """The objects that admission reads, as far as the caller may read them.
+    """The objects that admission reads, as far as the caller may read them; why not is kept with what is not known.
 
     Raises ApiError.
     """
@@ -79,7 +79,10 @@ async def read_admission(connection: Connection) -> AdmissionObjects:
         for kind, path in KINDS.items():
             try:
                 items = await list_raw(client, path)
-            except (Forbidden, NotFound):
+            except Forbidden as error:
+                found.unread[kind] = str(error)
+                continue
+            except NotFound:
                 continue
             found.objects[kind] = [msgspec.json.decode(item) for item in items]
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal
 
 import msgspec
@@ -23,7 +24,7 @@ from . import admission as admitting
 from .admission import AdmissionObjects
 from .controllers import claim_from
 from .defaults import with_defaults
-from .replicas import REPLICAS, replicas, shown, template_name
+from .replicas import REPLICAS, group_of_job, replicas, shown, template_name
 from .strict import misshapen, unknown_fields
 from .whole import Written
 
@@ -34,6 +35,7 @@ _API_GROUPS = {
     "ReplicaSet": "apps",
     "StatefulSet": "apps",
     "Job": "batch",
+    "JobSet": "jobset.x-k8s.io",
 }
 """The kinds that count here, with their API groups: other projects have kinds of the same names."""
 
@@ -47,14 +49,18 @@ _CLUSTER_SCOPED = frozenset(
         "DeviceClass",
         "DeviceTaintRule",
         "Namespace",
+        "Node",
         "PersistentVolume",
+        "PriorityClass",
         "ResourceSlice",
+        "RuntimeClass",
         "StorageClass",
         "VolumeAttachment",
         WHOLE_NODES.resource,
     }
 )
-"""Resources that plugins look at and whose objects have no namespace."""
+"""Kinds of which objects have no namespace."""
+_DEFAULT = "default"
 
 _NO_GROUPS = GroupKinds(())
 
@@ -101,6 +107,7 @@ def read(
     admission: AdmissionObjects | None = None,
     *,
     kinds: GroupKinds = _NO_GROUPS,
+    namespace: str = _DEFAULT,
     whole: bool = False,
 ) -> Objects:
     """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
@@ -112,6 +119,7 @@ def read(
             object does not say its API version.
         admission: what new pods are completed by, besides the objects for it that the text holds, which are added.
         kinds: which of them are groups, whose form is judged as admission would.
+        namespace: that of objects which name none.
         whole: whether to keep nodes and pods as they were written, too.
 
     Raises ManifestError for what is not a manifest, and for what the API server would refuse.
@@ -123,12 +131,12 @@ def read(
     )
     documents = [*_documents(text, source)]
     for document in documents:
-        _take_for_admission(document, source, found.admission)
+        _take_for_admission(document, source, found.admission, namespace=namespace)
     for document in documents:
-        if not isinstance(document, msgspec.Raw):
-            _take_all(document, source, found, kinds)
-        elif not _take_stored(document, found):
-            _take_all(msgspec.json.decode(document), source, found, kinds)
+        if not (isinstance(document, msgspec.Raw) and _take_stored(document, found)):
+            plain = msgspec.json.decode(document) if isinstance(document, msgspec.Raw) else document
+            for each in _flat([plain], source, namespace=namespace):
+                _take(each, source, found, kinds)
     return found
 
 
@@ -188,7 +196,7 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
     return False
 
 
-def _take_for_admission(document: object, source: str, admission: AdmissionObjects) -> None:
+def _take_for_admission(document: object, source: str, admission: AdmissionObjects, *, namespace: str) -> None:
     """Take the objects that admission looks at, before any pod: a class may come after the pods that name it."""
     if isinstance(document, msgspec.Raw):
         try:
@@ -197,17 +205,13 @@ def _take_for_admission(document: object, source: str, admission: AdmissionObjec
         except msgspec.ValidationError:
             return
         document = msgspec.json.decode(document)
-    for each in _flat([document], source):
+    for each in _flat([document], source, namespace=namespace):
         if each.get("kind") in admitting.KINDS:
             admission.add(each)
 
 
-def _take_all(document: object, source: str, found: Objects, kinds: GroupKinds) -> None:
-    for each in _flat([document], source):
-        _take(each, source, found, kinds)
-
-
-def _flat(documents: Iterable[Any], source: str) -> Iterator[Mapping[str, Any]]:
+def _flat(documents: Iterable[Any], source: str, *, namespace: str) -> Iterator[Mapping[str, Any]]:
+    """The objects, lists taken apart, in `namespace` where they name none."""
     for document in documents:
         if document is None:
             continue
@@ -215,10 +219,10 @@ def _flat(documents: Iterable[Any], source: str) -> Iterator[Mapping[str, Any]]:
             raise ManifestError(f"{source}: not a Kubernetes object: {shown(document)}")
         items = document.get("items")
         if isinstance(items, list):
-            yield from _flat((_typed(item, document) for item in items), source)
+            yield from _flat((_typed(item, document) for item in items), source, namespace=namespace)
         else:
             _check_form(document, source)
-            yield document
+            yield document if document.get("kind") in _CLUSTER_SCOPED else _namespaced(document, namespace)
 
 
 def _check_form(document: Mapping[str, Any], source: str) -> None:
@@ -247,25 +251,23 @@ def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: Group
     api_version, kind = (str(document.get(part) or "") for part in ("apiVersion", "kind"))
     if not kind:
         raise ManifestError(f"{source}: Object 'Kind' is missing in {shown(document)}")
-    if kind in admitting.KINDS:
-        return
+    metadata = document.get("metadata") or {}
+    name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
+    if kind in admitting.KINDS and its_kind is None:
+        _refuse_unknown_fields(document, f"{source}: {kind} {name}")
+        return
     if its_kind is None and not _counts(api_version, kind):
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
-    metadata = document.get("metadata") or {}
-    name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     group_kind = None if its_kind is None else kinds.kind_of(its_kind)
     is_new = not metadata.get("uid")
-    unknown = unknown_fields(document, {} if group_kind is None else group_kind.fields) if is_new else []
-    if unknown:
-        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
-        raise ManifestError(f"{source}: {kind} {name}: strict decoding error: {fields}")
+    _refuse_unknown_fields(document, f"{source}: {kind} {name}", {} if group_kind is None else group_kind.fields)
     try:
         if group_kind is not None and is_new and (wrong := group_kind.problems(_namespaced(document))):
             raise ValueError("; ".join(wrong))
         if its_kind is not None:
-            found.watched[its_kind].append(_watched(_with_priority(document, its_kind, found.admission), its_kind))
+            found.watched[its_kind].append(_watched(_admitted(document, its_kind, found.admission), its_kind))
         if kind == "Node":
             _add_node(_checked_node(from_plain(document, Node)), document, found)
         elif kind == "Pod":
@@ -277,6 +279,18 @@ def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: Group
                 _take_pod(replica, replica["metadata"]["name"], found)
     except ValueError as error:
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
+
+
+def _refuse_unknown_fields(
+    document: Mapping[str, Any], where: str, known: Mapping[str, type[Any]] = MappingProxyType({})
+) -> None:
+    """Raises ManifestError for an object that is not stored yet and has fields that its kind does not have."""
+    if (document.get("metadata") or {}).get("uid"):
+        return
+    unknown = unknown_fields(document, known)
+    if unknown:
+        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise ManifestError(f"{where}: strict decoding error: {fields}")
 
 
 def _add_node(node: Node, document: object, found: Objects) -> None:
@@ -307,9 +321,11 @@ def _checked_pod(pod: Pod) -> Pod:
     return pod
 
 
-def _with_priority(document: Mapping[str, Any], kind: WatchedKind, admission: AdmissionObjects) -> Mapping[str, Any]:
-    """A group of Kubernetes' own with the priority that its class gives it; any other object as it is."""
+def _admitted(document: Mapping[str, Any], kind: WatchedKind, admission: AdmissionObjects) -> Mapping[str, Any]:
+    """A new group of Kubernetes' own with the priority of its class, a new claim with a class; others as they are."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
+    if kind.resource == EventResource.PERSISTENT_VOLUME_CLAIM and not metadata.get("uid"):
+        return admission.claim(document)
     if kind.group != _WORKLOADS or metadata.get("uid"):
         return document
     given = admission.priority(f'podgroups.scheduling.k8s.io "{metadata.get("name")}" is forbidden: ', spec)
@@ -335,29 +351,20 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
         return
     meta = pod.metadata
     for template in document.get("volumeClaimTemplates") or ():
-        claims.append(claim_from(template, f"{template_name(template)}-{name}", meta.namespace))
+        claims.append(claim_from(found.admission.claim(template), f"{template_name(template)}-{name}", meta.namespace))
     for index, volume in enumerate((document.get("spec") or {}).get("volumes") or ()):
         if "ephemeral" in volume:
             template = (volume["ephemeral"] or {}).get("volumeClaimTemplate") or {}
             own = f"{name}-{needed(volume, 'name', f'spec.volumes[{index}]')}"
-            claims.append(claim_from(template, own, meta.namespace, owner=meta.uid))
+            claims.append(claim_from(found.admission.claim(template), own, meta.namespace, owner=meta.uid))
 
 
 def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -> None:
     """Take the group that the Job controller makes for a Job which asks for one; all its pods join that."""
-    spec = document.get("spec") or {}
-    asked = spec.get("scheduling")
     kind = next((each for each in found.watched if each.describes(_WORKLOADS + "/", "PodGroup")), None)
-    if not asked or kind is None:
-        return
-    namespace = (document.get("metadata") or {}).get("namespace")
-    policy = {**(asked.get("schedulingPolicy") or {"basic": {}})}
-    if "gang" in policy:
-        policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
-    group = {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
-    found.watched[kind].append(_watched(group, kind))
-    template = needed(spec, "template", "spec")
-    needed(template, "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
+    group = None if kind is None else group_of_job(document, name)
+    if kind is not None and group is not None:
+        found.watched[kind].append(_watched(group, kind))
 
 
 def _completed(document: Mapping[str, Any], name: str, admission: AdmissionObjects) -> dict[str, Any]:
@@ -371,6 +378,6 @@ def _completed(document: Mapping[str, Any], name: str, admission: AdmissionObjec
     return {**named, "metadata": {**metadata, "name": name, "uid": uid}, "spec": spec}
 
 
-def _namespaced(document: Mapping[str, Any]) -> dict[str, Any]:
+def _namespaced(document: Mapping[str, Any], namespace: str = _DEFAULT) -> dict[str, Any]:
     metadata = document.get("metadata") or {}
-    return {**document, "metadata": {**metadata, "namespace": metadata.get("namespace") or "default"}}
+    return {**document, "metadata": {**metadata, "namespace": metadata.get("namespace") or namespace}}

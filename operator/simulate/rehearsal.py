@@ -67,6 +67,11 @@ class Placement:
     reason: str
     lacks_nodes: bool
 
+    @property
+    def likeness(self) -> object:
+        """Equal for pods of one group, and for pods of none that are decided alike and have the same labels."""
+        return self.group or (self.pod.signature, self.pod.label_set)
+
 
 @dataclass(frozen=True, slots=True)
 class RehearsalResult:

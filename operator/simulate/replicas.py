@@ -16,14 +16,20 @@ REPLICAS = {
     "ReplicaSet": ("replicas",),
     "StatefulSet": ("replicas",),
     "Job": ("parallelism", "completions"),
+    "JobSet": (),
 }
-"""Kinds with a pod template, and the fields of which the least says how many pods run at once; 1 without any."""
+"""Kinds with pod templates, and the fields of which the least says how many pods run at once; 1 without any."""
+_JOB_SET_LABELS = "jobset.sigs.k8s.io/"
 
 _LONGEST_SHOWN = 60
 
 
 def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict[str, Any]]:
     """The pods of a controller as plain values, those of a set with the templates of the claims that they mount."""
+    if kind == "JobSet":
+        for own, job in _jobs(document, name):
+            yield from replicas(job, "Job", own)
+        return
     spec = document.get("spec") or {}
     template = spec.get("template") or {}
     namespace = (document.get("metadata") or {}).get("namespace")
@@ -39,6 +45,39 @@ def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict
                 *(_mounted(template_name(claim), own) for claim in claims),
             ]
         yield {"metadata": metadata, "spec": pod, "volumeClaimTemplates": claims}
+
+
+def _jobs(document: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The Jobs of a JobSet by name; their pods have the labels by which its controller knows them."""
+    namespace = (document.get("metadata") or {}).get("namespace")
+    for position, replicated in enumerate((document.get("spec") or {}).get("replicatedJobs") or ()):
+        part = needed(replicated, "name", f"spec.replicatedJobs[{position}]")
+        number = replicated.get("replicas")
+        spec = (replicated.get("template") or {}).get("spec") or {}
+        template = spec.get("template") or {}
+        metadata = template.get("metadata") or {}
+        for index in range(1 if number is None else _count(number, f"replicatedJobs[{position}].replicas")):
+            labels = {"jobset-name": name, "replicatedjob-name": part, "job-index": str(index)}
+            own = {f"{_JOB_SET_LABELS}{key}": value for key, value in labels.items()}
+            pod = {**template, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **own}}}
+            yield f"{name}-{part}-{index}", {"metadata": {"namespace": namespace}, "spec": {**spec, "template": pod}}
+
+
+def group_of_job(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
+    """The group that the Job controller makes for a Job which asks for one, and which its template then names.
+
+    Raises FieldError for a Job without a template.
+    """
+    spec = document.get("spec") or {}
+    asked = spec.get("scheduling")
+    if not asked:
+        return None
+    policy = {**(asked.get("schedulingPolicy") or {"basic": {}})}
+    if "gang" in policy:
+        policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
+    needed(needed(spec, "template", "spec"), "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
+    namespace = (document.get("metadata") or {}).get("namespace")
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
 
 
 def template_name(claim: Mapping[str, Any]) -> str:

@@ -1,7 +1,7 @@
-"""What is missing: the smallest number of nodes, of a shape that the cluster has, with which all fits that nodes help.
+"""What is missing: for groups and sets of like pods, the smallest number of nodes of a shape that the cluster has.
 
-`simulate` and `why GROUP` ask. Groups and single pods that no number of such nodes helps are named, and do not hide the
-answer about the others.
+`simulate` and `why GROUP` ask. What one shape helps is told together, with what each group or set takes by itself; what
+another shape helps, with that one; and what no number of such nodes helps is named, and hides nothing of the others.
 """
 
 from __future__ import annotations
@@ -18,66 +18,59 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS, amounts
 
+from .additions import LikePods, NodeAddition, Shortfall
 from .least import least
 from .rehearsal import Placement, Rehearsal
+from .wording import alike
 
 _HOSTNAME = "kubernetes.io/hostname"
 _SHAPES_TRIED = 5
-_NAMED = 3
+_SETS_TRIED = 5
 _PREFIX = "muster-simulated-node-"
 
 
-@dataclass(frozen=True, slots=True)
-class Shortfall:
-    """So many more nodes make everything fit that nodes help.
-
-    Attributes:
-        nodes: how many.
-        like: a node of their shape.
-        allocatable: what each of them offers.
-        hopeless: the keys of groups and single pods that nodes of this shape do not help, sorted.
-    """
-
-    nodes: int
-    like: str
-    allocatable: dict[str, str]
-    hopeless: tuple[str, ...] = ()
-
-    @property
-    def sentence(self) -> str:
-        """The shortfall in a sentence."""
-        offer = ", ".join(f"{amount} {name}" for name, amount in self.allocatable.items())
-        nodes = "1 more node" if self.nodes == 1 else f"{self.nodes} more nodes"
-        found = f"{nodes} like {self.like} ({offer}) would make the rest fit"
-        if not self.hopeless:
-            return f"{found}."
-        named = ", ".join(self.hopeless[:_NAMED])
-        more = f" and {len(self.hopeless) - _NAMED} more" if len(self.hopeless) > _NAMED else ""
-        return f"{found}, but for {named}{more}, which no number of them would help."
-
-
 async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Shortfall | None:
-    """The least addition of nodes of one shape after which those are placed that it helps, with the others in place.
+    """The least additions of nodes after which those are placed that nodes help, with the others in place.
 
-    None when nothing lacks nodes, and when no shape in the cluster helps anybody. The shape that helps most pods wins,
-    of those the one of which fewest nodes are needed, of those the most common. The five most common shapes are tried.
-    Ends the rehearsal as far as those pods are concerned.
+    None when nothing lacks nodes, and when no shape in the cluster helps anybody. The shape that helps most pods comes
+    first, of those the one of which fewest nodes are needed, of those the most common; then the one that helps most of
+    the others. The five most common shapes are tried. Ends the rehearsal as far as those pods are concerned.
     """
-    lacking = [placement for placement in placements if placement.lacks_nodes]
-    misfits = await rehearsal.misfits([each.pod for each in lacking])
-    await rehearsal.remove([each.pod.pod for each in lacking])
-    best: _Found | None = None
-    for shape in _shapes(rehearsal.nodes) if lacking else ():
-        best = await _with_nodes_like(shape, rehearsal, lacking, misfits, best=best) or best
-    return None if best is None else best.shortfall
+    left = [placement for placement in placements if placement.lacks_nodes]
+    misfits = await rehearsal.misfits([each.pod for each in left])
+    await rehearsal.remove([each.pod.pod for each in left])
+    shapes = _shapes(rehearsal.nodes) if left else []
+    additions: list[NodeAddition] = []
+    in_place: list[tuple[list[Node], list[Pod]]] = []
+    while left:
+        best: _Found | None = None
+        for shape in shapes:
+            best = await _with_nodes_like(shape, rehearsal, left, misfits, best=best) or best
+        if best is None:
+            break
+        sets = sorted(alike(best.helped, _likeness), key=len, reverse=True)
+        told = [await _alone(best, rehearsal, each, misfits) for each in sets[:_SETS_TRIED]]
+        told += map(_set_of, sets[_SETS_TRIED:])
+        additions.append(NodeAddition(best.nodes, best.shape.metadata.name, _offer(best.shape), tuple(told)))
+        left = [each for each in left if _unit(each) in best.hopeless]
+        shapes = [shape for shape in shapes if shape is not best.shape]
+        if left and shapes:
+            in_place.append(await _put_in_place(rehearsal, best, len(in_place)))
+    for nodes, pods in in_place:
+        await rehearsal.remove(pods)
+        rehearsal.remove_nodes(nodes)
+    hopeless = tuple(_set_of(each) for each in alike(left, _likeness))
+    return Shortfall(tuple(additions), hopeless) if additions else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A shortfall, and how many pods it helps."""
+    """The number of nodes of a shape that place all of `helped`, and the units that no number of them does."""
 
-    shortfall: Shortfall
-    pods: int
+    shape: Node
+    nodes: int
+    helped: Sequence[Placement]
+    hopeless: Collection[str]
 
 
 async def _with_nodes_like(
@@ -97,10 +90,7 @@ async def _with_nodes_like(
         if len(helped) in (0, len(lacking)):
             return None
         count = await _least_for(shape, rehearsal, helped, misfits, best=best)
-    if count is None:
-        return None
-    allocatable = {name: str(amount) for name, amount in shape.status.allocatable.items()}
-    return _Found(Shortfall(count, shape.metadata.name, allocatable, tuple(sorted(hopeless))), len(helped))
+    return None if count is None else _Found(shape, count, helped, hopeless)
 
 
 async def _least_for(
@@ -112,18 +102,54 @@ async def _least_for(
     best: _Found | None,
 ) -> int | None:
     """With how many nodes of this shape all of `helped` are placed; None where that is no better than `best`."""
-    if best is not None and len(helped) < best.pods:
+    if best is not None and len(helped) < len(best.helped):
         return None
-    pods = [each.pod.pod for each in helped]
-    limit = best.shortfall.nodes - 1 if best is not None and len(helped) == best.pods else len(pods)
+    limit = best.nodes - 1 if best is not None and len(helped) == len(best.helped) else len(helped)
+    return await _least(rehearsal, shape, helped, misfits, limit=limit)
+
+
+async def _least(
+    rehearsal: Rehearsal, shape: Node, helped: Sequence[Placement], misfits: Collection[PodInfo], *, limit: int
+) -> int | None:
     own = {each.pod.uid for each in helped}
     guess = _guess(shape, [pod for pod in misfits if pod.uid in own])
-    return await least(_Trial(rehearsal, shape, pods).suffice, guess=guess, limit=limit)
+    trial = _Trial(rehearsal, shape, [each.pod.pod for each in helped])
+    return await least(trial.suffice, guess=guess, limit=limit)
+
+
+async def _alone(
+    found: _Found, rehearsal: Rehearsal, some: Sequence[Placement], misfits: Collection[PodInfo]
+) -> LikePods:
+    """Like pods, with the nodes of the shape that they take by themselves."""
+    if len(some) == len(found.helped):
+        return _set_of(some, found.nodes)
+    return _set_of(some, await _least(rehearsal, found.shape, some, misfits, limit=found.nodes))
+
+
+async def _put_in_place(rehearsal: Rehearsal, found: _Found, number: int) -> tuple[list[Node], list[Pod]]:
+    """Add the nodes that were found and place on them what they help, for those after it; what was added."""
+    nodes = [_copy(found.shape, f"{_PREFIX}{number}-{index}") for index in range(found.nodes)]
+    pods = [each.pod.pod for each in found.helped]
+    rehearsal.add_nodes(nodes)
+    await rehearsal.place(pods)
+    return nodes, pods
+
+
+def _set_of(placements: Sequence[Placement], nodes: int | None = None) -> LikePods:
+    return LikePods(_unit(placements[0]), bool(placements[0].group), len(placements), nodes)
+
+
+def _likeness(placement: Placement) -> object:
+    return placement.likeness
 
 
 def _unit(placement: Placement) -> str:
     """The unit of placement: the group, or the pod alone."""
     return placement.group or placement.pod.key
+
+
+def _offer(shape: Node) -> dict[str, str]:
+    return {name: str(amount) for name, amount in shape.status.allocatable.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 A mistyped field would be ignored and change the answer, and a list in place of an object could not be read, so
 `manifests` refuses both. The fields of Kubernetes' own kinds are those of the official client's models. Of kinds that
-the client does not know, only metadata is checked, and that spec and status are objects.
+the client does not know, only metadata is checked, and that spec and status are objects; of a JobSet its Jobs, too.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ _SCALARS = {
 }
 """Each scalar type of the models with its name for people, and what may stand there: a quantity is a `str` that may be
 a number."""
+_JOB_SET = "JobSet"
+_JOBS = "spec.replicatedJobs"
+_JOB_TEMPLATE = "V1JobTemplateSpec"
 _CONTAINED = re.compile(r"(List|Dict)\[(?:str, )?(.+)\]")
 
 
@@ -51,7 +54,9 @@ def unknown_fields(document: Mapping[str, Any], known: Mapping[str, type[Any]]) 
     """
     if known and document.get("apiVersion"):
         return [*_besides(known, document)]
-    model = _model_of(document)
+    if _type(document)[1] == _JOB_SET:
+        return [path for where, each in _job_templates(document) for path in _inside(each, _JOB_TEMPLATE, where)]
+    model = _model_of(document) or (None if document.get("apiVersion") else _model_by_kind(document))
     return [] if model is None else [*_unknown(document, model, "")]
 
 
@@ -63,11 +68,29 @@ def misshapen(document: Mapping[str, Any]) -> str | None:
     group, default = _type(document)[0].rpartition("/")[0], _VERSIONS.get(_type(document)[1], "")
     model = _model_of(document)
     if model is None and group in ("", default.rpartition("/")[0]):
-        model = _model_of({**document, "apiVersion": default})
+        model = _model_by_kind(document)
     if model is not None:
         return next(_ill_typed(document, model, ""), None)
     parts = (_fits(document[part], type_, part) for part, type_ in _PARTS.items() if document.get(part) is not None)
-    return next(chain.from_iterable(parts), None)
+    return next(chain(chain.from_iterable(parts), _ill_formed_jobs(document)), None)
+
+
+def _ill_formed_jobs(document: Mapping[str, Any]) -> Iterator[str]:
+    """The faults of the Jobs in a JobSet, a kind that the client does not know; those of its other fields are its."""
+    if _type(document)[1] != _JOB_SET:
+        return
+    jobs = (document.get("spec") or {}).get("replicatedJobs")
+    faults = [] if jobs is None else [*_fits(jobs, "List[Struct]", _JOBS)]
+    yield from faults
+    for index, job in enumerate(() if faults else jobs or ()):
+        for part, type_ in (("name", "str"), ("replicas", "int"), ("template", _JOB_TEMPLATE)):
+            if job.get(part) is not None:
+                yield from _fits(job[part], type_, f"{_JOBS}[{index}].{part}")
+
+
+def _job_templates(document: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for index, job in enumerate((document.get("spec") or {}).get("replicatedJobs") or ()):
+        yield f"{_JOBS}[{index}].template", job.get("template")
 
 
 def _type(document: Mapping[str, Any]) -> tuple[str, str]:
@@ -78,6 +101,10 @@ def _model_of(document: Mapping[str, Any]) -> Any:
     api_version, kind = _type(document)
     group, _, version = api_version.rpartition("/")
     return _model(f"{version[:1].upper()}{version[1:]}{kind}") if version and group in _GROUPS else None
+
+
+def _model_by_kind(document: Mapping[str, Any]) -> Any:
+    return _model_of({**document, "apiVersion": _VERSIONS.get(_type(document)[1], "")})
 
 
 def _ill_typed(value: Mapping[str, Any], model: Any, path: str) -> Iterator[str]:

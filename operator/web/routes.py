@@ -88,6 +88,7 @@ class Pages:
             app.router.add_get(path, handler, allow_head=False)
         for kind in self._cluster.kinds:
             app.router.add_get(f"/{address(kind)}/{{namespace}}/{{name}}", partial(self._group, kind), allow_head=False)
+        app.router.add_get("/{path:.*}", self._nowhere, allow_head=False)
         return app
 
     async def _queue(self, request: web.Request) -> web.StreamResponse:
@@ -151,9 +152,12 @@ class Pages:
     async def _static(self, request: web.Request) -> web.StreamResponse:
         found = self._files.get(request.match_info["name"])
         if found is None:
-            raise web.HTTPNotFound
+            return await self._nowhere(request)
         kind, body = found
         return web.Response(body=body, content_type=kind, charset="utf-8")
+
+    async def _nowhere(self, request: web.Request) -> web.StreamResponse:
+        return await self._not_found(f"There is no page {request.path}.")
 
     async def _not_found(self, reason: str) -> web.StreamResponse:
         return await self._page("missing", Unanswered(reason), page="", status=HTTPStatus.NOT_FOUND)

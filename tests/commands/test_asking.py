@@ -69,7 +69,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def test_why_tells_of_a_group_by_its_bare_name(kubeconfig: Path) -> None:
     told = ask("why", "train", "--kubeconfig", str(kubeconfig))
     assert told.exit_code == 0
-    assert "default/train needs 3 pods, 1 exist, 0 have nodes" in told.output
+    assert "default/train needs 3 pods, 1 exists, 0 have nodes" in told.output
     assert "train-0" in told.output
 
 
@@ -91,6 +91,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
             "reason": TOO_FEW,
             "evicted": [],
             "blocked": "default/train-0",
+            "selector": "",
             "nodes": [],
             "lack": None,
             "help": None,

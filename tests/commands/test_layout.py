@@ -49,21 +49,81 @@ def test_nothing_that_a_cluster_says_reaches_the_terminal_as_a_control_sequence(
     assert line == r"red \x1b[31m\nand a second line"
 
 
-def test_a_group_and_its_members_have_a_line_each_with_whole_names_and_messages() -> None:
-    member = make_pod("first-gang-worker-0")
-    member["status"] = {
-        "phase": "Pending",
-        "conditions": [{"type": "PodScheduled", "status": "False", "message": _WHY}],
-    }
-    told = list(render_group(view_of(POD_GROUP_KIND, _GROUP, [msgspec.convert(dict(member), Pod)]), now=_NOW))
-    assert told == [
-        "team-of-nine/first-gang needs 3 pods, 1 exist, 0 have nodes",
+def _member(name: str, message: str = "", *, node: str = "") -> Pod:
+    pod = make_pod(name)
+    pod["spec"]["nodeName"] = node
+    condition = {"type": "PodScheduled", "status": "False", "message": message}
+    pod["status"] = {"phase": "Running" if node else "Pending", "conditions": [] if node else [condition]}
+    return msgspec.convert(dict(pod), Pod)
+
+
+def _group_told(*members: Pod, wide: bool = False) -> list[str]:
+    return list(render_group(view_of(POD_GROUP_KIND, _GROUP, members), now=_NOW, wide=wide))
+
+
+def test_each_member_of_a_group_has_a_line_with_whole_names_and_messages_where_the_output_is_wide() -> None:
+    assert _group_told(_member("first-gang-worker-0", _WHY), wide=True) == [
+        "team-of-nine/first-gang needs 3 pods, 1 exists, 0 have nodes",
         f"Unschedulable: {_WHY}",
         "It has waited for 5m.",
         "",
         "POD                   PHASE     NODE     MESSAGE",
         f"first-gang-worker-0   Pending   <none>   {_WHY}",
     ]
+
+
+def test_like_members_of_a_group_have_one_line_whatever_names_their_messages_have() -> None:
+    waiting = [_member(f"w-{number:03}", f"pre-filter pod w-{number:03} waits") for number in range(198)]
+    placed = [_member(f"p-{number}", node=f"node-{number}") for number in range(2)]
+    assert _group_told(*waiting, *placed)[3:] == [
+        "",
+        "PODS   PHASE     NODES            WHICH                              MESSAGE",
+        "2      Running   node-0, node-1   p-0, p-1",
+        "198    Pending   <none>           w-000, w-001, w-002 and 195 more   pre-filter pod w-000 waits",
+    ]
+
+
+def test_members_of_which_something_else_is_to_be_told_have_a_line_of_their_own() -> None:
+    told = _group_told(_member("a", "waits for a pod b"), _member("b", "waits for a"), _member("c", "waits for a"))
+    assert [line.split()[0] for line in told[5:]] == ["1", "2"]
+
+
+def test_one_of_a_kind_is_told_in_the_singular() -> None:
+    document = {**_DOCUMENT, "spec": {"minMember": 1}}
+    group = msgspec.json.decode(msgspec.json.encode(document), type=PodGroup)
+    [first, *_] = render_group(view_of(POD_GROUP_KIND, group, [_member("a", node="one")]), now=_NOW)
+    assert first == "team-of-nine/first-gang needs 1 pod, 1 exists, 1 has a node"
+
+
+def test_a_group_without_a_minimum_is_not_told_to_need_0_pods() -> None:
+    group = msgspec.json.decode(msgspec.json.encode({**_DOCUMENT, "spec": {}}), type=PodGroup)
+    [first, *_] = render_group(view_of(POD_GROUP_KIND, group, []), now=_NOW)
+    assert first == "team-of-nine/first-gang needs no number of pods, 0 exist, 0 have nodes"
+
+
+def test_the_scores_of_the_best_nodes_fit_a_terminal_and_none_is_lost() -> None:
+    plugins = [f"{name}Plugin" for name in ("NodeResources", "InterPodAffinity", "PodTopologySpread", "ImageLocality")]
+    scores = {f"node-of-a-pool-{n}": {plugin: n + at for at, plugin in enumerate(plugins)} for n in range(2)}
+    for name in scores:
+        scores[name] |= {f"SaysTheSame{number}": 100 for number in range(4)}
+    found = Explanation(tuple(scores), {}, scores, dict(zip(scores, (9, 8), strict=True)), chosen="node-of-a-pool-0")
+    pod = PodInfo(msgspec.convert(dict(make_pod("web")), Pod))
+    told = list(render(Explained(pod, "muster", 2, found, "", "", ())))[3:]
+    assert told == [
+        "NODE               TOTAL   NodeResourcesPlugin   InterPodAffinityPlugin",
+        "node-of-a-pool-0   9       0                     1",
+        "node-of-a-pool-1   8       1                     2",
+        "",
+        "NODE               PodTopologySpreadPlugin   ImageLocalityPlugin",
+        "node-of-a-pool-0   2                         3",
+        "node-of-a-pool-1   3                         4",
+        "",
+        "The same on each of them: SaysTheSame0 100, SaysTheSame1 100, SaysTheSame2 100,",
+        "SaysTheSame3 100",
+    ]
+    assert max(map(len, told)) <= 80
+    [_, wide, *_] = "\n".join(render(Explained(pod, "muster", 2, found, "", "", ()), wide=True)).split("\n\n")
+    assert wide.splitlines()[0].split() == ["NODE", "TOTAL", *scores["node-of-a-pool-0"]]
 
 
 def test_a_table_says_which_plugin_a_score_is_of_and_why_nodes_are_rejected() -> None:

@@ -9,7 +9,9 @@ import yaml
 from aiohttp import web
 from click.testing import CliRunner, Result
 
+from muster.framework.queue.pending_pods import PendingPod
 from muster.operator.cli import main
+from muster.operator.explain.served import ServedDecision, render_served
 
 _STATUS = {"kind": "Status", "message": 'pods "web" is forbidden: no', "reason": "Forbidden", "code": 403}
 _DECISION = {
@@ -105,3 +107,23 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
         "It is tried again within 2m, or when something happens that NodeResourcesFit waits for.",
     ]
     assert servers.asked == 3
+
+
+@pytest.mark.parametrize(
+    ("ahead", "plugins", "sentences"),
+    [
+        (
+            1,
+            ("NodeAffinity", "NodePorts"),
+            [
+                "In the queue 1 pod or group is before it.",
+                "It is tried again within 2m, or when something happens that NodeAffinity or NodePorts waits for.",
+            ],
+        ),
+        (0, (), ["In the queue nobody is before it.", "It is tried again within 2m."]),
+    ],
+)
+def test_the_queue_is_told_in_whole_sentences(ahead: int, plugins: tuple[str, ...], sentences: list[str]) -> None:
+    queue = PendingPod("backoff", 90.0, 2, ahead=ahead, next_try_seconds=120.0, waits_for=plugins)
+    decision = ServedDecision("shop/web", "", "", "", "", wall=0.0, queue=queue)
+    assert [*render_served(decision, now=0.0)][2:] == sentences

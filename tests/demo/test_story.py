@@ -23,7 +23,7 @@ def test_the_whole_story_happens() -> None:
         "8 bound on 8 nodes",
         "pod group default/big is unschedulable, 0 of the 8 members that it needs fit: 0/100 nodes are available: "
         "100 Insufficient cpu.",
-        "1 bound on 1 nodes",
+        "1 bound on 1 node in",
     ):
         assert part in story
     assert story.count("8 bound on 8 nodes") == 2

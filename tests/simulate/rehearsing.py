@@ -11,9 +11,10 @@ from muster.framework.contract import GroupId, Plugin
 from muster.framework.model.node import Node
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly, assemble, muster_configuration
+from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.manifests import Objects, read
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
-from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.shortfall import shortfall
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import PodDict, make_pod

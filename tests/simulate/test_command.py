@@ -53,7 +53,7 @@ def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
     assert answer["fits"] is True
     assert answer["missing"] is None
     assert [pod["pod"] for pod in answer["pods"]] == ["default/m-0", "default/m-1", "default/m-2", "default/web"]
-    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": ""}
+    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "selector": ""}
     assert answer["pods"][0] == placed
 
 
@@ -68,7 +68,9 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
         "0/2 nodes are available: 2 Insufficient cpu."
     }
     allocatable = {"cpu": "2", "memory": "32Gi", "pods": "110"}
-    assert answer["missing"] == {"nodes": 2, "like": "one", "allocatable": allocatable, "hopeless": []}
+    sets = [{"name": "default/gang", "group": True, "pods": 7, "nodes": 2}]
+    addition = {"nodes": 2, "like": "one", "allocatable": allocatable, "sets": sets}
+    assert answer["missing"] == {"additions": [addition], "hopeless": []}
 
 
 @pytest.mark.parametrize(
@@ -91,9 +93,9 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
         ),
         (
             listed(make_pod("large").requests(cpu="3")),
-            ["0 of 1 pods would be scheduled.", "More nodes of the shapes that the cluster has would not help."],
+            ["0 of 1 pod would be scheduled.", "More nodes of the shapes that the cluster has would not help."],
         ),
-        (listed(make_pod("gated").gate("example.com/quota")), ["0 of 1 pods would be scheduled."]),
+        (listed(make_pod("gated").gate("example.com/quota")), ["0 of 1 pod would be scheduled."]),
     ],
 )
 def test_people_read_a_table_and_a_verdict(dump: Path, wanted: dict[str, object], ending: list[str]) -> None:
@@ -104,8 +106,8 @@ def test_people_read_a_table_and_a_verdict(dump: Path, wanted: dict[str, object]
 def test_the_table_is_plain_and_loses_nothing_of_long_names_and_reasons(dump: Path) -> None:
     pod = make_pod(f"a-{'very-' * 15}long-name").requests(cpu="3")
     title, row, *rest = simulate("-f", "-", "--from", dump, stdin=pod).stdout.splitlines()
-    assert title.split() == ["POD", "PODGROUP", "NODE"]
-    assert row.split() == [f"default/{pod.name}", "<none>", "<none>"]
+    assert title.split() == ["PODS", "PODGROUP", "NODES", "WHICH"]
+    assert row.split() == ["1", "<none>", "<none>", f"default/{pod.name}"]
     assert f"default/{pod.name}: {FULL}" in rest
     *_, reason = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=pod).stdout.splitlines()[1].split("   ")
     assert reason == FULL
@@ -115,6 +117,51 @@ def test_what_keeps_the_members_of_a_group_is_told_once(dump: Path) -> None:
     told = simulate("-f", "-", "--from", dump, stdin=gang(7)).stdout
     assert told.count("is unschedulable") == 1
     assert "default/m-0 and 6 more: pod group default/gang is unschedulable" in told
+
+
+def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_is_wide(dump: Path) -> None:
+    web = [make_pod(f"web-{number}").requests(cpu="600m") for number in range(5)]
+    wanted = listed(*gang(9)["items"], *web, make_pod("other").requests(cpu="100m"))  # type: ignore[misc]
+    told = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
+    assert told[:5] == [
+        "PODS   PODGROUP       NODES      WHICH",
+        "9      default/gang   <none>     default/m-0, default/m-1, default/m-2 and 6 more",
+        "5      <none>         one, two   default/web-0, default/web-1, default/web-2 and 2 more",
+        "1      <none>         two        default/other",
+        "",
+    ]
+    assert told[5].startswith("default/m-0 and 8 more: pod group default/gang is unschedulable, ")
+    wide = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=wanted).stdout.splitlines()
+    assert wide[0].split() == ["POD", "PODGROUP", "NODE", "REASON"]
+    assert [line.split()[0] for line in wide[1:16]] == [
+        *(f"default/m-{number}" for number in range(9)),
+        *(f"default/web-{number}" for number in range(5)),
+        "default/other",
+    ]
+
+
+def test_the_namespace_of_pods_that_name_none_may_be_chosen(dump: Path) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "main"}]}}
+    answer = json.loads(simulate("-f", "-", "--from", dump, "-n", "team", "-o", "json", stdin=pod).stdout)
+    assert [each["pod"] for each in answer["pods"]] == ["team/web"]
+
+
+def test_reasons_that_differ_in_the_names_of_pods_alone_are_told_once(dump: Path) -> None:
+    few = listed(pod_group("gang", 9), *(member(f"m-{n}", "gang") for n in range(3)))
+    told = simulate("-f", "-", "--from", dump, stdin=few).stdout
+    assert told.count("cannot find enough sibling pods") == 1
+    assert "default/m-0 and 2 more: " in told
+
+
+def test_the_selector_that_nodes_do_not_match_is_told(dump: Path) -> None:
+    pods = [make_pod(f"p-{n}").node_selector({"disk": "fast", "kubernetes.io/hostname": "one"}) for n in range(2)]
+    result = simulate("-f", "-", "--from", dump, stdin=listed(*pods))
+    assert result.stdout.splitlines()[4] == (
+        "Its node selector: disk=fast (0 of 2 nodes match), kubernetes.io/hostname=one (1 of 2 nodes match); "
+        "0 of 2 match all of it."
+    )
+    answer = json.loads(simulate("-f", "-", "--from", dump, "-o", "json", stdin=listed(*pods)).stdout)
+    assert {each["selector"] for each in answer["pods"]} == {result.stdout.splitlines()[4]}
 
 
 def test_manifests_come_from_folders_and_from_urls(dump: Path, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ async def tried(*cluster: Mapping[str, Any]) -> TriedGroup:
     return trial
 
 
+GPUS = [pod_group("gang", 3), *(member(f"m-{n}", "gang").requests({"cpu": "1", "gpu/a": "1"}) for n in range(3))]
 TWO = [make_node("one", cpu="4"), make_node("two", cpu="4")]
 OTHER = of_group("other", runs("o-0", "one", "2"), runs("o-1", "two", "2"))
 CASES: dict[str, tuple[Manifests, list[str]]] = {
@@ -116,10 +117,18 @@ async def test_people_read_it_in_one_sentence_after_the_nodes_that_would_help() 
         ([*TWO, *gang(4, "1500m")], 0, {}),
         ([*TWO, runs("a", "one", "3"), *gang(5, "1500m")], 3, {"cpu": "1500m"}),
         ([make_node("one", cpu="4"), *gang(3, "2")], 1, {"cpu": "2"}),
+        ([make_node("one", cpu="64").resources({"cpu": "64", "gpu/a": "1"}), *GPUS], 2, {"gpu/a": "1"}),
         ([make_node("one", cpu="4").unschedulable(), *gang(1, "2")], 0, {}),
         ([make_node("one"), pod_group("gang", 3), member("m-0", "gang")], 0, {}),
     ],
-    ids=["it fits", "three of five", "one of three", "it is not room", "members are lacking"],
+    ids=[
+        "it fits",
+        "three of five",
+        "one of three",
+        "only one thing",
+        "it is not room",
+        "members are lacking",
+    ],
 )
 async def test_the_room_that_is_lacking_is_told(cluster: Manifests, members: int, each: dict[str, str]) -> None:
     lack = (await tried(*cluster)).lack

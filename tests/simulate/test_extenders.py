@@ -7,10 +7,11 @@ from muster.framework.contract.extender import ExtenderFilterResult
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.group_trial import TriedGroup, try_group
 from muster.operator.explain.live import Explained, explain_among
+from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.extenders import Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
-from muster.operator.simulate.shortfall import Shortfall, shortfall
+from muster.operator.simulate.shortfall import shortfall
 from tests.builders import make_node, make_pod
 from tests.scheduler.played_extender import PlayedExtender, only
 from tests.simulate.rehearsing import GANG_ID, member, muster, objects, pod_group
@@ -95,7 +96,7 @@ async def test_pods_of_a_simulation_go_where_extenders_let_them_and_nothing_is_b
     assert "1 Insufficient cpu, 1 a failed, 1 c failed" in placements["two"].reason
     assert [line for line in extender.asked if not line.startswith("filter")] == []
     assert missing is not None
-    assert missing.nodes == 1
+    assert [each.nodes for each in missing.additions] == [1]
 
 
 async def test_retries_ask_an_extender_nothing_twice_and_not_of_nodes_that_are_made_up() -> None:

@@ -21,7 +21,13 @@ EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}}
 CLAIM = {"metadata": {"name": "data"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}}}
 GANG: Any = {"schedulingPolicy": {"gang": {}}}
+OVERHEAD = {"overhead": {"podFixed": {"cpu": "1"}}, "scheduling": {"nodeSelector": {"a": "b"}, "tolerations": [{}]}}
 LIMITS = [{"type": "Container", "default": {"cpu": "1"}}]
+BOUNDS = [
+    {"type": "Container", "min": {"cpu": "1"}, "max": {"cpu": "2"}, "maxLimitRequestRatio": {"cpu": "2"}},
+    {"type": "Pod", "max": {"cpu": "3"}},
+]
+NEW: Any = {"kind": "Pod", "metadata": {"name": "new"}, "spec": {"runtimeClassName": "r", **TEMPLATE["spec"]}}
 SET = {"replicas": 2, "volumeClaimTemplates": [CLAIM], "template": TEMPLATE}
 DOCUMENTS: list[Any] = [
     make_pod("p").requests(cpu="1"),
@@ -30,6 +36,8 @@ DOCUMENTS: list[Any] = [
     {"kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": LIMITS}},
     {"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 5, "globalDefault": True},
     {"kind": "RuntimeClass", "metadata": {"name": "r"}, "handler": "x", "overhead": {"podFixed": {"cpu": "1"}}},
+    {"kind": "List", "items": [{"kind": "LimitRange", "metadata": {"name": "l"}, "spec": {"limits": BOUNDS}}, NEW]},
+    {"kind": "List", "items": [{"kind": "RuntimeClass", "metadata": {"name": "r"}, "handler": "x", **OVERHEAD}, NEW]},
     {"kind": "Job", "metadata": {"name": "j"}, "spec": {"parallelism": 2, "scheduling": GANG, "template": TEMPLATE}},
     {"kind": "StatefulSet", "metadata": {"name": "s"}, "spec": SET},
     *(each for path in sorted(EXAMPLES.rglob("*.yaml")) for each in yaml.safe_load_all(path.read_text()) if each),

@@ -63,4 +63,5 @@ def test_a_gang_that_does_not_fit_is_told_how_many_nodes_are_missing(dump: Path,
         "pod group default/train is unschedulable, 500 of the 512 members that it needs fit; with those 500 placed: "
         "0/5000 nodes are available: 5000 Insufficient example.com/gpu."
     }
-    assert (answer["missing"]["nodes"], answer["missing"]["like"]) == (12, "node-0")
+    [addition] = answer["missing"]["additions"]
+    assert (addition["nodes"], addition["like"]) == (12, "node-0")

@@ -9,7 +9,7 @@ import yaml
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import make_node, make_pod
-from tests.simulate.rehearsing import KINDS, objects, pod_group
+from tests.simulate.rehearsing import KINDS, muster, objects, pod_group
 
 
 def names(found: Objects) -> list[str]:
@@ -66,6 +66,91 @@ def test_a_workload_stands_for_the_pods_that_run_at_once(kind: str, spec: dict[s
     assert len({pod.metadata.uid for pod in found.pods}) == pods
 
 
+JOB_SET = """
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train, namespace: prod}
+spec:
+  replicatedJobs:
+  - {name: leader, template: {spec: {template: {spec: {containers: [{name: main}]}}}}}
+  - name: workers
+    replicas: 2
+    template:
+      spec:
+        parallelism: 3
+        completions: 2
+        template:
+          metadata: {labels: {scheduling.x-k8s.io/pod-group: train}}
+          spec: {containers: [{name: main, resources: {limits: {cpu: 2}}}]}
+"""
+
+
+def test_a_job_set_stands_for_the_pods_of_its_jobs() -> None:
+    found = read(JOB_SET, "file.yaml")
+    workers = [f"prod/train-workers-{job}-{index}" for job in range(2) for index in range(2)]
+    assert names(found) == ["prod/train-leader-0-0", *workers]
+    assert found.pods[-1].spec.containers[0].resources.requests == {"cpu": 2}
+    assert found.pods[-1].metadata.labels == {
+        "scheduling.x-k8s.io/pod-group": "train",
+        "jobset.sigs.k8s.io/jobset-name": "train",
+        "jobset.sigs.k8s.io/replicatedjob-name": "workers",
+        "jobset.sigs.k8s.io/job-index": "1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "wrong", "message"),
+    [
+        ("limits", "limitz", 'error: unknown field "spec.replicatedJobs[1].template.spec.template.spec.containers[0].'),
+        ("replicas: 2", "replicas: two", "spec.replicatedJobs[1].replicas: must be of type integer, not string"),
+        ("replicas: 2", "replicas: -2", "spec.replicatedJobs[1].replicas: Invalid value: -2: must be greater than"),
+        ("- name: workers", "- nam: workers", "spec.replicatedJobs[1].name: Required value"),
+        ("parallelism: 3", "parallelism: [3]", "spec.replicatedJobs[1].template.spec.parallelism: must be of type int"),
+        ("replicatedJobs:", "replicatedJobs: {}\n  other:", "spec.replicatedJobs: must be of type array, not object"),
+    ],
+)
+def test_what_is_wrong_with_a_job_of_a_job_set_is_named(written: str, wrong: str, message: str) -> None:
+    with pytest.raises(ManifestError, match=r"^file\.yaml: JobSet train: ") as refused:
+        read(JOB_SET.replace(written, wrong), "file.yaml")
+    assert message in str(refused.value)
+
+
+def test_a_claim_without_a_class_gets_the_newest_default_one_of_the_cluster() -> None:
+    def storage_class(name: str, year: int, *, default: bool = True) -> dict[str, Any]:
+        annotations = {"storageclass.kubernetes.io/is-default-class": str(default).lower()}
+        metadata = {"name": name, "annotations": annotations, "creationTimestamp": f"{year}-01-01T00:00:00Z"}
+        return {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": metadata, "provisioner": "any"}
+
+    def claim(name: str, **spec: str) -> dict[str, Any]:
+        return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+    classes = [storage_class("old", 2024), storage_class("new", 2025), storage_class("other", 2026, default=False)]
+    ours = workload("StatefulSet", volumeClaimTemplates=[{"metadata": {"name": "data"}}])
+    wanted = [claim("none"), claim("own", storageClassName="old"), claim("empty", storageClassName=""), ours]
+    text = json.dumps({"kind": "List", "items": [*wanted, *classes]})
+    found = read(text, "file.yaml", muster().watched(), kinds=KINDS)
+    [claims] = (each for kind, each in found.watched.items() if kind.resource == "PersistentVolumeClaim")
+    assert {each.metadata.name: each.spec.storage_class_name for each in claims} == {
+        "none": "new",
+        "own": "old",
+        "empty": "",
+        "data-web-0": "new",
+    }
+
+
+def test_objects_that_name_no_namespace_are_in_the_one_that_is_asked_for() -> None:
+    pod, group = make_pod("one"), pod_group("gang", 1)
+    del pod["metadata"]["namespace"], pod["metadata"]["uid"], group["metadata"]["namespace"]
+    limits = {"type": "Container", "defaultRequest": {"cpu": "2"}}
+    ranges = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "a"}, "spec": {"limits": [limits]}}
+    documents = [pod, group, make_pod("two"), ranges]
+    text = json.dumps({"kind": "List", "items": documents})
+    found = read(text, "file.yaml", [POD_GROUPS], kinds=KINDS, namespace="team")
+    assert names(found) == ["team/one", "default/two"]
+    assert found.pods[0].spec.containers[0].resources.requests == {"cpu": "2"}
+    assert found.watched[POD_GROUPS][0].metadata.namespace == "team"
+
+
 def test_objects_without_a_namespace_are_in_the_default_one() -> None:
     pod, group = make_pod("one"), pod_group("gang", 1)
     del pod["metadata"]["namespace"], group["metadata"]["namespace"]
@@ -92,7 +177,7 @@ def test_nulls_are_the_same_as_nothing() -> None:
     """
     [pod] = read(text, "file.yaml").pods
     assert pod.spec.node_selector == {}
-    assert pod.spec.tolerations == ()
+    assert {each.effect for each in pod.spec.tolerations} == {"NoExecute"}
 
 
 @pytest.mark.parametrize(

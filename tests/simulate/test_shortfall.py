@@ -1,11 +1,14 @@
 """How many nodes are missing: no more than it takes, as found by trying every number."""
 
+from itertools import chain
+
 import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.node import Node
+from muster.operator.simulate.additions import LikePods, NodeAddition, Shortfall
 from muster.operator.simulate.manifests import Objects
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.simulate.rehearsing import (
@@ -17,6 +20,15 @@ from tests.simulate.rehearsing import (
     with_bound,
     with_nodes,
 )
+
+GANGS = {"small": 2, "large": 5}
+
+
+def one_of(missing: Shortfall | None) -> NodeAddition:
+    """The only addition that would help."""
+    assert missing is not None
+    [addition] = missing.additions
+    return addition
 
 
 def copies(node: NodeDict, count: int) -> list[Node]:
@@ -55,11 +67,48 @@ async def test_a_hopeless_group_does_not_keep_the_others_from_their_answer() -> 
     wanted = objects(pod_group("gang", 2), *hopeless, make_pod("huge").requests(cpu="10"), *small)
     _, missing = await simulate(objects(make_node("one", cpu="4")), wanted)
     assert missing is not None
-    assert (missing.nodes, missing.hopeless) == (3, ("default/gang", "default/huge"))
-    assert missing.sentence == (
-        "3 more nodes like one (4 cpu, 32Gi memory, 110 pods) would make the rest fit, "
-        "but for default/gang, default/huge, which no number of them would help."
+    assert [*missing.sentences] == [
+        "3 more nodes like one (4 cpu, 32Gi memory, 110 pods) would make default/p-1 and 2 more like it fit.",
+        "More nodes of the shapes that the cluster has would not help default/gang, default/huge.",
+    ]
+    assert missing.hopeless == (LikePods("default/gang", True, 2), LikePods("default/huge", False, 1))
+
+
+async def test_each_group_and_set_of_like_pods_is_told_what_it_takes_by_itself() -> None:
+    gangs = [pod_group("small", 2), pod_group("large", 5)]
+    members = [member(f"{name}-{n}", name).requests(cpu="3") for name, size in GANGS.items() for n in range(size)]
+    wanted = objects(*gangs, *members, *(make_pod(f"web-{n}").requests(cpu="1") for n in range(8)))
+    filled = make_pod("filler").requests(cpu="4").node("one")
+    _, missing = await simulate(objects(make_node("one", cpu="4"), filled), wanted)
+    assert missing is not None
+    [addition] = missing.additions
+    assert addition.nodes == 8
+    assert addition.sets == (
+        LikePods("default/web-0", False, 8, nodes=2),
+        LikePods("default/large", True, 5, nodes=5),
+        LikePods("default/small", True, 2, nodes=2),
     )
+    assert [*missing.sentences] == [
+        "8 more nodes like one (4 cpu, 32Gi memory, 110 pods) would make the rest fit.",
+        "Alone, default/web-0 and 7 more like it would take 2 of them, default/large would take 5 of them, "
+        "default/small would take 2 of them.",
+    ]
+
+
+async def test_what_nodes_of_one_shape_do_not_help_is_told_of_another_shape() -> None:
+    nodes = [make_node("plain", cpu="4"), make_node("gpu", cpu="4").resources({"cpu": "4", "example.com/gpu": "1"})]
+    full = [make_pod(f"full-{node.name}").requests(cpu="4").node(node.name) for node in nodes]
+    picky = [member(f"m-{n}", "gang").node_selector({"kind": "plain"}).requests(cpu="2") for n in range(4)]
+    gpus = [make_pod(f"gpu-{n}").requests({"cpu": "1", "example.com/gpu": "1"}) for n in range(3)]
+    huge = make_pod("huge").requests(cpu="64")
+    cluster = objects(NodeDict(nodes[0], metadata={"name": "plain", "labels": {"kind": "plain"}}), nodes[1], *full)
+    _, missing = await simulate(cluster, objects(pod_group("gang", 4), *picky, *gpus, huge))
+    assert missing is not None
+    assert [(each.like, each.nodes, *map(str, each.sets)) for each in missing.additions] == [
+        ("plain", 2, "default/gang"),
+        ("gpu", 3, "default/gpu-0 and 2 more like it"),
+    ]
+    assert [*map(str, missing.hopeless)] == ["default/huge"]
 
 
 async def test_the_shape_that_helps_most_pods_wins_before_the_one_of_which_fewest_are_needed() -> None:
@@ -70,31 +119,27 @@ async def test_the_shape_that_helps_most_pods_wins_before_the_one_of_which_fewes
         for name, cpu in (("one", "3"), ("two", "3"), ("large", "7"))
     ]
     _, missing = await simulate(objects(*nodes, *full), wanted)
-    assert missing is not None
-    assert (missing.like, missing.nodes, missing.hopeless) == ("large", 3, ())
+    assert (one_of(missing).like, one_of(missing).nodes) == ("large", 3)
 
 
 async def test_of_several_shapes_the_one_of_which_fewest_are_needed_is_named() -> None:
     cluster = objects(make_node("small", cpu="1"), make_node("smaller", cpu="1"), make_node("large", cpu="8"))
     _, missing = await simulate(cluster, objects(*(make_pod(f"p-{n}").requests(cpu="1") for n in range(20))))
-    assert missing is not None
-    assert (missing.nodes, missing.like) == (2, "large")
-    assert missing.allocatable == {"cpu": "8", "memory": "32Gi", "pods": "110"}
+    assert (one_of(missing).nodes, one_of(missing).like) == (2, "large")
+    assert one_of(missing).allocatable == {"cpu": "8", "memory": "32Gi", "pods": "110"}
 
 
 async def test_of_shapes_that_need_equally_many_the_most_common_is_named() -> None:
     nodes = [make_node("large", cpu="9"), make_node("one", cpu="4"), make_node("two", cpu="4")]
     _, missing = await simulate(objects(*nodes), objects(*(make_pod(f"p-{n}").requests(cpu="3") for n in range(6))))
-    assert missing is not None
-    assert (missing.nodes, missing.like) == (1, "one")
+    assert (one_of(missing).nodes, one_of(missing).like) == (1, "one")
 
 
 async def test_labels_taints_and_ports_count() -> None:
     east, west = make_node("east").zone("east").taint("dedicated"), make_node("west").zone("west")
     pods = [make_pod(f"p-{n}").host_port(80).node_selector({"topology.kubernetes.io/zone": "east"}) for n in range(4)]
     _, missing = await simulate(objects(west, east), objects(*(pod.tolerate("dedicated") for pod in pods)))
-    assert missing is not None
-    assert (missing.nodes, missing.like) == (3, "east")
+    assert (one_of(missing).nodes, one_of(missing).like) == (3, "east")
 
 
 async def test_what_a_group_asks_for_as_a_whole_counts() -> None:
@@ -102,8 +147,7 @@ async def test_what_a_group_asks_for_as_a_whole_counts() -> None:
     _, missing = await simulate(
         objects(make_node("one", cpu="4")), objects(pod_group("gang", 4, minResources={"cpu": "10"}), *gang)
     )
-    assert missing is not None
-    assert missing.nodes == 2
+    assert one_of(missing).nodes == 2
 
 
 async def test_pods_that_wait_for_something_else_need_no_node() -> None:
@@ -112,8 +156,7 @@ async def test_pods_that_wait_for_something_else_need_no_node() -> None:
     assert missing is None
     large = [make_pod(f"web-{number}").requests(cpu="4") for number in range(3)]
     _, missing = await simulate(objects(make_node("one", cpu="4")), objects(*gated, *large))
-    assert missing is not None
-    assert missing.nodes == 2
+    assert one_of(missing).nodes == 2
 
 
 NODES = st.lists(
@@ -148,8 +191,13 @@ async def test_the_answer_is_what_trying_every_number_finds(
     if missing is None:
         assert best == (0, 0)
     else:
-        assert found[[node.name for node in nodes].index(missing.like)] == best
-        assert missing.nodes == best[1]
+        first, *others = missing.additions
+        assert found[[node.name for node in nodes].index(first.like)] == best
+        assert first.nodes == best[1]
+        told = sum(
+            each.pods for each in (*chain.from_iterable(one.sets for one in (first, *others)), *missing.hopeless)
+        )
+        assert told == len(rest.pods)
 
 
 async def least(cluster: Objects, wanted: Objects, node: NodeDict) -> tuple[int, int]:

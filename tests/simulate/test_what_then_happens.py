@@ -165,8 +165,9 @@ def test_with_as_many_nodes_more_as_it_said_a_gang_starts(
     cluster.api.post("/api/v1/nodes", make_node("one", cpu="3"))
     group, gang = pod_group("gang", 9), [member(f"m-{number}", "gang").requests(cpu="1") for number in range(9)]
     wanted = [in_namespace(found, cluster.namespace) for found in (group, *gang)]
-    missing = simulate(tmp_path, cluster.kubectl("get", "nodes,pods,podgroups", "-A", "-o", "json"), wanted)["missing"]
-    assert (missing["nodes"], missing["like"]) == (2, "one")
+    dump = cluster.kubectl("get", "nodes,pods,podgroups", "-A", "-o", "json")
+    [addition] = simulate(tmp_path, dump, wanted)["missing"]["additions"]
+    assert (addition["nodes"], addition["like"]) == (2, "one")
 
     start_muster()
     create_groups(cluster, [group])

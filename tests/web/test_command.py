@@ -33,14 +33,16 @@ def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path
     with subprocess.Popen(sandbox, stdout=pipe, text=True, env=environment) as cluster:
         assert cluster.stdout is not None
         assert any("export KUBECONFIG" in line for line in cluster.stdout)
-        with subprocess.Popen([str(MUSTER), "web", *config], stdout=pipe, text=True, env=environment) as web:
+        with subprocess.Popen(
+            [str(MUSTER), "web", *config], stdout=pipe, stderr=pipe, text=True, env=environment
+        ) as web:
             assert web.stdout is not None
             address = re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", web.stdout.readline())
             assert address is not None
             with build_opener(HTTPCookieProcessor()).open(address[0], timeout=30) as answer:
                 page = answer.read().decode()
             web.send_signal(signal.SIGINT)
-            rest, _ = web.communicate(timeout=60)
+            rest, complaints = web.communicate(timeout=60)
         cluster.send_signal(signal.SIGINT)
     assert "<dt>nodes</dt><dd>2</dd>" in page
-    assert (web.returncode, rest) == (0, "\nended\n")
+    assert (web.returncode, rest, complaints) == (0, "\nended\n", BY_DEFAULT)

@@ -1,5 +1,6 @@
 """Who gets a page, what every answer carries, and that nothing that a cluster says becomes markup."""
 
+from html import escape
 from http import HTTPStatus
 from urllib.parse import quote
 
@@ -49,6 +50,17 @@ async def test_a_forwarded_port_of_this_machine_is_served(cluster: Shown, host: 
         session.get(cluster.entrance, headers={"Host": host}, allow_redirects=False) as answer,
     ):
         assert answer.status == HTTPStatus.SEE_OTHER
+
+
+@pytest.mark.parametrize("path", ["/nowhere", "/pods/default", "/static/none", "/groups/<b>/a/b"])
+async def test_an_address_without_a_page_leads_back_to_the_queue(cluster: Shown, path: str) -> None:
+    async with ClientSession(cookie_jar=CookieJar(unsafe=True)) as session:
+        await (await session.get(cluster.entrance)).read()
+        async with session.get(f"{cluster.url}{quote(path)}") as answer:
+            assert answer.status == HTTPStatus.NOT_FOUND
+            page = await answer.text()
+    assert f"There is no page {escape(path)}." in page
+    assert "To the queue" in page
 
 
 @pytest.mark.parametrize("path", ["/", "/nodes", "/nodes/none", "/nowhere", "/static/muster.css", "/static/none"])

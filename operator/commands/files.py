@@ -1,0 +1,78 @@
+"""The manifests that a command reads: `-f`, `-R` and `-n`, as kubectl has them.
+
+`simulate` takes them as one value, `Files`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from . import candidates
+from .common import Target
+
+_DEFAULT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Where manifests are, whether in folders of folders too, and the namespace of objects that name none, if given."""
+
+    names: tuple[str, ...]
+    recursive: bool
+    namespace: str | None
+
+    def namespace_on(self, target: Target | None) -> str:
+        """The namespace of objects that name none; without a cluster that has one, `default`.
+
+        Raises CredentialsError.
+        """
+        return self.namespace or _DEFAULT if target is None else target.namespace(self.namespace)
+
+
+class _Source(click.ParamType[str]):
+    """A file, a folder, a URL or `-`; the shell completes files."""
+
+    name = "source"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="file")]
+
+
+def files_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options for manifests; it gets them as `files`."""
+
+    @wraps(command)
+    def called(files: tuple[str, ...], namespace: str | None, recursive: bool, **rest: Any) -> None:
+        command(files=Files(files, recursive, namespace), **rest)
+
+    options = (
+        click.option(
+            "-f",
+            "--filename",
+            "files",
+            multiple=True,
+            required=True,
+            type=_Source(),
+            metavar="FILE|DIR|URL",
+            help="Manifests of pods, PodGroups, Jobs, JobSets, Deployments, ReplicaSets, StatefulSets, and of what "
+            "plugins look at, such as claims; - is stdin. May be repeated.",
+        ),
+        click.option(
+            "-n",
+            "--namespace",
+            metavar="NS",
+            shell_complete=candidates.namespaces,
+            help="The namespace of objects that name none. Default: the context's; with --from, default.",
+        ),
+        click.option("-R", "--recursive", is_flag=True, help="Also the folders in a DIR."),
+    )
+    decorated: Callable[..., None] = called
+    for option in reversed(options):
+        decorated = option(decorated)
+    return decorated

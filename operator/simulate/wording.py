@@ -1,0 +1,30 @@
+"""Words that the texts for people share: counts with their nouns, and messages that differ in a pod's name alone.
+
+`why`, `simulate` and the demo use them, to give like pods one row and to read well where there is one of a kind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 pod`, `2 pods`."""
+    return f"{number} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def nameless(message: str, name: str) -> str:
+    """The message without the name of the pod that it is about, which tells messages of like pods apart."""
+    return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", "", message) if name else message
+
+
+def alike(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
+    """The items of one key together, in the order in which their keys come first."""
+    found: dict[Hashable, list[T]] = {}
+    for each in items:
+        found.setdefault(key(each), []).append(each)
+    return [*found.values()]
