@@ -12,7 +12,7 @@ ROOMS := framework operator plugins sandbox testing
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
-# The rooms under their import names, for tools that do not follow an editable install's mapping.
+# The rooms under their import names, for mypy and editors, which do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
@@ -132,7 +132,7 @@ bench-web: $(INSTALLED) browser ## Measure how long the web pages of a large clu
 screenshots: $(INSTALLED) browser ## Draw the pictures of the web pages that the README shows
 	$(RUN) -m tests.web.screenshots
 
-venv: $(INSTALLED) ## Install Muster and its tools into .venv
+venv: $(INSTALLED) $(LINKS) ## Install Muster and its tools into .venv, and show editors the rooms
 
 control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run, unless they are there
 	@command -v kubectl >/dev/null || { echo "kubectl is not on the PATH: install it, the tests need it" >&2; exit 1; }
