@@ -93,11 +93,12 @@ def _installed(name: str) -> Distribution:
 
 def _described(name: str, package: Distribution) -> dict[str, Any]:
     component = _component(name, package.version)
-    if summary := package.metadata.get("Summary"):
+    about = package.metadata.json
+    if summary := about.get("summary"):
         component["description"] = summary
-    if expression := package.metadata.get("License-Expression"):
+    if expression := about.get("license_expression"):
         component["licenses"] = [{"expression": expression}]
-    elif (named := package.metadata.get("License")) and len(named) <= _LONGEST_LICENSE:
+    elif (named := about.get("license")) and len(named) <= _LONGEST_LICENSE:
         component["licenses"] = [{"license": {"name": named}}]
     return component
 

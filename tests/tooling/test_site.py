@@ -1,6 +1,6 @@
 """The documentation as web pages: which pages it has, and where their links lead.
 
-`make site` builds it in strict mode, in which mkdocs refuses dead links. Its packages are not part of the tests' install.
+`make site` builds it in strict mode, in which mkdocs refuses dead links. Its packages are not installed for tests.
 """
 
 import re

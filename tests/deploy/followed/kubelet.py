@@ -107,7 +107,7 @@ class Kubelets:
 
 def _is_test(pod: Pod) -> bool:
     key, value = _TEST
-    return pod["metadata"].get("annotations", {}).get(key) == value
+    return bool(pod["metadata"].get("annotations", {}).get(key) == value)
 
 
 def _running(pod: Pod) -> dict[str, Any]:
