@@ -7,19 +7,21 @@ WORKERS ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
+RELEASING := $(VENV)/.releasing
 ROOMS := framework operator plugins sandbox testing
 # Tests of the engine and of plugins, in folders that need nothing but Python.
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
-# The rooms under their import names, for tools that do not follow an editable install's mapping.
+# The rooms under their import names, for mypy and editors, which do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
 	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
 	bench-scale bench-topology bench-vast bench-web parity parity-groups parity-preemption simulate-faults simulate-all \
-	real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots
+	real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
+	release site
 
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -143,7 +145,14 @@ bench-web: $(INSTALLED) browser ## Measure how long the web pages of a large clu
 screenshots: $(INSTALLED) browser ## Draw the pictures of the web pages that the README shows
 	$(RUN) -m tests.web.screenshots
 
-venv: $(INSTALLED) ## Install Muster and its tools into .venv
+release: $(RELEASING) control-plane ## Make, check and list all that a release consists of, in dist/release: OWNER= IMAGE= TAG=
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
+		$(if $(OWNER),--owner=$(OWNER)) $(if $(IMAGE),--image=$(IMAGE)) $(if $(TAG),--tag=$(TAG)) $(RELEASE_ARGS)
+
+site: $(RELEASING) ## Build the documentation as web pages in build/site, where a dead link is an error: OWNER=
+	$(RUN) -m deploy.site $(if $(OWNER),--owner=$(OWNER))
+
+venv: $(INSTALLED) $(LINKS) ## Install Muster and its tools into .venv, and show editors the rooms
 
 control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run, unless they are there
 	@command -v kubectl >/dev/null || { echo "kubectl is not on the PATH: install it, the tests need it" >&2; exit 1; }
@@ -166,6 +175,10 @@ $(INSTALLED): constraints.txt pyproject.toml setup.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
 	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	@touch $@
+
+$(RELEASING): $(INSTALLED)
+	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
 	@touch $@
 
 build/typing/muster/%:

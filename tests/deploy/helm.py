@@ -31,9 +31,17 @@ class Helm:
     def template(
         self, values: Mapping[str, Any] = {}, *, release: str = RELEASE, namespace: str = NAMESPACE
     ) -> list[Manifest]:
-        """What the chart renders to with these values."""
-        text = self._run("template", release, str(CHART), f"--namespace={namespace}", values=values)
-        return [manifest for manifest in yaml.safe_load_all(text) if manifest]
+        """What the chart installs with these values."""
+        return self._rendered(release, f"--namespace={namespace}", "--skip-tests", values=values)
+
+    def hooks(self, values: Mapping[str, Any] = {}) -> list[Manifest]:
+        """What `helm test` makes for a release with these values."""
+        rendered = self._rendered(RELEASE, *_WHERE, values=values)
+        return [each for each in rendered if "helm.sh/hook" in each["metadata"].get("annotations", {})]
+
+    def notes(self, values: Mapping[str, Any] = {}) -> str:
+        """What a user with these values is told."""
+        return self._run("install", RELEASE, str(CHART), *_WHERE, "--dry-run=client", values=values)
 
     def lint(self, values: Mapping[str, Any] = {}) -> str:
         """What Helm has to say of the chart; raises where it finds a fault or gives a warning."""
@@ -47,9 +55,17 @@ class Helm:
         """Changes the release that is there."""
         return self._run("upgrade", RELEASE, str(CHART), *_WHERE, *options, values=values)
 
+    def test(self) -> str:
+        """Runs the tests of the release that is there; returns what Helm says of them."""
+        return self._run("test", RELEASE, *_WHERE, "--timeout=120s")
+
     def uninstall(self) -> str:
         """Removes the release, if it is there."""
         return self._run("uninstall", RELEASE, *_WHERE, "--ignore-not-found")
+
+    def _rendered(self, *arguments: str, values: Mapping[str, Any]) -> list[Manifest]:
+        text = self._run("template", *arguments[:1], str(CHART), *arguments[1:], values=values)
+        return [manifest for manifest in yaml.safe_load_all(text) if manifest]
 
     def _run(self, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
         given = [] if values is None else ["--values=-"]

@@ -60,10 +60,15 @@ def mount(plane: ControlPlane, api: Api, folder: Path) -> Mounts:
     paths = {f"={each['mountPath']}/": f"={places[each['name']]}/" for each in container["volumeMounts"]}
     inside = re.compile("|".join(map(re.escape, paths)))
     arguments = tuple(inside.sub(lambda found: paths[found[0]], each) for each in container["args"])
-    user = User("service-account", token=service_account_token(api, spec["serviceAccountName"]))
+    return Mounts(folder, log_in(plane, api, folder, spec["serviceAccountName"]), arguments)
+
+
+def log_in(plane: ControlPlane, api: Api, folder: Path, name: str) -> Path:
+    """A kubeconfig in `folder` with the token of a ServiceAccount of the release's namespace."""
     kubeconfig = folder / "kubeconfig"
+    user = User("service-account", token=service_account_token(api, name))
     write_kubeconfig(kubeconfig, server=plane.url, ca_file=plane.ca_file, user=user)
-    return Mounts(folder, kubeconfig, arguments)
+    return kubeconfig
 
 
 def _contents(api: Api, volume: Mapping[str, Any]) -> Mapping[str, bytes]:

@@ -25,6 +25,7 @@ DEFAULT = {
     "Service/muster",
     "ServiceAccount/muster",
 }
+SWITCHES = ("networkPolicy", "serviceMonitor", "prometheusRule", "grafanaDashboard", "webhook")
 ABBREVIATIONS = {"container": "spec.template.spec.containers.0", "pod": "spec.template.spec"}
 
 
@@ -61,9 +62,8 @@ def test_a_wrong_value_is_refused_with_its_name(helm: Helm, case: Case) -> None:
 
 
 def test_all_switches_go_together(helm: Helm) -> None:
-    on = {"networkPolicy", "serviceMonitor", "prometheusRule", "grafanaDashboard", "webhook"}
-    rendered = {name_of(manifest) for manifest in helm.template({switch: {"enabled": True} for switch in on})}
-    assert len(rendered - DEFAULT) == len(on) + len({"the webhook's certificate"})
+    rendered = {name_of(manifest) for manifest in helm.template({switch: {"enabled": True} for switch in SWITCHES})}
+    assert len(rendered - DEFAULT) == len(SWITCHES) + len({"the webhook's certificate"})
 
 
 def test_no_quota_is_made_in_kube_system(helm: Helm) -> None:
@@ -80,12 +80,38 @@ def test_reviews_of_tokens_are_granted_only_where_they_are_asked_for(helm: Helm)
     assert groups({}) - plain == {"authentication.k8s.io", "authorization.k8s.io"}
 
 
+def test_labels_and_annotations_for_all_objects_are_on_all_of_them(helm: Helm) -> None:
+    on = {switch: {"enabled": True} for switch in SWITCHES} | {
+        "rbac": {"metricsReaders": [{"kind": "Group", "name": "g"}]}
+    }
+    marked = helm.template({**on, "commonLabels": {"team": "a"}, "commonAnnotations": {"owner": "b"}})
+    for manifest in marked:
+        described = (at(manifest, "metadata.labels.team"), at(manifest, "metadata.annotations.owner"))
+        assert (name_of(manifest), described) == (name_of(manifest), ("a", "b"))
+    assert {name_of(manifest) for manifest in marked} == {name_of(manifest) for manifest in helm.template(on)}
+
+
+@pytest.mark.parametrize(
+    ("image", "warned"),
+    [
+        ({}, True),
+        ({"image": {"repository": "muster", "tag": "7"}}, True),
+        ({"image": {"repository": "registry.example/muster"}}, False),
+        ({"scheduler": {"image": "ours:7"}}, True),
+        ({"scheduler": {"image": "registry.example/muster:7"}}, False),
+    ],
+    ids=str,
+)
+def test_the_notes_warn_of_an_image_that_names_no_registry(helm: Helm, image: Case, warned: bool) -> None:
+    assert ("names no registry. Nodes that do not hold it" in helm.notes(image)) == warned
+
+
 def test_a_changed_configuration_rolls_the_deployment(helm: Helm) -> None:
     def checksum(values: Case) -> Any:
         deployment = pick(helm.template(values), "Deployment/muster")
         return at(deployment, "spec.template.metadata.annotations.checksum/config")
 
-    assert checksum({}) == checksum({"scheduler": {"image": "other"}}) != checksum({"schedulerNames": ["other"]})
+    assert checksum({}) == checksum({"image": {"tag": "other"}}) != checksum({"schedulerNames": ["other"]})
 
 
 @pytest.mark.parametrize("off", ["scheduler.leaderElect", "config.leaderElection.leaderElect"])

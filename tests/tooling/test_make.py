@@ -7,10 +7,10 @@ from pathlib import Path
 REPOSITORY = Path(__file__).parents[2]
 
 
-def recipe(target: str) -> list[str]:
-    """The commands that make would run."""
+def recipe(target: str, *options: str) -> list[str]:
+    """The commands that make would run; with `--always-make` those of a fresh clone."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-    command = ["make", "--dry-run", "--no-print-directory", target]
+    command = ["make", "--dry-run", "--no-print-directory", *options, target]
     ran = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, check=True)
     return ran.stdout.splitlines()
 

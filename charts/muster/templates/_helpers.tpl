@@ -21,6 +21,45 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 
+{{/* Labels and annotations of an object: the chart's own, then `labels` and `annotations`, then what all objects get. */}}
+{{- define "muster.marks" -}}
+{{- $own := include "muster.labels" .root | fromYaml -}}
+{{- $labels := .root.Values.commonLabels | default dict -}}
+{{- range $label, $_ := $labels -}}
+  {{- if hasKey $own $label -}}
+    {{- fail (printf "commonLabels: the chart sets %s itself. Leave it out." $label) -}}
+  {{- end -}}
+{{- end -}}
+labels:
+  {{- toYaml (merge $own (.labels | default dict) $labels) | nindent 2 }}
+{{- with merge (dict) (.annotations | default dict) (.root.Values.commonAnnotations | default dict) }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* The image. `scheduler.image` is one string, as in scheduler-plugins' chart and in earlier releases. */}}
+{{- define "muster.image" -}}
+{{- $image := .Values.image -}}
+{{- if not .Values.scheduler.image -}}
+  {{- $tag := $image.tag | default (empty $image.digest | ternary .Chart.AppVersion "") -}}
+  {{- $image.repository -}}{{- with $tag }}:{{ . }}{{ end -}}{{- with $image.digest }}@{{ . }}{{ end -}}
+{{- else if or $image.tag $image.digest (ne $image.repository .Chart.Name) -}}
+  {{- fail (printf "scheduler.image is %q, and image.repository, image.tag or image.digest is set too: name the image in one way. An upgrade from the first to the others needs --set scheduler.image=null." .Values.scheduler.image) -}}
+{{- else -}}
+  {{- .Values.scheduler.image -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A probe of one of the health pages: `page`, and `times` that may be overridden. */}}
+{{- define "muster.probe" -}}
+httpGet:
+  path: {{ .page }}
+  port: serving
+  scheme: {{ .root.Values.serving.plainHttp | ternary "HTTP" "HTTPS" }}
+{{ toYaml .times }}
+{{- end -}}
+
 {{- define "muster.serviceAccountName" -}}
 {{- .Values.serviceAccount.name | default (.Values.serviceAccount.create | ternary (include "muster.fullname" .) "default") -}}
 {{- end -}}

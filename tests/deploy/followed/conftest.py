@@ -54,7 +54,7 @@ def reader(whole_cluster: ControlPlane, tmp_path: Path) -> Reader:
     for name in ("charts", "deploy"):
         (desk / name).symlink_to(REPOSITORY / name)
     home = {"HOME": str(tmp_path), "KUBECONFIG": str(whole_cluster.kubeconfig())}
-    return Reader(desk, {**home, "PATH": f"{programs}:{os.defpath}", "IMAGE": "muster:0.1.0"})
+    return Reader(desk, {**home, "PATH": f"{programs}:{os.defpath}", "REPOSITORY": "muster", "TAG": "0.1.0"})
 
 
 def clear(plane: ControlPlane) -> None:

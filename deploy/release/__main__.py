@@ -1,0 +1,61 @@
+"""`python -m deploy.release`: makes a release in a folder, checks it, and lists it."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+from deploy.release.agreement import placeholders
+from deploy.release.build import build
+from deploy.release.plan import PLACEHOLDER, REPOSITORY, Plan, ReleaseError, project_version
+from tests.controlplane.binaries import MissingBinaryError
+
+
+def main() -> int:
+    """Exit code 0 where the release is made and whole."""
+    parser = argparse.ArgumentParser(prog="python -m deploy.release", description=__doc__)
+    output = REPOSITORY / "dist" / "release"
+    parser.add_argument("--output", type=Path, default=output, help="the folder, which is emptied first")
+    parser.add_argument("--owner", default=PLACEHOLDER, help="the account that owns the repository")
+    parser.add_argument("--image", default="muster", help="where the image is pushed to, without a tag")
+    parser.add_argument("--tag", default="", help="the commit's tag; with it, the release is final")
+    given = parser.parse_args()
+    plan = Plan(project_version(), given.output.absolute(), given.owner, given.image.lower())
+    try:
+        if given.tag not in ("", plan.tag):
+            raise ReleaseError(f"the tag is {given.tag}, but pyproject.toml says {plan.version}: expected {plan.tag}")
+        build(plan, final=bool(given.tag))
+        _check_with_tools(plan)
+    except (ReleaseError, MissingBinaryError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    _list(plan)
+    return 0
+
+
+def _check_with_tools(plan: Plan) -> None:
+    """What other people's tools say of the package index's metadata and of the bill of materials."""
+    distributions = [str(path) for path in plan.output.iterdir() if path.name.startswith("muster_scheduler-")]
+    _run("twine", "check", "--strict", *distributions)
+    _run("deploy.release.validation", str(plan.output / f"muster-{plan.version}.cdx.json"))
+
+
+def _run(module: str, *arguments: str) -> None:
+    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, cwd=REPOSITORY)
+    if done.returncode:
+        raise ReleaseError(f"{module}: {done.stdout}{done.stderr}")
+
+
+def _list(plan: Plan) -> None:
+    print(f"Muster {plan.version} in {plan.output}")
+    for line in (plan.output / "SHA256SUMS").read_text().splitlines():
+        digest, name = line.split("  ")
+        print(f"  {(plan.output / name).stat().st_size:>9}  {digest[:12]}  {name}")
+    if unfilled := placeholders(plan):
+        print(f"Not for publication: OWNER= or IMAGE= is not given, and is lacking in {', '.join(unfilled)}.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
