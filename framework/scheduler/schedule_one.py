@@ -96,6 +96,7 @@ class PodScheduler:
         """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
+        # Only if a Filter left long work; otherwise neither branch runs.
         if self.set_aside.add_if_long(attempt, partial(cycle.work_out, attempt)):
             return
         if cycle.work_out(attempt):

@@ -97,6 +97,14 @@ class Scheduler:
             self._standstill.end()
 
     def _next(self) -> Callable[[], None] | None:
+        """The next decision: the first of the following that is due; None if nothing is.
+
+        1. Pods whose extenders have answered.
+        2. A pod that was set aside and whose long work is done.
+        3. A review of waiting pods.
+        4. `settle`, if the queue has unfinished moves of many pods.
+        5. The entity that the queue pops.
+        """
         delayed = self._consultations.next()
         if delayed is not None:
             pods = [attempt.queued for attempt in delayed.attempts]
