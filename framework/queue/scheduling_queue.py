@@ -36,8 +36,8 @@ from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightPods, ObjectEvent
 from .moves import Moves
 from .pending_pods import PendingPod, pending_pod
+from .pod_moves import PodMoves
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
-from .queued_pods import QueuedPods
 from .sub_queues import SubQueues
 from .transitions import (
     ACTIVATE,
@@ -88,7 +88,7 @@ class SchedulingQueue:
         )
         self._moves = moves = Moves(sub_queues, guarded, hints, settings, now=now)
         self._batching = batching = Batching(moves, sub_queues, policy, hints, now=now)
-        self._pods = QueuedPods(sub_queues, moves, batching, guarded)
+        self._pod_moves = PodMoves(sub_queues, moves, batching, guarded)
         self._in_flight = InFlightPods(hints.of_interest)
         self.contents = QueueContents(sub_queues, self._in_flight)
         self._next_sweep = now()
@@ -122,7 +122,7 @@ class SchedulingQueue:
         elif entity is None:
             self.add(new)
         else:
-            self._pods.update(entity, new, events)
+            self._pod_moves.update(entity, new, events)
 
     def delete(self, info: PodInfo) -> None:
         """The pod was deleted, or has a node. If it is in flight, it does not return."""
@@ -131,7 +131,7 @@ class SchedulingQueue:
             flying.deleted = True
             self.done(info.uid)
         elif entity is not None:
-            self._pods.remove(entity, info.uid)
+            self._pod_moves.remove(entity, info.uid)
 
     # Attempts begin and end.
 
@@ -151,14 +151,14 @@ class SchedulingQueue:
     @property
     def is_unsettled(self) -> bool:
         """Whether `settle` is to be called before `pop`."""
-        return bool(self._pods.left or self._moves.due or self._moves.considered)
+        return bool(self._pod_moves.left or self._moves.due or self._moves.considered)
 
     def settle(self) -> None:
         """Complete the moves of large groups that were woken, and of many pods that were activated.
 
         The queue must not be called meanwhile. The call may be given up: the rest stays due.
         """
-        self._pods.settle()
+        self._pod_moves.settle()
         self._moves.settle()
 
     def done(self, uid: str) -> None:
@@ -225,7 +225,7 @@ class SchedulingQueue:
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
                 self._sub_queues.move(entity, REFILE)  # without the pod that left it may belong further back
-            elif entity.group is None and self._pods.join_group_if_any(entity):
+            elif entity.group is None and self._pod_moves.join_group_if_any(entity):
                 if self._moves.due or self._moves.considered:  # its turn may be next
                     return None
             elif entity.group is not None or not self._batching.call_off(entity):
@@ -288,7 +288,7 @@ class SchedulingQueue:
                 waiting.append(info.uid)
             elif self._in_flight.get(info.uid) is not None:
                 self._in_flight.record(ObjectEvent(FORCE_ACTIVATE, None, info, info.uid))
-        self._pods.move_each(waiting, ACTIVATE)
+        self._pod_moves.move_each(waiting, ACTIVATE)
 
     def flush(self, now: float) -> None:
         """Make ready the entities whose backoff is over, and retry those that have waited too long for an event.
@@ -343,7 +343,7 @@ class SchedulingQueue:
             self.try_again(batch, TIMEOUT)
         for entity in gated:
             entity.timestamp = now
-        self._pods.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
+        self._pod_moves.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
     # What is asked of those that wait.
 

@@ -136,7 +136,9 @@ class Algorithm:
         found.rows = np.array(left, np.intp)
         if consultation.error is not None:
             found.rows, found.status = found.rows[:0], consultation.error
-        elif not left and (found.filtered is None or not consultation.asked or self._is_unheard(consultation, fitting)):
+        elif not left and (
+            found.filtered is None or not consultation.asked or self._needs_answers(consultation, fitting)
+        ):
             consultation.outdated = True
             found.status = Status.unschedulable(OUTDATED)
         elif not left and found.filtered is not None:
@@ -149,7 +151,7 @@ class Algorithm:
         """The rejections of each node that was filtered, also where others are feasible."""
         return self.framework.filtering.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
-    def _is_unheard(self, consultation: Consultation, fitting: Rows) -> bool:
+    def _needs_answers(self, consultation: Consultation, fitting: Rows) -> bool:
         """Whether nodes that extenders let through fit no more, and nodes fit that they were not asked about."""
         names = self.snapshot.names
         return bool(consultation.node_names) and any(names[row] not in consultation.asked for row in fitting.tolist())

@@ -34,10 +34,10 @@ from .algorithm import Algorithm
 from .consultations import Consultations
 from .disruption import DisruptionUnits
 from .domain_search import DomainSearch
+from .engine_services import EngineServices
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .group_capacity import GroupCapacity
 from .group_trial import GroupTrials
-from .parts import Parts
 from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
 from .profile_handle import ProfileHandle
@@ -150,18 +150,18 @@ def build_engine(
     domains = DomainSearch(
         snapshot, capacity, cache.node_of, ports.choose, nominator=nominator, clock=measured, metrics=metrics
     )
-    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
+    services = EngineServices(algorithms, cache, queue, nominator, reports, ports, watch, known)
     return Engine(
         cache=cache,
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pod_handler=PodEventHandler(parts, waiting, review, _with_calls(frameworks, PodFollower)),
+        pod_handler=PodEventHandler(services, waiting, review, _with_calls(frameworks, PodFollower)),
         known=known,
         node_handler=NodeEventHandler(cache, queue),
         object_handlers=_object_handlers(queue, frameworks),
         algorithms=algorithms,
-        scheduler=_scheduler(parts, review, capacity, domains),
+        scheduler=_scheduler(services, review, capacity, domains),
         shared=shared,
         watch=watch,
         standstill=standstill,
@@ -173,13 +173,16 @@ def _backoff(configuration: KubeSchedulerConfiguration, random: Callable[[], flo
     return BackoffPolicy(initial, longest, jitter=random)
 
 
-def _scheduler(parts: Parts, review: Review, capacity: GroupCapacity, domains: DomainSearch) -> Scheduler:
-    snapshot, consultations = parts.cache.snapshot, Consultations(parts.algorithms, parts.queue, parts.ports)
-    pods = PodScheduler(parts, consultations, review)
-    trials = GroupTrials(pods.scheduling_cycle, parts.algorithms, snapshot, capacity)
+def _scheduler(services: EngineServices, review: Review, capacity: GroupCapacity, domains: DomainSearch) -> Scheduler:
+    snapshot, consultations = (
+        services.cache.snapshot,
+        Consultations(services.algorithms, services.queue, services.ports),
+    )
+    pods = PodScheduler(services, consultations, review)
+    trials = GroupTrials(pods.scheduling_cycle, services.algorithms, snapshot, capacity)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupScheduler(parts, pods, trials, domains, trees=trees)
-    return Scheduler(parts, pods, groups, consultations, review=review)
+    groups = GroupScheduler(services, pods, trials, domains, trees=trees)
+    return Scheduler(services, pods, groups, consultations, review=review)
 
 
 def _with_calls(frameworks: Mapping[str, Framework], base: type[P]) -> list[tuple[P, PluginCalls]]:

@@ -30,7 +30,7 @@ from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.waiting import HeldPods
-from .parts import Parts
+from .engine_services import EngineServices
 from .review import Review
 
 
@@ -38,14 +38,18 @@ class PodEventHandler:
     """The pod informer's handler."""
 
     def __init__(
-        self, parts: Parts, waiting: HeldPods, review: Review, followers: Collection[tuple[PodFollower, PluginCalls]]
+        self,
+        services: EngineServices,
+        waiting: HeldPods,
+        review: Review,
+        followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
         """`followers` are called for all pods, each by its profile's calls."""
-        self._cache = parts.cache
-        self._queue = parts.queue
-        self._nominator = parts.nominator
-        self._reports = parts.reports
-        self._known = parts.known
+        self._cache = services.cache
+        self._queue = services.queue
+        self._nominator = services.nominator
+        self._reports = services.reports
+        self._known = services.known
         self._waiting = waiting
         self._review = review
         self._followers = tuple(followers)
@@ -55,7 +59,7 @@ class PodEventHandler:
         info = PodInfo(pod)
         if self._known.concern(pod):
             self._known.keep(info)
-        self._tell(None, info)
+        self._notify(None, info)
         self._nominated(None, pod, info)
         if info.node_name:
             self._assigned(info)
@@ -74,7 +78,7 @@ class PodEventHandler:
         before = self._known.get(info.key) if mine else None
         if mine:
             self._known.keep(info)
-        self._tell(before or self._cache.get(info.uid) or PodInfo(old), info)
+        self._notify(before or self._cache.get(info.uid) or PodInfo(old), info)
         self._nominated(old, new, info)
         if info.node_name:
             if old.spec.node_name:
@@ -95,7 +99,7 @@ class PodEventHandler:
             self._reports.forget(known)
             self._review.forget(known)
         counted = self._cache.get(info.uid)
-        self._tell(known or counted or info, None)
+        self._notify(known or counted or info, None)
         nominated = self._nominator.clear(info.uid)
         if info.node_name:
             if counted is not None:
@@ -122,7 +126,7 @@ class PodEventHandler:
         """Forget assumed pods whose time to live is over at `now`, seconds on the cache's clock."""
         for info in self._cache.expire(now):
             for follower, calls in self._followers:
-                calls.tell(follower, info, follower.on_assumed_pod_expired, info)
+                calls.notify(follower, info, follower.on_assumed_pod_expired, info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
@@ -147,11 +151,11 @@ class PodEventHandler:
         elif len(self._nominator) and (node_name := self._nominator.nominated_node(info.uid)):
             self._nominator.nominate(info, node_name)
 
-    def _tell(self, old: PodInfo | None, new: PodInfo | None) -> None:
+    def _notify(self, old: PodInfo | None, new: PodInfo | None) -> None:
         pod = new or old
         if pod is not None:
             for follower, calls in self._followers:
-                calls.tell(follower, pod, follower.on_pod, old, new)
+                calls.notify(follower, pod, follower.on_pod, old, new)
 
     def _assigned(self, info: PodInfo) -> None:
         self._cache.add_pod(info)
@@ -222,5 +226,5 @@ class ObjectEventHandler:
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
         for follower, calls in self._followers:
-            calls.tell(follower, Named(self._resource), follower.on_object, self._resource, old, new)
+            calls.notify(follower, Named(self._resource), follower.on_object, self._resource, old, new)
         self._queue.move_all(event, old, new)

@@ -63,10 +63,10 @@ class GroupTrials:
         self._snapshot = snapshot
         self._capacity = capacity
 
-    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
+    def run(self, calls: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """The trial of the first order in which enough members fit; where there is none, that of the order given."""
         first = self._try(attempts, missing)
-        if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
+        if len(first.placed) >= missing or first.hopeless or not _order_matters(calls, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
         for order in self._orders(larger, missing):
@@ -197,10 +197,10 @@ def _unreserve(attempt: Attempt) -> None:
     attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
-def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
+def _order_matters(calls: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
     """Whether members differ, and it was nodes that refused them."""
     by_nodes = all(
-        attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors
+        attempt.status is not None and attempt.status.rejected and calls.name not in attempt.rejectors
         for attempt in trial.refused
     )
     return by_nodes and not alike(attempts)

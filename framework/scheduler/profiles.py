@@ -98,7 +98,7 @@ class Profiles:
         """The first rejection by a PreEnqueue plugin, which the nominator and plugins that follow decisions hear of."""
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
-        framework.followers.tell_pre_enqueue(pod, status)
+        framework.followers.notify_pre_enqueue(pod, status)
         if status is None:
             self._nominator.let_in(pod.uid)
         elif status.rejected:

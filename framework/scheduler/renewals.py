@@ -30,7 +30,7 @@ class _Renewal(NamedTuple):
 
     pod: PodInfo
     status: Status
-    told: Reasons | None
+    reported: Reasons | None
 
 
 class Renewals:
@@ -60,30 +60,30 @@ class Renewals:
         """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last."""
         reasons = reasons_of(status)
         for position, pod in enumerate(pods, start=1):
-            told = self._reports.told(pod.uid)
-            if told == reasons:
+            reported = self._reports.reported(pod.uid)
+            if reported == reasons:
                 self._left.pop(pod.uid, None)
             else:
-                self._left[pod.uid] = _Renewal(pod, status, told)
+                self._left[pod.uid] = _Renewal(pod, status, reported)
             if position % _STEP == 0:
                 checkpoint()
         self._share = max(self._share, ceil(len(self._left) * _SHARE_SECONDS / SPREAD_SECONDS))
         if self._left and not self._is_timed:
-            self._tell_some()
+            self._report_some()
 
-    def _tell_some(self) -> None:
+    def _report_some(self) -> None:
         for uid in [*islice(self._left, self._share)]:
-            self._tell(uid, self._left.pop(uid))
+            self._report(uid, self._left.pop(uid))
         self._is_timed = bool(self._left)
         if self._is_timed:
-            self._clock.call_later(_SHARE_SECONDS, self._tell_some)
+            self._clock.call_later(_SHARE_SECONDS, self._report_some)
         else:
             self._share = _AT_LEAST
 
-    def _tell(self, uid: str, renewal: _Renewal) -> None:
+    def _report(self, uid: str, renewal: _Renewal) -> None:
         """Unless the pod is gone, or was told something else since, as one that was tried is."""
         current = self._current(renewal.pod.key)
         if current is None or current.uid != uid or current.node_name or not self._waits(uid):
             return
-        if self._reports.told(uid) == renewal.told:
+        if self._reports.reported(uid) == renewal.reported:
             self._reports.renewed(current, renewal.status)

@@ -36,7 +36,7 @@ DECISIONS = logging.INFO - 2
 PATIENCE_SECONDS = 1.0
 REFRESH_SECONDS = 30.0
 _REMEMBERED = 10_000
-_TOLD = 100_000
+_MOST_REPORTED = 100_000
 _SHORT = 1_000
 """Longer texts are read again each time: what is remembered stays when its pods are gone."""
 _PIECES = re.compile(r"[,.:;]\s+|[.]$")
@@ -79,7 +79,7 @@ class Reports:
 
     Attributes:
         permit: reports pods that Permit holds for long.
-        times_told: how often an attempt was told of.
+        report_count: how often an attempt was told of.
     """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
@@ -87,12 +87,12 @@ class Reports:
         self._ports = ports
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
-        self._told: LRUCache[str, tuple[Reasons, str]] = LRUCache(_TOLD)
-        self._told_at: TTLCache[Alike, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
+        self._reported: LRUCache[str, tuple[Reasons, str]] = LRUCache(_MOST_REPORTED)
+        self._reported_at: TTLCache[Alike, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
         self._refreshes: dict[Alike, _Postponed] = {}
         self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False
-        self.times_told = 0
+        self.report_count = 0
 
     def last(self, key: str) -> LastDecision | None:
         """The last decision about the pod `namespace/name`, if it was among the latest ten thousand."""
@@ -102,8 +102,8 @@ class Reports:
         """The pod is gone: nothing that was said of it is kept."""
         self._ports.conditions.forget(pod.uid)
         self._drop(pod.uid)
-        self._told.pop(pod.uid, None)
-        self._told_at.pop(pod.uid, None)
+        self._reported.pop(pod.uid, None)
+        self._reported_at.pop(pod.uid, None)
         last = self._last.get(pod.key)
         if last is not None and last.uid == pod.uid:
             del self._last[pod.key]
@@ -112,8 +112,8 @@ class Reports:
         """The pod has a node, where Permit may hold it; the reason why it had none is dropped."""
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
-        self._told.pop(pod.uid, None)
-        holds = attempt.framework.permitting.held_by(pod) if attempt.waits else {}
+        self._reported.pop(pod.uid, None)
+        holds = attempt.framework.permitting.held_by(pod) if attempt.held else {}
         if holds:
             names = ", ".join(sorted(holds))
             self._remember(pod, Status.wait(waits_on_permit(node_name, holds)).by(names), node_name)
@@ -144,7 +144,7 @@ class Reports:
         self._remember(pod, status, "")
         pending = status.code is Code.PENDING
         alike: Alike = pod.uid if pending else group or ref(pod.signature)
-        reasons, message = self._told.get(pod.uid, (None, ""))
+        reasons, message = self._reported.get(pod.uid, (None, ""))
         nominates = nominated is not None and nominated != pod.pod.status.nominated_node_name
         if not nominates and reasons == reasons_of(status):
             self._drop(pod.uid)
@@ -153,11 +153,11 @@ class Reports:
             self._postpone(pod, status, nominated)
         else:
             self._drop(pod.uid)
-            self._tell(alike, pod, status, nominated)
+            self._report(alike, pod, status, nominated)
 
-    def told(self, uid: str) -> Reasons | None:
+    def reported(self, uid: str) -> Reasons | None:
         """The reasons last reported for the pod with this UID; None if none were, or they no longer hold."""
-        known = self._told.get(uid)
+        known = self._reported.get(uid)
         return None if known is None else known[0]
 
     def renewed(self, pod: PodInfo, status: Status) -> None:
@@ -178,10 +178,10 @@ class Reports:
     def _refresh(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None, *, changed: bool) -> None:
         """Tell this half a minute after something was told of such pods; later only if numbers have changed."""
         clock = self._ports.clock
-        seconds = self._told_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
+        seconds = self._reported_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
         refresh = self._refreshes.get(alike)
         if seconds <= 0 and refresh is None:
-            self._tell(alike, pod, status, nominated)
+            self._report(alike, pod, status, nominated)
         elif refresh is None and changed:
             timer = clock.call_later(seconds, partial(self._refresh_now, alike))
             self._refreshes[alike] = _Postponed(timer, pod, status, nominated)
@@ -190,27 +190,27 @@ class Reports:
 
     def _refresh_now(self, alike: Alike) -> None:
         refresh = self._refreshes.pop(alike)
-        if self.told(refresh.pod.uid) == reasons_of(refresh.status):
-            self._tell_if_it_waits(alike, refresh)
+        if self.reported(refresh.pod.uid) == reasons_of(refresh.status):
+            self._report_if_it_waits(alike, refresh)
 
     def _patience_ended(self, uid: str) -> None:
-        self._tell_if_it_waits(uid, self._postponed.pop(uid))
+        self._report_if_it_waits(uid, self._postponed.pop(uid))
 
-    def _tell_if_it_waits(self, alike: Alike, postponed: _Postponed) -> None:
+    def _report_if_it_waits(self, alike: Alike, postponed: _Postponed) -> None:
         current = self._current(postponed.pod.key)
         if current is not None and current.uid == postponed.pod.uid and not current.node_name:
-            self._tell(alike, current, postponed.status, postponed.nominated)
+            self._report(alike, current, postponed.status, postponed.nominated)
 
-    def _tell(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
+    def _report(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
         if self._ended:
             return
-        self.times_told += 1
-        self._told_at[alike] = self._ports.clock.now()
+        self.report_count += 1
+        self._reported_at[alike] = self._ports.clock.now()
         self.warn(pod, status.message)
         self._set_condition(pod, status, nominated)
 
     def _set_condition(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        self._told[pod.uid] = reasons_of(status), status.message
+        self._reported[pod.uid] = reasons_of(status), status.message
         self._ports.conditions.unscheduled(
             pod, reason=_condition_reason(status), message=status.message, nominated_node=nominated
         )

@@ -190,7 +190,7 @@ class Review:
         if verdict is None:
             return
         status = verdict.status
-        if status is None or not status.rejected or self._reports.told(pod.uid) != reasons_of(status):
+        if status is None or not status.rejected or self._reports.reported(pod.uid) != reasons_of(status):
             self._queue.try_again(batch)
         if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
@@ -202,7 +202,7 @@ class Review:
             return
         verdict = self._verdict(entity.key, pod)
         status = None if verdict is None else verdict.status
-        if status is not None and self._reports.told(pod.uid) != reasons_of(status):
+        if status is not None and self._reports.reported(pod.uid) != reasons_of(status):
             self._queue.try_again(entity)
 
     def _look_at_group(self, entity: QueuedEntity, group: str) -> None:
@@ -251,4 +251,4 @@ class Review:
         return self._algorithms[pod.pod.spec.scheduler_name]
 
     def _moment(self, pod: PodInfo) -> _Moment:
-        return self._algorithm(pod).snapshot.usage_journal.position, self._reports.times_told
+        return self._algorithm(pod).snapshot.usage_journal.position, self._reports.report_count

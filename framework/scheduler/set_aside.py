@@ -19,9 +19,9 @@ from .attempt import Attempt
 class SetAside:
     """Attempts with long work. `refresh` updates the pod of one, and is False if it no longer waits for a node."""
 
-    def __init__(self, refresh: Callable[[Attempt], bool], watch: CallWatch) -> None:
+    def __init__(self, refresh: Callable[[Attempt], bool], call_watch: CallWatch) -> None:
         self._refresh = refresh
-        self._watch = watch
+        self._call_watch = call_watch
         self._working: deque[tuple[Attempt, Worker]] = deque()
         self._ready: deque[Attempt] = deque()
         self._has_turn = False
@@ -35,7 +35,7 @@ class SetAside:
         if attempt.state.long_work.left is None or attempt.was_set_aside:
             return False
         attempt.was_set_aside = True
-        worker = Worker(self._watch)
+        worker = Worker(self._call_watch)
         worker.begin(work_out)
         self._working.append((attempt, worker))
         return True

@@ -22,9 +22,9 @@ from .announcements import Announcements
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import PodGroupDisruptionMode, mode_of
+from .held_members import HeldMembers
 from .record import Announcement, GroupState, PodGroupReason, PodGroupRecord
 from .reservations import Reservations
-from .waiting_members import WaitingMembers
 
 _FIRST = float("-inf")
 _GROUPS_CACHED = 100_000
@@ -35,14 +35,14 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     Attributes:
         args: the plugin's arguments, the same in all profiles.
-        waiting: members that Permit makes wait.
-        reservations: what is reserved for members that are still to come.
+        held: members that Permit holds.
+        reservations: the capacity that is reserved for members that do not exist yet.
     """
 
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
-        self.waiting = WaitingMembers(waiting, self.members)
+        self.held = HeldMembers(waiting, self.members)
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._announcements = Announcements(self._changed, clock)
         self._epoch = clock.now() - clock.wall()

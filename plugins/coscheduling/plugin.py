@@ -146,11 +146,11 @@ class Coscheduling(
 
     def _member_moved(self, group: str, pod: PodInfo) -> None:
         """Retry a member that Permit holds and that has left this group."""
-        if self._groups.waiting.reject_one(group, pod.uid, messages.LEFT):
+        if self._groups.held.reject_one(group, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
 
     def _quorum_reached(self, group: str) -> None:
-        self._groups.waiting.allow(group)
+        self._groups.held.allow(group)
 
     def _fell_short(self, group: str) -> None:
         """Members that capacity is kept for are tried, so that they give it back."""
@@ -168,7 +168,7 @@ class Coscheduling(
             self._groups.refresh(group)
             return
         if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
-            self._groups.waiting.reject(key, messages.NOT_FOUND)
+            self._groups.held.reject(key, messages.NOT_FOUND)
         reserved = self._groups.reservations.of(key)
         self._groups.follow_group(key, group if new is not None else None)
         if reserved is not None:
@@ -178,7 +178,7 @@ class Coscheduling(
             self._activate_members(key)
             return
         if self._groups.missing(key) <= 0:
-            self._groups.waiting.allow(key)
+            self._groups.held.allow(key)
         self._activation.activate(key)
 
     # Deciding.
@@ -244,7 +244,7 @@ class Coscheduling(
             return
         given_up = decision.state.get(_GIVEN_UP)
         if isinstance(given_up, str):
-            self._groups.waiting.reject(group, messages.OPTIMISTIC)
+            self._groups.held.reject(group, messages.OPTIMISTIC)
             self._activation.give_up(group)
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, given_up)
 
@@ -290,14 +290,14 @@ class Coscheduling(
         self._groups.reservations.given_up(group)
         if self._keep_node_if_binding_failed(decision) and status is not None:
             self._groups.binding_refused(group, pod, status.message)
-        waited_until = self._groups.waiting.end(group, pod.uid)
+        waited_until = self._groups.held.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:
             self._activation.give_up(group)
             self._groups.announce(
                 group, PodGroupReason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group))
             )
-        if self._groups.waiting.reject(group, messages.UNRESERVED) and self._pod_by_pod:
+        if self._groups.held.reject(group, messages.UNRESERVED) and self._pod_by_pod:
             self._activation.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
@@ -306,13 +306,13 @@ class Coscheduling(
         if group is None:
             return ALLOW
         if self._groups.missing(group) <= 0:
-            self._groups.waiting.discount_rejected(group)
+            self._groups.held.discount_rejected(group)
         if self._groups.missing(group) <= 0:
             self._groups.state(group).settle()
-            self._groups.waiting.allow(group)
+            self._groups.held.allow(group)
             return ALLOW
         seconds = self._groups.wait_seconds(group)
-        self._groups.waiting.add(group, pod.uid, self.handle.clock.now() + seconds)
+        self._groups.held.add(group, pod.uid, self.handle.clock.now() + seconds)
         placed, min_member = len(self._groups.record(group).placed), self._groups.quorum(group)
         if placed == 1 and self._pod_by_pod:
             self._activation.first_placed(group)

@@ -1,6 +1,6 @@
 """What Coscheduling remembers of one group, besides its PodGroup and its members.
 
-`PodGroups` and those whom it has make changes: `Announcements`, `WaitingMembers`, `Reservations` and `GroupActivation`.
+`PodGroups` and those whom it has make changes: `Announcements`, `HeldMembers`, `Reservations` and `GroupActivation`.
 All times are on the engine's clock. A restart forgets everything but what the API tells.
 """
 
@@ -129,7 +129,7 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     Attributes:
         created: when its PodGroup was.
         state: None while it has no member.
-        waits: until when members wait at Permit, by UID, in the order they began to.
+        held_until: until when members wait at Permit, by UID, in the order they began to.
         claim: None for a group that asks for nothing.
         decided: the last that was decided about it.
         announced: the last of that which counts.
@@ -140,7 +140,7 @@ class PodGroupRecord(GroupRecord[PodGroup]):
 
     created: float = 0.0
     state: GroupState | None = None
-    waits: dict[str, float] = field(default_factory=dict)
+    held_until: dict[str, float] = field(default_factory=dict)
     claim: Claim | None = None
     decided: Announcement | None = None
     announced: Announcement | None = None

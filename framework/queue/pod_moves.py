@@ -20,7 +20,7 @@ from .sub_queues import SubQueues
 from .transitions import ACTIVATE, JOINED_GROUP, Cause, Place
 
 
-class QueuedPods:
+class PodMoves:
     """Pods and groups in the sub-queues. Many that are to move in one go are left to `settle`.
 
     Attributes:
