@@ -6,12 +6,12 @@ waits and holds no timer. `transitions` has its places and moves as a table. Gua
 
 1. From its addition until it is done or deleted, a pod is in exactly one place. No pod is lost or duplicated.
 2. All waiting pods of a group are one entity, whenever each of them arrived or returned. A gated pod waits alone.
-3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on the way from backoff to ACTIVE.
+3. PreEnqueue runs before a pod enters ACTIVE or a BACKOFF, but not on the way from backoff to ACTIVE.
 4. An event that occurs while a pod is in flight and may help it counts when the pod returns.
-5. Of equal pods that no node can take, one is tried for all; the next one follows when that one has found a node.
+5. Of equal pods that no node can take, one is tried for all; the next pod is tried when the first has found a node.
 6. `on_ready` is called whenever an entity enters a sub-queue, because the answers of `pop` and `next_deadline` may
    change.
-7. An error of a plugin delays only the pod that it concerns, and is reported.
+7. A failure of a plugin delays only the pod for which it was called, and is reported.
 
 Hints, PreEnqueue and `on_ready` are called while the queue changes, and must not call it.
 """
@@ -56,9 +56,9 @@ from .unschedulable_pods import Batch
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
-"""How often the time limit of unschedulable and gated pods is looked at (`flushUnschedulableEntitiesLeftover`)."""
+"""How often the time limit of unschedulable and gated pods is checked (`flushUnschedulableEntitiesLeftover`)."""
 _MOST_REORDERED = 2_000
-"""A larger group that was first in the order before pods of it left is tried as the first."""
+"""A larger group keeps its position after pods have left it: computing its sort key again would take too long."""
 
 
 class SchedulingQueue:
@@ -96,7 +96,7 @@ class SchedulingQueue:
     # Pods come, change and go.
 
     def add(self, info: PodInfo) -> None:
-        """A pod that has to be scheduled was seen. A pod that is already in the queue is updated."""
+        """Add a pod that has to be scheduled. A pod that is already in the queue is updated."""
         known = self.contents.get(info.uid)
         if known is not None:
             self.update(known.info, info)
@@ -216,7 +216,7 @@ class SchedulingQueue:
             self._batching.attempt_ended(pod)
 
     def _next(self) -> QueuedEntity | None:
-        """The entity to be tried next, which stays in its place."""
+        """The entity to try next, which stays in its place; None if there is none."""
         while True:
             if self._sub_queues.woken:
                 self._batching.release_first_in_turn()
@@ -224,7 +224,7 @@ class SchedulingQueue:
             if entity is None:
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
-                self._sub_queues.move(entity, REFILE)  # without the pod that left it may belong further back
+                self._sub_queues.move(entity, REFILE)  # the pod that left may have been the first
             elif entity.group is None and self._pod_moves.join_group_if_any(entity):
                 if self._moves.due or self._moves.considered:  # its turn may be next
                     return None
@@ -293,7 +293,8 @@ class SchedulingQueue:
     def flush(self, now: float) -> None:
         """Make ready the entities whose backoff is over, and retry those that have waited too long for an event.
 
-        Pods that errors keep out are reported here, so that a standby, which does not flush, reports none.
+        Pods that cannot enter because a plugin failed are reported here, so that a standby, which does not flush,
+        reports none.
         """
         while (entity := self._sub_queues.backoff_q.completed(now)) is not None:
             if entity.admitted:
@@ -312,12 +313,12 @@ class SchedulingQueue:
         return now >= self._next_sweep or (completion is not None and completion <= now)
 
     def pop_is_due(self) -> bool:
-        """Whether there is anything that `pop` would look at, or `settle` would do."""
+        """Whether `pop` may find an entity, or `settle` has anything to do."""
         waiting = self._sub_queues
         return bool(waiting.active_q or waiting.woken or waiting.backoff_q.first()) or self.is_unsettled
 
     def next_deadline(self) -> float | None:
-        """When `flush` has to be called next, seconds on the clock; None while nothing waits for a time."""
+        """When `flush` has to be called next, seconds on the engine's clock; None if nothing waits for a time."""
         completion = self._sub_queues.backoff_q.next_completion()
         if not self._sub_queues.unschedulable_pods:
             return completion
