@@ -56,12 +56,12 @@ P = TypeVar("P", bound=Plugin)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts.
+    """The parts of the scheduler.
 
     Attributes:
         cache: nodes and pods as known.
         queue: pods that wait.
-        waiting: pods that wait on Permit.
+        waiting: pods that Permit holds.
         nominator: the nominations of pods.
         pod_handler: the handler of the pod informer.
         known: pods of the profiles' schedulers, as last seen.
@@ -69,10 +69,10 @@ class Engine:
         object_handlers: by kind that plugins watch, the handler of its informer.
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
-        shared: what plugins share among the profiles, by key (see `Handle.shared`).
-        watch: which call of a plugin is under way; another thread may look at it.
-        standstill: callers use the handlers and `queue.flush`, or read the whole engine, only when no decision is
-            under way: in a task that this paces, or through its `apply`.
+        shared: the state that plugins share among profiles, by key (see `Handle.shared`).
+        watch: which call of a plugin is in progress; another thread may read it.
+        standstill: callers use the handlers and `queue.flush`, or read the whole engine, only while no decision is in
+            progress: in a task that `standstill` paces, or through its `apply`.
     """
 
     cache: Cache
@@ -94,11 +94,11 @@ class Engine:
         return {plugin.name: plugin.book for plugin in self.plugins(GroupBookPlugin)}
 
     def reserved_shares(self) -> Mapping[str, float]:
-        """The share of what all nodes offer that plugins reserve, 0 to 1, by resource."""
+        """The share of all nodes' capacity that plugins reserve, 0 to 1, by resource."""
         return reservation_calls.reserved_shares([each.framework for each in self.algorithms.values()])
 
     def starts(self) -> Sequence[Start]:
-        """When those that lack capacity start, as forecasters say; see `StartForecaster`."""
+        """When pods and groups without capacity will start, as forecasters predict; see `StartForecaster`."""
         return reservation_calls.starts([each.framework for each in self.algorithms.values()])
 
     def plugins(self, base: type[P]) -> list[P]:
@@ -117,7 +117,7 @@ def build_engine(
     """Put an engine together.
 
     `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
-    Raises ConfigurationError when a plugin cannot be made.
+    Raises ConfigurationError if a plugin cannot be created.
     """
     ports = ports.held_up()
     clock, measured, metrics, standstill = ports.clock, ports.measured, ports.metrics, ports.standstill

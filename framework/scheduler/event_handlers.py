@@ -1,4 +1,4 @@
-"""Event handlers: they put what the informers report into cache and queue, and derive cluster events from it.
+"""Event handlers: they bring the reports of informers into cache and queue, and derive cluster events from them.
 
 The operator's informers call them in the order of the watch. They keep the latest version of every pod that names one
 of Muster's schedulers for failure handling: at the end of its attempt a pod may have been deleted, bound by another
@@ -44,7 +44,7 @@ class PodEventHandler:
         review: Review,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
-        """`followers` are called for all pods, each by its profile's calls."""
+        """`followers` are notified of all pods, each through its profile's calls."""
         self._cache = services.cache
         self._queue = services.queue
         self._nominator = services.nominator
@@ -55,7 +55,7 @@ class PodEventHandler:
         self._followers = tuple(followers)
 
     def on_add(self, pod: Pod) -> None:
-        """A pod was seen for the first time."""
+        """A pod was added."""
         info = PodInfo(pod)
         if self._known.concern(pod):
             self._known.keep(info)
@@ -91,7 +91,7 @@ class PodEventHandler:
             self._queue.update(before or PodInfo(old), info)
 
     def on_delete(self, pod: Pod) -> None:
-        """A pod is gone, or has ended."""
+        """A pod was deleted, or has ended."""
         info = PodInfo(pod)
         known = self._known.get(info.key)
         if known is not None and known.uid == info.uid:
@@ -179,12 +179,12 @@ class NodeEventHandler:
         self._queue = queue
 
     def on_add(self, node: Node) -> None:
-        """A node was seen for the first time."""
+        """A node was added."""
         self._cache.set_node(node)
         self._queue.move_all(NODE_ADD, None, node)
 
     def on_update(self, old: Node, new: Node) -> None:
-        """A node changed; a heartbeat that changes nothing of what is read here ends in the cache."""
+        """A node changed. A heartbeat, which changes nothing that the snapshot holds, causes no event."""
         changed = self._cache.set_node(new)
         if changed & Action.ADD:
             self._queue.move_all(NODE_ADD, None, new)
@@ -194,13 +194,13 @@ class NodeEventHandler:
                 self._queue.move_all(event, old, new)
 
     def on_delete(self, node: Node) -> None:
-        """A node is gone."""
+        """A node was deleted."""
         self._cache.remove_node(node.metadata.name)
         self._queue.move_all(NODE_DELETE, node, None)
 
 
 class ObjectEventHandler:
-    """The informer handler of a kind that only plugins read: what happens to its objects may wake pods."""
+    """The informer handler of a kind that only plugins read; changes of its objects may wake pods."""
 
     def __init__(
         self, queue: SchedulingQueue, resource: str, followers: Collection[tuple[ObjectFollower, PluginCalls]]
@@ -213,7 +213,7 @@ class ObjectEventHandler:
         self._delete = ClusterEvent(resource, Action.DELETE, f"{resource}Delete")
 
     def on_add(self, obj: object) -> None:
-        """An object was seen for the first time."""
+        """An object was added."""
         self._happened(self._add, None, obj)
 
     def on_update(self, old: object, new: object) -> None:
@@ -221,7 +221,7 @@ class ObjectEventHandler:
         self._happened(self._update, old, new)
 
     def on_delete(self, obj: object) -> None:
-        """An object is gone."""
+        """An object was deleted."""
         self._happened(self._delete, obj, None)
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:

@@ -78,7 +78,7 @@ class GroupBinding:
         with self._binding_cycle.counted():
             attempts = outcome.placed
             await self._each(self._binding_cycle.await_clearance, attempts)
-            # The last look before the first Binding, which cannot be taken back: members may have been deleted, or lost
+            # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost
             # their nodes, while others were held at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):

@@ -21,12 +21,12 @@ from .reports import Reasons, Reports, reasons_of
 SPREAD_SECONDS = 15.0
 _SHARE_SECONDS = 0.25
 _AT_LEAST = 25
-"""So many pods are told at once: a hundred a second are no burst."""
+"""The least number of conditions written at once: a hundred a second are no burst."""
 _STEP = 256
 
 
 class _Renewal(NamedTuple):
-    """The condition to be written of a pod, and the reasons that it replaces."""
+    """The condition to write for a pod, and the reported reasons that it replaces."""
 
     pod: PodInfo
     status: Status
@@ -34,7 +34,7 @@ class _Renewal(NamedTuple):
 
 
 class Renewals:
-    """Conditions to be written. `current` gives the latest version of a pod by its key; `waits`, whether one waits."""
+    """Conditions to be written. `current` returns the latest version of a pod by its key."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Renewals:
         waits: Callable[[str], bool],
         clock: Clock,
     ) -> None:
-        """`waits` is asked with the UID of a pod; one that is tried in a moment is told then."""
+        """`waits` returns whether the pod with this UID is unschedulable; a pod about to be tried is reported then."""
         self._reports = reports
         self._current = current
         self._waits = waits
@@ -57,7 +57,7 @@ class Renewals:
         return len(self._left)
 
     def renew(self, pods: Iterable[PodInfo], status: Status) -> None:
-        """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last."""
+        """Report `status` for each of these waiting pods, unless the same reasons were reported last."""
         reasons = reasons_of(status)
         for position, pod in enumerate(pods, start=1):
             reported = self._reports.reported(pod.uid)
@@ -81,7 +81,7 @@ class Renewals:
             self._share = _AT_LEAST
 
     def _report(self, uid: str, renewal: _Renewal) -> None:
-        """Unless the pod is gone, or was told something else since, as one that was tried is."""
+        """Report the renewal, unless the pod is gone, no longer waits, or another report was written since."""
         current = self._current(renewal.pod.key)
         if current is None or current.uid != uid or current.node_name or not self._waits(uid):
             return

@@ -38,16 +38,17 @@ REFRESH_SECONDS = 30.0
 _REMEMBERED = 10_000
 _MOST_REPORTED = 100_000
 _SHORT = 1_000
-"""Longer texts are read again each time: what is remembered stays when its pods are gone."""
+"""The longest text, in characters, whose reasons are cached: the cache outlives the pods."""
 _PIECES = re.compile(r"[,.:;]\s+|[.]$")
 _NUMBERS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class LastDecision:
-    """The last decision about a pod. `node` is "" when it found none; `wall` is in seconds since the epoch.
+    """The last decision about a pod.
 
-    With `code` Wait Permit holds the pod on the node.
+    `node` is "" if no node was found; `wall` is in seconds since the epoch. If `code` is Wait, Permit holds the pod on
+    the node.
     """
 
     pod: str
@@ -61,7 +62,7 @@ class LastDecision:
 
 @dataclass(slots=True)
 class _Postponed:
-    """The report on a pod that is due when the timer ends, see `Reports.failed`."""
+    """The report on a pod that is due when the timer fires, see `Reports.failed`."""
 
     timer: Timer
     pod: PodInfo
@@ -71,15 +72,15 @@ class _Postponed:
 
 Reasons = frozenset[str]
 Alike = str | ref[PodSignature]
-"""What pods share that wait for the same: their group, else their signature. A pod's UID when it waits for its own."""
+"""The key of pods that wait for the same reasons: their group, else their signature; for a PENDING pod its UID."""
 
 
 class Reports:
-    """Writes through the ports. `current` gives the latest version of a pod by its key, None for one that is gone.
+    """Writes through the ports. `current` returns the latest version of a pod by its key, None for a deleted pod.
 
     Attributes:
         permit: reports pods that Permit holds for long.
-        report_count: how often an attempt was told of.
+        report_count: the number of reports written.
     """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
@@ -99,7 +100,7 @@ class Reports:
         return self._last.get(key)
 
     def forget(self, pod: PodInfo) -> None:
-        """The pod is gone: nothing that was said of it is kept."""
+        """Forget the reports about a deleted pod."""
         self._ports.conditions.forget(pod.uid)
         self._drop(pod.uid)
         self._reported.pop(pod.uid, None)
@@ -109,7 +110,7 @@ class Reports:
             del self._last[pod.key]
 
     def placed(self, attempt: Attempt) -> None:
-        """The pod has a node, where Permit may hold it; the reason why it had none is dropped."""
+        """The pod has a node, where Permit may hold it: drop the reason why it had none."""
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
         self._reported.pop(pod.uid, None)
@@ -130,13 +131,13 @@ class Reports:
         self._ended = True
 
     def bound(self, pod: PodInfo, node_name: str) -> None:
-        """The pod was bound."""
+        """The pod was bound: record the Event `Scheduled`."""
         self._remember(pod, Status(Code.SUCCESS), node_name)
         note = f"Successfully assigned {pod.key} to {node_name}"
         self._event(pod, kind="Normal", reason="Scheduled", action="Binding", note=note)
 
     def warn(self, pod: PodInfo, note: str) -> None:
-        """The pod cannot be scheduled; its condition stays as it is."""
+        """Record an Event that the pod cannot be scheduled, without a change of its condition."""
         self._event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
     def failed(self, pod: PodInfo, status: Status, nominated: str | None, group: str | None = None) -> None:
@@ -156,7 +157,7 @@ class Reports:
             self._report(alike, pod, status, nominated)
 
     def reported(self, uid: str) -> Reasons | None:
-        """The reasons last reported for the pod with this UID; None if none were, or they no longer hold."""
+        """The reasons last reported for the pod with this UID; None if there are none, or they no longer hold."""
         known = self._reported.get(uid)
         return None if known is None else known[0]
 
@@ -167,7 +168,7 @@ class Reports:
             self._set_condition(pod, status, None)
 
     def _postpone(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        """Tell this in a moment, unless something else is to be told by then."""
+        """Report this after `PATIENCE_SECONDS`, unless there is another report by then."""
         postponed = self._postponed.get(pod.uid)
         if postponed is None:
             timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._patience_ended, pod.uid))
@@ -176,7 +177,10 @@ class Reports:
             postponed.status, postponed.nominated = status, nominated
 
     def _refresh(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None, *, changed: bool) -> None:
-        """Tell this half a minute after something was told of such pods; later only if numbers have changed."""
+        """Report this half a minute after the last report on equal pods, or at once if that has passed.
+
+        If only a later report is possible, it is written only if the numbers have changed.
+        """
         clock = self._ports.clock
         seconds = self._reported_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
         refresh = self._refreshes.get(alike)
@@ -231,12 +235,12 @@ class Reports:
 
 
 def reasons_of(status: Status) -> Reasons:
-    """The reasons in its message, without the numbers and their order, which the numbers decide."""
+    """The reasons in the status's message, without numbers and order, which depends on the numbers."""
     return reasons_in(status.message) | {_condition_reason(status)}
 
 
 def reasons_in(message: str) -> Reasons:
-    """The reasons in a text, without the numbers and their order, which the numbers decide."""
+    """The reasons in a text, without numbers and order, which depends on the numbers."""
     return _short_reasons_in(message) if len(message) <= _SHORT else _reasons_in(message)
 
 
@@ -244,7 +248,7 @@ def _condition_reason(status: Status) -> str:
     return "Unschedulable" if status.rejected else "SchedulerError"
 
 
-@lru_cache(maxsize=256)  # thousands of members are told the same
+@lru_cache(maxsize=256)  # thousands of members have the same message
 def _short_reasons_in(message: str) -> Reasons:
     return _reasons_in(message)
 

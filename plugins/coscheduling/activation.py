@@ -111,7 +111,7 @@ class GroupActivation:
                 self.activate(record.key)
 
     def _look_in(self, group: str, seconds: float) -> None:
-        """Retry the group after `seconds` if an event may have helped it by then. The latest of several times counts."""
+        """Retry the group after `seconds` if an event may have helped it by then. The latest time counts."""
         if not seconds:
             return
         record, clock = self._groups.record(group), self._handle.clock
