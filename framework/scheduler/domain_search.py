@@ -144,7 +144,7 @@ class DomainSearch:
     def _try_in(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
 
-        If a part takes fewer members than its computed capacity, its capacity counts as at most that number from then on.
+        If a part takes fewer members than were assigned to it, its capacity counts as at most that number afterwards.
         """
         rows, size = partition.rows[number], asked.topology.slice_size
         if not size:
