@@ -48,7 +48,7 @@ class SharedParts:
         waiting: pods that Permit holds, or that PreBind is at work for.
         clock: time, by which calls are measured, too.
         metrics: metrics.
-        watch: which call of a plugin is under way.
+        call_watch: which call of a plugin is in progress.
     """
 
     snapshot: Snapshot
@@ -56,7 +56,7 @@ class SharedParts:
     waiting: HeldPods
     clock: Clock
     metrics: SchedulerMetrics
-    watch: CallWatch
+    call_watch: CallWatch
 
 
 class Framework:
@@ -87,7 +87,7 @@ class Framework:
         self.name = resolved.scheduler_name
         self.plugins = plugins = ProfilePlugins(resolved, registry, partial(handle, self))
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
-        self.calls = calls = PluginCalls(self.name, shared.clock.now, shared.metrics, shared.watch)
+        self.calls = calls = PluginCalls(self.name, shared.clock.now, shared.metrics, shared.call_watch)
         self.registrations = _with_guarded_hints(plugins, calls)
         self.groups = ProfileGroups(plugins.groups, calls)
         self.followers = DecisionFollowers(plugins, calls)

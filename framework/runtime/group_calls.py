@@ -119,7 +119,7 @@ class GroupCalls:
         """The UID of the group's object."""
         return self._of(group, points.UID, _text, self._plugin.uid, group)
 
-    def told(self, point: Point, group: str, status: Status) -> None:
+    def log_failure(self, point: Point, group: str, status: Status) -> None:
         """Log an ERROR of the plugin at a point where it fails no pod."""
         self._calls.log_failure(point, self._plugin, Named(group), status)
 

@@ -35,7 +35,7 @@ class PostFiltering:
         for plugin in self._plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # capacity for one member is of no use to a group that waits
-            node_name, status = self._calls.help_pod(plugin, state, pod, diagnosis)
+            node_name, status = self._calls.post_filter_pod(plugin, state, pod, diagnosis)
             if node_name is not None:
                 nominated = node_name
             if status is None or status.code is not Code.UNSCHEDULABLE:
