@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tooling.test_make import recipe
-from tests.tooling.test_packaging import REPOSITORY, ROOMS
+from tests.tooling.test_packaging import REPOSITORY, FOLDERS
 
 PYRIGHT: dict[str, Any] = json.loads((REPOSITORY / "pyrightconfig.json").read_text())
 VSCODE: dict[str, Any] = json.loads((REPOSITORY / ".vscode" / "settings.json").read_text())
@@ -23,7 +23,7 @@ def test_make_venv_links_every_room_to_where_editors_look(tmp_path: Path) -> Non
 
     [searched] = PYRIGHT["extraPaths"]
     found = {link.name: link.readlink().as_posix() for link in (tmp_path / searched / "muster").iterdir()}
-    assert found == {room: f"../../../{room}" for room in ROOMS}
+    assert found == {room: f"../../../{room}" for room in FOLDERS}
 
 
 def test_editors_take_the_interpreter_that_make_venv_installs_into() -> None:

@@ -21,7 +21,7 @@ from deploy.release.kubectl_plugin import LAUNCHER
 from deploy.release.notes import absolute, build_notes, section
 from deploy.release.plan import Plan, ReleaseError, disagreements, project_version
 from tests.tooling.test_make import recipe
-from tests.tooling.test_packaging import REPOSITORY, ROOMS
+from tests.tooling.test_packaging import REPOSITORY, FOLDERS
 
 VERSION = project_version()
 IMAGE = "registry.example/acme/muster"
@@ -54,7 +54,7 @@ def test_the_wheel_holds_every_module_of_every_room(release: Plan) -> None:
     [wheel] = release.output.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
-    for room in ROOMS:
+    for room in FOLDERS:
         modules = {f"muster/{path.relative_to(REPOSITORY)}" for path in (REPOSITORY / room).rglob("*.py")}
         assert len(modules) > 1
         assert modules - held == set()
