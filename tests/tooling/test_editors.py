@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.tooling.test_make import recipe
-from tests.tooling.test_packaging import REPOSITORY, FOLDERS
+from tests.tooling.test_packaging import FOLDERS, REPOSITORY
 
 PYRIGHT: dict[str, Any] = json.loads((REPOSITORY / "pyrightconfig.json").read_text())
 VSCODE: dict[str, Any] = json.loads((REPOSITORY / ".vscode" / "settings.json").read_text())

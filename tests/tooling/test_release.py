@@ -21,7 +21,7 @@ from deploy.release.kubectl_plugin import LAUNCHER
 from deploy.release.notes import absolute, build_notes, section
 from deploy.release.plan import Plan, ReleaseError, disagreements, project_version
 from tests.tooling.test_make import recipe
-from tests.tooling.test_packaging import REPOSITORY, FOLDERS
+from tests.tooling.test_packaging import FOLDERS, REPOSITORY
 
 VERSION = project_version()
 IMAGE = "registry.example/acme/muster"
