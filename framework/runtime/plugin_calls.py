@@ -206,7 +206,7 @@ class PluginCalls:
                 thrown = error
 
     def notify(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
-        """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
+        """Notify a plugin of something that its answer cannot change; an exception is logged."""
         answer = self.call(FOLLOW, plugin, about, method, *args)
         if isinstance(answer, (Generator, Coroutine)):
             answer.close()

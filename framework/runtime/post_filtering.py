@@ -20,7 +20,7 @@ class PostFiltering:
         self._calls = calls
 
     def run(self, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """`(nominated node or None, status)` of the first plugin that does not answer UNSCHEDULABLE, else all told."""
+        """`(nominated node or None, status)` of the first plugin whose answer is not UNSCHEDULABLE, else of all."""
         since = self._calls.now()
         nominated, status = self._ask(state, pod, diagnosis)
         self._calls.point_ended(POST_FILTER, status, since)
