@@ -208,11 +208,12 @@ class PluginCalls:
     def notify(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
         """Notify a plugin of something that its answer cannot change; an exception is logged."""
         answer = self.call(FOLLOW, plugin, about, method, *args)
+        if answer is None:
+            return
         if isinstance(answer, (Generator, Coroutine)):
             answer.close()
             answer = failure(FOLLOW, plugin, TypeError(f"it answered a {type(answer).__name__}, which nobody runs"))
-        if answer is not None:
-            self.log_failure(FOLLOW, plugin, about, answer)
+        self.log_failure(FOLLOW, plugin, about, answer)
 
     def undo(
         self,

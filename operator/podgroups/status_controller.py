@@ -38,7 +38,8 @@ class StatusController(GroupWorker):
     """The controller of one kind. Make it, `start` and `stop` it on one event loop.
 
     Where the reporter counts members that have ended they are followed from the start, and nothing is looked at before
-    they are known; else from the first group on.
+    they are known; else from the first group on. In either case the pods that have not ended are listed first:
+    scheduling waits for them, and to find ended pods an API server looks at all pods again.
 
     Attributes:
         ended: follows members that have ended.
@@ -48,6 +49,7 @@ class StatusController(GroupWorker):
         self, groups: GroupBook[Any, Any], kind: GroupKind[Any], reporter: GroupReporter | None, ports: WorkerPorts
     ) -> None:
         self.ended = ended_pods(ports.client, kind.group_of, groups.follow_ended, ports.timing)
+        self._before_ended = ports.synced
         counts_ended = reporter is not None and reporter.counts_ended
         super().__init__(replace(ports, synced=(*ports.synced, self.ended.synced)) if counts_ended else ports, groups)
         self._groups = groups
@@ -65,6 +67,8 @@ class StatusController(GroupWorker):
 
     async def _follow_ended(self) -> None:
         await self._any.wait()
+        for event in self._before_ended:
+            await event.wait()
         await self.ended.run()
 
     def _mark(self, key: str) -> None:

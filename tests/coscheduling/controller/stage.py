@@ -1,7 +1,8 @@
 """A controller of PodGroups with all it meets, in virtual time."""
 
+import asyncio
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 import msgspec
@@ -41,9 +42,10 @@ class Stage:
         self._members: dict[str, list[PodInfo]] = {}
         self.begin()
 
-    def begin(self) -> None:
-        """A controller begins, be it after another."""
-        ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
+    def begin(self, synced: Collection[asyncio.Event] = ()) -> None:
+        """A controller begins, be it after another; it waits for `synced`."""
+        client = cast("ApiClient", self.client)
+        ports = WorkerPorts(client, self.recorder, self.clock, leading=lambda: self.leads, synced=synced)
         self.controller = StatusController(
             self.groups, POD_GROUP_KIND, PodGroupReporter(self.groups, self.clock), ports
         )

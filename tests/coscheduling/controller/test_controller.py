@@ -1,5 +1,6 @@
 """The controller writes a status when it is another, at most once a second a group, and only while it leads."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
@@ -29,6 +30,18 @@ async def test_a_new_group_is_pending(stage: Stage) -> None:
     assert stage.status()["phase"] == "Pending"
     assert stage.condition() == ("False", "WaitingForPods", "0 of 3 pods exist")
     assert stage.recorder.keys == []
+
+
+async def test_members_that_have_ended_are_listed_when_the_other_pods_are_known() -> None:
+    stage, pods = Stage(), asyncio.Event()
+    stage.begin([pods])
+    stage.controller.start()
+    await settle()
+    assert not stage.controller.ended.synced.is_set()
+    pods.set()
+    await settle()
+    assert stage.controller.ended.synced.is_set()
+    await stage.controller.stop()
 
 
 async def test_a_status_follows_the_members(stage: Stage) -> None:
