@@ -206,11 +206,12 @@ class PluginCalls:
     def tell(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
         """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
         answer = self.call(FOLLOW, plugin, about, method, *args)
+        if answer is None:
+            return
         if isinstance(answer, (Generator, Coroutine)):
             answer.close()
             answer = failure(FOLLOW, plugin, TypeError(f"it answered a {type(answer).__name__}, which nobody runs"))
-        if answer is not None:
-            self.log_failure(FOLLOW, plugin, about, answer)
+        self.log_failure(FOLLOW, plugin, about, answer)
 
     def undo(
         self,
