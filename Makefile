@@ -12,6 +12,8 @@ ROOMS := framework operator plugins sandbox testing
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
+# Tests start hundreds of processes, each of which would compile all modules anew where no bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
 # The rooms under their import names, for tools that do not follow an editable install's mapping.
 LINKS := $(ROOMS:%=build/typing/muster/%)
 
