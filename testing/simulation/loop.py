@@ -112,7 +112,8 @@ class SimulatedLoop(TaskLoop):
                 _, _, due, owner = heappop(timers)
                 if not due.cancelled():
                     owner.ready.append(due)
-            ready, busy = [], []
+            ready: list[Owner] = []
+            busy: list[Owner] = []
             for owner in self._owners:
                 if owner.ready and not owner.stopped:
                     (ready if owner.busy_until <= self._now else busy).append(owner)
