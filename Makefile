@@ -13,6 +13,8 @@ FOLDERS := framework operator plugins sandbox testing
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
+# Tests start hundreds of processes, each of which would compile all modules anew where no bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
 # The folders under their import names, for mypy and editors, which do not follow an editable install's mapping.
 LINKS := $(FOLDERS:%=build/typing/muster/%)
 

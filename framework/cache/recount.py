@@ -23,6 +23,8 @@ def differences(cache: Cache) -> list[str]:
         fresh.add_pod(info, node_name)
     label_keys = list(kept.labels.keys)
     found, expected = dict(_facts(kept, label_keys)), dict(_facts(fresh, label_keys))
+    if found == expected:
+        return []
     return [
         f"{place}: {what} is {found.get((place, what))!r} but should be {expected.get((place, what))!r}"
         for place, what in sorted(found.keys() | expected.keys())
@@ -81,10 +83,12 @@ def _node(snapshot: Snapshot, row: int) -> Iterator[tuple[str, object]]:
 
 def _amounts(snapshot: Snapshot, row: int) -> Iterator[tuple[str, object]]:
     resources = snapshot.resources
-    for index, resource in enumerate(resources.names):
-        yield f"allocatable {resource}", int(resources.allocatable[index, row])
-        yield f"offer of {resource}", bool(resources.offered[index, row])
-        yield f"requested {resource}", int(resources.requested[index, row])
+    columns = resources.allocatable, resources.offered, resources.requested
+    amounts = zip(*(column[:, row].tolist() for column in columns), strict=True)
+    for resource, (allocatable, offered, requested) in zip(resources.names, amounts, strict=False):
+        yield f"allocatable {resource}", allocatable
+        yield f"offer of {resource}", offered
+        yield f"requested {resource}", requested
     for resource, claims in resources.unoffered().items():
         if row in claims:
             yield f"claimed {resource}, which no node offers", claims[row]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
+from functools import cache
 from itertools import accumulate, repeat
 
 Labels = tuple[str, ...]
@@ -121,7 +122,7 @@ class Histogram(Family):
     def __init__(self, name: str, text: str, labels: Labels = (), *, bounds: tuple[float, ...]) -> None:
         super().__init__(name, text, labels)
         self._bounds = bounds
-        self._les = (*(repr(float(bound)).removesuffix(".0") for bound in bounds), "+Inf")
+        self._les = _les(bounds)
         self._cells: dict[Labels, _Cell] = {} if labels else {(): _Cell(len(self._les))}
 
     def observe(self, labels: Labels, value: float) -> None:
@@ -146,6 +147,12 @@ class Histogram(Family):
     def sums(self) -> Mapping[Labels, float]:
         """The sum of each series' observations."""
         return {labels: cell.total for labels, cell in self._cells.items()}
+
+
+@cache
+def _les(bounds: tuple[float, ...]) -> Labels:
+    """The values of the label `le`, which all engines and many families have in common."""
+    return (*(repr(float(bound)).removesuffix(".0") for bound in bounds), "+Inf")
 
 
 class _Cell:

@@ -5,8 +5,12 @@ The scheduler and the event handlers look up pods here; the process counts pods 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from ..contract.plugin import QueuedPod
 from ..metrics import EntityType
+from .entity import QueuedEntity, QueuedPodInfo
 from .in_flight import InFlightPods
 from .pending_pods import DumpLine, dump_lines
 from .sub_queues import SubQueues
@@ -20,6 +24,10 @@ class QueueContents:
     def __init__(self, sub_queues: SubQueues, in_flight: InFlightPods) -> None:
         self._sub_queues = sub_queues
         self._in_flight = in_flight
+
+    def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
+        """Every pod with the entity that it waits or is tried in."""
+        return chain(self._sub_queues, self._in_flight)
 
     def get(self, uid: str) -> QueuedPod | None:
         """The pod, waiting or in flight."""
@@ -60,4 +68,4 @@ class QueueContents:
 
     def dump(self) -> list[DumpLine]:
         """A line for every pod, sorted by place and entity."""
-        return dump_lines((*self._sub_queues, *self._in_flight))
+        return dump_lines(self)

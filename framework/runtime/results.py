@@ -78,7 +78,7 @@ class Filtered:
         if self.nominated:
             positions = self.listed.searchsorted([*self.nominated]).tolist()
             replace_rejections(diagnosis, positions, self.nominated.values())
-        numbers = np.unique(rejector).tolist()
+        numbers = np.flatnonzero(np.bincount(rejector)).tolist()
         diagnosis.unschedulable_plugins = {diagnosis.plugins[number - 1] for number in numbers if number}
         return diagnosis
 

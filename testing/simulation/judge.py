@@ -7,7 +7,7 @@ everything a seed shows is reported at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from http import HTTPStatus
 from itertools import chain
@@ -16,6 +16,7 @@ import msgspec
 
 from muster.framework.cache.recount import differences
 from muster.framework.queue.transitions import Place
+from muster.framework.scheduler.engine import Engine
 from muster.operator.process.process import Process
 from muster.sandbox.kinds import NATIVE_POD_GROUPS, NODES, PODS
 
@@ -89,12 +90,7 @@ class Judge:
             if replica.process is None or replica.process.engine.standstill.under_way:
                 continue
             engine = replica.process.engine
-            lines = engine.queue.contents.dump()
-            queued = Counter(line.uid for line in lines)
-            self._blame(replica, [f"pod {uid} is queued twice" for uid, times in queued.items() if times > 1])
-            waiting = [line for line in lines if line.place != Place.IN_FLIGHT.label]
-            held = [line for line in waiting if engine.cache.is_assumed(line.uid)]
-            self._blame(replica, [f"pod {line.pod} waits in {line.place}, and holds a node" for line in held])
+            self._blame(replica, _misplaced(engine))
             if self._looked_at.get(replica.identity) != engine.cache.generation or self._looks % _ALWAYS_LOOK == 0:
                 self._looked_at[replica.identity] = engine.cache.generation
                 self._blame(replica, differences(engine.cache))
@@ -237,8 +233,20 @@ class Judge:
         lease = self._server.store.find(kind, "muster", namespace="kube-system")
         return "" if lease is None else lease.obj["spec"].get("holderIdentity") or ""
 
-    def _blame(self, replica: Replica, faults: Sequence[str]) -> None:
+    def _blame(self, replica: Replica, faults: Iterable[str]) -> None:
         self.wrong += [f"{replica.identity}: {fault}" for fault in faults]
+
+
+def _misplaced(engine: Engine) -> Iterator[str]:
+    """The pods that the queue has twice, and those that wait in it and hold a node."""
+    seen: set[str] = set()
+    for pod, entity in engine.queue.contents:
+        uid = pod.info.uid
+        if uid in seen:
+            yield f"pod {uid} is queued twice"
+        seen.add(uid)
+        if entity.place is not Place.IN_FLIGHT and engine.cache.is_assumed(uid):
+            yield f"pod {pod.info.key} waits in {entity.place.label}, and holds a node"
 
 
 def _resource(path: str) -> str:

@@ -72,9 +72,10 @@ class SimulatedLoop(TaskLoop):
         self._owners[made] = None
         return made
 
-    def spend(self, seconds: float) -> None:
-        """Time passes while a callback runs."""
+    def spend(self, seconds: float) -> float:
+        """Time passes while a callback runs; what the clock shows then."""
         self._now += seconds
+        return self._now
 
     def run_until(self, moment: float, after_step: Callable[[], None] = lambda: None) -> None:
         """Let everything happen until this moment; `after_step` is called after each callback."""
@@ -111,8 +112,11 @@ class SimulatedLoop(TaskLoop):
                 _, _, due, owner = heappop(timers)
                 if not due.cancelled():
                     owner.ready.append(due)
-            waiting = [owner for owner in self._owners if owner.ready and not owner.stopped]
-            ready = [owner for owner in waiting if owner.busy_until <= self._now]
+            ready: list[Owner] = []
+            busy: list[Owner] = []
+            for owner in self._owners:
+                if owner.ready and not owner.stopped:
+                    (ready if owner.busy_until <= self._now else busy).append(owner)
             if ready:
                 owner = ready[0] if len(ready) == 1 else ready[int(self._random.random() * len(ready))]
                 handle = owner.ready.popleft()
@@ -120,7 +124,7 @@ class SimulatedLoop(TaskLoop):
                     continue
                 self._run(owner, handle)
                 return True
-            moments = [owner.busy_until for owner in waiting]
+            moments = [owner.busy_until for owner in busy]
             if timers:
                 moments.append(timers[0][0])
             if not moments or (earliest := min(moments)) > moment:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import formatdate
+from functools import lru_cache
 from random import Random
 
 import msgspec
@@ -188,7 +189,7 @@ class SimulatedTransport:
         """The server is reached, whether anybody still waits or not."""
         refuses = self._befalls(request, self.weather.refusals)
         answer = self._refusal(request) if refuses else carry_out(request)
-        answer = replace(answer, date=formatdate(self.server.wall(), usegmt=True))
+        answer = Answer(answer.status, answer.body, answer.retry_after, _date(int(self.server.wall())))
         told = f"{request.sender} {request.method} {request.url} {answer.status}"
         self.record(told, request.data or b"", answer.body)
         if self.silent or self._befalls(request, self.weather.unanswered):
@@ -208,6 +209,12 @@ class SimulatedTransport:
     def _lose(self, waits: asyncio.Future[Answer]) -> None:
         if self.random.random() < self.weather.broken:
             self.loop.call_later(self.travel(), _fail, waits, context=self.backbone.context)
+
+
+@lru_cache(maxsize=64)
+def _date(second: int) -> str:
+    """A second since the epoch, as the `Date` header of all answers in it has it."""
+    return formatdate(second, usegmt=True)
 
 
 def _deliver(waits: asyncio.Future[Answer], answer: Answer) -> None:

@@ -8,6 +8,7 @@ kubelet does.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 
 from muster.operator.podgroups.worker import GroupWorker
@@ -114,7 +115,7 @@ class Replica:
 
     def _begin(self, owner: Owner) -> Process:
         machine = Machine(
-            now=self._now,
+            now=self._clock(),
             wall=lambda: self._server.wall() + self.jump,
             random=self._random.random,
             choose=self._random.randrange,
@@ -144,8 +145,6 @@ class Replica:
         self.process = None
         self._loop.call_later(_RESTART_SECONDS, self.start, context=self._network.context)
 
-    def _now(self) -> float:
-        """Looking at the clock is all that takes a process any time."""
-        if self._tick:
-            self._loop.spend(self._tick)
-        return self._loop.time()
+    def _clock(self) -> Callable[[], float]:
+        """The process's clock: looking at it is all that takes a process any time."""
+        return partial(self._loop.spend, self._tick) if self._tick else self._loop.time

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import lru_cache
 from random import Random
+from types import MappingProxyType
 from typing import cast
 from urllib.parse import parse_qsl, urlsplit
 
@@ -37,9 +38,10 @@ from .loop import SimulatedLoop
 EPOCH = 1_760_000_000.0
 """The time of day at which a simulated cluster's clocks show 0."""
 _LONGEST_START = 2.0
+_HEADERS = MappingProxyType({"User-Agent": "muster"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Request:
     """A request in the shape of aiohttp's, as far as the sandbox reads it.
 
@@ -53,17 +55,17 @@ class Request:
     data: bytes | None = None
     content_type: str = "application/json"
     host: str = "simulation"
-    headers: Mapping[str, str] = field(default_factory=lambda: {"User-Agent": "muster"})
+    headers: Mapping[str, str] = field(default_factory=lambda: _HEADERS)
 
-    @cached_property
+    @property
     def path(self) -> str:
         """Without the query."""
-        return urlsplit(self.url).path
+        return _parts(self.url)[0]
 
-    @cached_property
-    def query(self) -> dict[str, str]:
+    @property
+    def query(self) -> Mapping[str, str]:
         """The query's parameters."""
-        return dict(parse_qsl(urlsplit(self.url).query, keep_blank_values=True))
+        return _parts(self.url)[1]
 
     @property
     def body_exists(self) -> bool:
@@ -175,6 +177,13 @@ def line(event: WatchEvent) -> bytes:
     """An event of a watch as it goes over the wire."""
     body = event.entry.whole if event.entry else msgspec.json.encode(event.obj)
     return b'{"type":"%b","object":%b}\n' % (event.type.encode(), body)
+
+
+@lru_cache(maxsize=1024)
+def _parts(url: str) -> tuple[str, Mapping[str, str]]:
+    """The path and the parameters of a URL; the same few dozen are asked for again and again."""
+    parts = urlsplit(url)
+    return parts.path, MappingProxyType(dict(parse_qsl(parts.query, keep_blank_values=True)))
 
 
 def _retry_after(response: web.Response) -> str | None:

@@ -66,9 +66,7 @@ class Stage:
     def record(self, line: str, *bodies: bytes) -> None:
         """Something happened now that has to be the same with the same seed; only `line` is told."""
         whole = f"{self.loop.time() - self.began:.6f} {line}"
-        for part in (whole.encode(), *bodies):
-            self.digest.update(b"%d " % len(part))
-            self.digest.update(part)
+        self.digest.update(b"".join([b"%d %b" % (len(part), part) for part in (whole.encode(), *bodies)]))
         self._tell(whole)
 
     def go_on(self, seconds: float) -> None:

@@ -41,10 +41,12 @@ class SnapshotHandle:
 def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]], snapshot: Snapshot) -> Algorithm:
     """A profile that is about to look at the snapshot for the first time."""
     nominator, waiting, clock = PodNominator(), HeldPods(Standstill()), VirtualClock()
+    handle = SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)
+    metrics = handle.metrics
     framework = Framework(
         profile,
         registry,
-        lambda *_: cast("Handle", SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)),
-        SharedParts(snapshot, nominator, waiting, clock, SchedulerMetrics(), CallWatch(clock.now, SchedulerMetrics())),
+        lambda *_: cast("Handle", handle),
+        SharedParts(snapshot, nominator, waiting, clock, metrics, CallWatch(clock.now, metrics)),
     )
     return Algorithm(framework, snapshot, nominator)
