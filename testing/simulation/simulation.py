@@ -67,8 +67,8 @@ class SimulationOutcome:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """No garbage is looked for on the way, at moments that depend on all that was played before; first goes what the
-    seed before has left.
+    """No garbage is collected on the way: what equal pods share lasts until then, and a process that has to work it out
+    again looks at its clock more often. What the seed before has left goes first.
     """
     enabled = gc.isenabled()
     gc.disable()
