@@ -3,7 +3,8 @@
 A unit of tests stays with one worker, in its order. Most units are a file. Folders whose files share something costly,
 such as a control plane of their own or an installed image, are one unit, so that only one worker makes it. So are tests
 whose leases run on the machine's clock together with those that keep every core busy, lest they run at the same time.
-The longest units come first, so that no worker ends long after the others.
+Of files whose tests are long and share nothing, each test is a unit. The longest units come first, so that no worker
+ends long after the others.
 
 Each worker is a process and a session of its own: with its own control plane, ports (`tests.controlplane.ports`),
 browser and temporary folder.
@@ -16,23 +17,32 @@ from xdist.scheduler import LoadScopeScheduling
 
 _BY_THE_CLOCK = "by the clock"
 UNITS = {
-    "tests/simulation/": _BY_THE_CLOCK,
+    "tests/simulation/test_seeds.py": _BY_THE_CLOCK,
     "tests/ha/": _BY_THE_CLOCK,
     "tests/deploy/": "deployed",
     "tests/gangscheduling/real/": "gated",
 }
-"""Folders to the unit that they are part of, the longest first."""
+"""Folders and files to the unit that they are part of, the longest first."""
+APART = ("tests/simulation/test_bugs.py",)
+"""Files of which each test is a unit."""
 
 
 def unit_of(nodeid: str) -> str:
-    """The unit that a test belongs to: that of its folder, or else its file."""
+    """The unit that a test belongs to: that of its folder, itself, or else its file."""
+    if nodeid.startswith(APART):
+        return nodeid
     return next((unit for folder, unit in UNITS.items() if nodeid.startswith(folder)), nodeid.partition("::")[0])
 
 
 def longest_first(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """The tests with those of `UNITS` first; apart from that their order stays."""
+    """The tests with those of `UNITS` first, then those of `APART`; apart from that their order stays."""
     places = {unit: place for place, unit in enumerate(dict.fromkeys(UNITS.values()))}
-    return sorted(items, key=lambda item: places.get(unit_of(item.nodeid), len(places)))
+    rest = len(places)
+
+    def place(item: pytest.Item) -> int:
+        return places.get(unit_of(item.nodeid), rest if item.nodeid.startswith(APART) else rest + 1)
+
+    return sorted(items, key=place)
 
 
 class Units(LoadScopeScheduling):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.ports import FIRST_PORT, LAST_PORT, own_ports
-from tests.sharing import UNITS, unit_of
+from tests.sharing import APART, UNITS, unit_of
 
 REPOSITORY = Path(__file__).parents[2]
 HOOKS = "from tests.conftest import pytest_collection_modifyitems, pytest_xdist_make_scheduler\n"
@@ -32,6 +32,8 @@ _RAN = re.compile(r"^\[(gw\d)\] .* PASSED (\S+?)::", re.MULTILINE)
         ("tests/queue/test_moves.py::test_any[gw::1]", "tests/queue/test_moves.py"),
         ("tests/ha/test_takeover.py::test_any", "by the clock"),
         ("tests/simulation/test_seeds.py::test_any", "by the clock"),
+        ("tests/simulation/test_loop.py::test_any", "tests/simulation/test_loop.py"),
+        ("tests/simulation/test_bugs.py::test_any[no fence]", "tests/simulation/test_bugs.py::test_any[no fence]"),
         ("tests/deploy/followed/test_pages.py::test_any", "deployed"),
         ("tests/gangscheduling/test_scripts.py::test_any", "tests/gangscheduling/test_scripts.py"),
         ("tests/gangscheduling/real/test_gangs.py::test_any", "gated"),
@@ -41,9 +43,9 @@ def test_a_test_belongs_to_its_file_or_to_a_folder_that_shares_something(nodeid:
     assert unit_of(nodeid) == unit
 
 
-@pytest.mark.parametrize("folder", UNITS)
-def test_every_folder_that_is_a_unit_is_there(folder: str) -> None:
-    assert list((REPOSITORY / folder).rglob("test_*.py")) != []
+@pytest.mark.parametrize("place", [*UNITS, *APART])
+def test_every_folder_and_file_with_a_rule_of_its_own_is_there(place: str) -> None:
+    assert (REPOSITORY / place).is_file() or list((REPOSITORY / place).rglob("test_*.py")) != []
 
 
 def test_workers_look_for_ports_among_their_own() -> None:
