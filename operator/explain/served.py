@@ -16,7 +16,7 @@ import msgspec
 
 from muster.framework.config import ConfigurationError, KubeSchedulerConfiguration, Problem, load
 from muster.framework.model.times import human_duration
-from muster.framework.queue.pending_pods import PendingPod
+from muster.framework.queue.contents import QueuePosition
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ServerError
@@ -55,7 +55,7 @@ class ServedDecision(msgspec.Struct):
     message: str
     plugin: str
     wall: float
-    queue: PendingPod | None = None
+    queue: QueuePosition | None = None
 
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
@@ -105,7 +105,7 @@ def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
         yield from map(printable, _pending(decision.queue))
 
 
-def _pending(pending: PendingPod) -> Iterator[str]:
+def _pending(pending: QueuePosition) -> Iterator[str]:
     times = "once" if pending.attempts == 1 else f"{pending.attempts} times"
     yield f"It has waited for {human_duration(pending.waited_seconds)} and was tried {times}."
     if pending.ahead is not None:
