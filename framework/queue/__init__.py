@@ -3,10 +3,10 @@
 What belongs here: activeQ, backoffQ and unschedulablePods, backoff, which events help which pods, and events that pods
 in flight missed. What does not: attempts, the clock, timers and tasks, and any knowledge of a particular plugin.
 
-To follow a move, read three modules from top to bottom; each knows only those that follow it. `scheduling_queue` is the
-interface: a pod was added, popped, failed, an event occurred. `moves` finds the entities that move, and how soon.
-`places` runs PreEnqueue and executes the move by the table in `transitions`. If a pod is tried for many equal ones,
-`batching` stands between `moves` and `places`.
+To follow a move, read three modules in this order; none knows an earlier one. `scheduling_queue` is the interface that
+event handlers and the scheduler call. `moves` decides which entities move, and how soon. `places` runs PreEnqueue, and
+executes the move by the table in `transitions`. Where one pod is tried for many equal pods, `batching` decides instead
+of `moves`.
 
 Beneath them: `sub_queues` (the order in which entities wait), `policy` (calls of plugins, and settings), `hints` (which
 events help which entities, and which events pods in flight missed) and `entity` (a pod or a group in the queue).

@@ -7,7 +7,9 @@ pages show a `QueuePosition`; on SIGUSR2 the process logs a `DumpLine` for each 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 from ..metrics import EntityType
@@ -72,6 +74,11 @@ class QueueContents:
     def __init__(self, places: Places, in_flight: InFlightPods) -> None:
         self._places = places
         self._in_flight = in_flight
+
+    def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
+        """Every pod with the entity that it waits or is tried in."""
+        waiting = ((entity.pods[uid], entity) for uid, entity in self._places.entity_of.items())
+        return chain(waiting, self._in_flight)
 
     def get(self, uid: str) -> QueuedPodInfo | None:
         """The pod, waiting or in flight."""
@@ -143,8 +150,7 @@ class QueueContents:
 
     def dump(self) -> list[DumpLine]:
         """A line for every pod, sorted by place and entity."""
-        waiting = [(entity.pods[uid], entity) for uid, entity in self._places.entity_of.items()]
-        return sorted(_dump_line(pod, entity) for pod, entity in (*waiting, *self._in_flight))
+        return sorted(_dump_line(pod, entity) for pod, entity in self)
 
     def _count(self) -> Counter[str]:
         """The number of waiting entities by sub-queue."""

@@ -65,108 +65,7 @@ class Moves:
         self.due: dict[QueuedEntity, _DueMove] = {}
         self.left: dict[str, Cause] = {}
 
-    # Entities move.
-
-    def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Move the entity if it is unschedulable and the event helps it; whether it was moved."""
-        if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
-            return False
-        if not entity.pending_plugins and self._group_lacks_capacity(entity):  # cheaper than calling hints
-            return False
-        if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
-            self.considered.setdefault(entity, deque()).append(event)
-            self._places.on_entry()
-            return False
-        return self._move_if_helped(entity, event)
-
-    def move_by_strategy(
-        self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, entering: int | None = None
-    ) -> None:
-        """Move an entity where the strategy says, without the pods that PreEnqueue gates.
-
-        `entering`: how many of its pods enter unschedulablePods, for the metrics; by default all.
-        """
-        if strategy is QueueingStrategy.SKIP:
-            self._places.move(entity, cause, When.NOT_HELPED, entering=entering)
-        elif self.are_many(entity.pods):
-            self._move_later(entity, strategy, cause)
-        else:
-            self._places.enter(entity, strategy, cause)
-            self._forget(entity)
-
-    def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
-        """Make an entity that backs off active. PreEnqueue was called for its pods when backoff began."""
-        if self.are_many(entity.pods):
-            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, asks=False)
-        else:
-            self._places.move(entity, cause, When.READY)
-
-    def _move_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Move an unschedulable entity if hints say so; whether it was moved."""
-        pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
-        if strategy is QueueingStrategy.SKIP or (
-            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_capacity(entity)
-        ):
-            return False
-        self.move_by_strategy(entity, strategy, Cause.of(event.event))
-        return True
-
-    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Whether the freed capacity is for other pods, because this pod is nominated to another node."""
-        if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
-            return False
-        [pod] = entity.pods.values()
-        return self._policy.asked.is_nominated_elsewhere(pod.info, event.old.node_name)
-
-    def _group_lacks_capacity(self, entity: QueuedEntity) -> bool:
-        return entity.group is not None and self._policy.lacks_capacity(entity)
-
-    # Large groups move later.
-
-    def are_many(self, pods: Sized) -> bool:
-        """Whether there are too many pods to call plugins for all of them at once."""
-        return len(pods) > self._most_at_once
-
-    def settle(self) -> None:
-        """Complete the moves of many pods and of large groups. The queue must not be called meanwhile.
-
-        The call may be given up: at each checkpoint every pod is in exactly one place, and the rest stays due.
-        """
-        for uid, cause in [*self.left.items()]:
-            self._move(uid, cause)
-            self.left.pop(uid, None)
-            checkpoint()
-        while self.considered:
-            entity, events = next(iter(self.considered.items()))
-            while events and entity.place is Place.UNSCHEDULABLE and self._may_go_sooner(entity):
-                self._move_if_helped(entity, events[0])
-                events.popleft()
-            self.considered.pop(entity, None)
-        while self.due:
-            entity, move = next(iter(self.due.items()))
-            go = self._places.enter if move.asks else self._places.move_by_backoff
-            go(entity, move.strategy, move.cause, checkpoint)
-            self._forget(entity)
-
-    def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
-        """Let `settle` move a large group, unless a move that is due is as soon."""
-        self._places.move(entity, cause, When.LARGE)
-        known = self.due.get(entity)
-        if known is None or known.strategy < strategy:
-            self.due[entity] = _DueMove(strategy, cause, asks or (known is not None and known.asks))
-        self._places.on_entry()
-
-    def _may_go_sooner(self, entity: QueuedEntity) -> bool:
-        """Whether an event can still change when the group moves."""
-        move = self.due.get(entity)
-        return move is None or (bool(entity.pending_plugins) and move.strategy < QueueingStrategy.IMMEDIATELY)
-
-    def _forget(self, entity: QueuedEntity) -> None:
-        """The entity has moved, or has no pods left."""
-        self.due.pop(entity, None)
-        self.considered.pop(entity, None)
-
-    # Pods join entities, and leave them.
+    # Pods come and go.
 
     def admit(self, pod: QueuedPodInfo, place: Place, cause: Cause) -> None:
         """Let a pod that comes from `place` join its group or become an entity, or gate it."""
@@ -176,18 +75,22 @@ class Moves:
         else:
             self._places.gate(pod, group, place, status, cause=cause)
 
-    def merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
-        """Let pods that failed join the entity `waiting` that their siblings have formed since."""
-        if waiting.place is Place.UNSCHEDULABLE:
-            self._places.take_out(waiting)
-            waiting.absorb(failed)
-            self.move_by_strategy(waiting, strategy, ATTEMPT_FAILURE, len(failed.pods))
+    def _join(
+        self, pod: QueuedPodInfo, group: str | None, place: Place, strategy: QueueingStrategy, *, cause: Cause
+    ) -> None:
+        """Let an admitted pod join its group's entity, or become an entity that moves where the strategy says."""
+        entity = self._places.of_group(group)
+        if entity is None:
+            entity = QueuedEntity.of(pod, group, pod.timestamp, place)
+            entity.backoff_until = self._backoff.until(entity)
+            self._places.move_by_backoff(entity, strategy, cause)
             return
-        self._places.run_pre_enqueue(failed, ATTEMPT_FAILURE, checkpoint)
-        if failed.pods:
-            self._places.add_pods(waiting, failed.pods.values(), ATTEMPT_FAILURE, checkpoint)
-        if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
-            self.move_to_active_q(waiting, ATTEMPT_FAILURE)
+        self._places.add_pods(entity, (pod,), cause)
+        sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
+        if self.reconsider(entity, sibling):
+            return
+        if entity.place is Place.BACKOFF and self._hints.strategy(entity, sibling) is QueueingStrategy.IMMEDIATELY:
+            self.move_to_active_q(entity, Cause(Trigger.CLUSTER_EVENT, cause.label))
 
     def update(self, entity: QueuedEntity, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
         """Replace a pod of the entity by its new version, and move it if one of the `events` helps it."""
@@ -210,6 +113,16 @@ class Moves:
         self._batching.attempt_ended(pod)
         return pod
 
+    def _changes_group(self, pod: QueuedPodInfo, cause: Cause) -> bool:
+        """Move a pod to the group that it now belongs to; whether that is another group than before."""
+        uid = pod.info.uid
+        entity = self._places.entity_of[uid]
+        if self._policy.group_of(pod.info) == entity.group:
+            return False
+        place = entity.place
+        self.admit(self.remove(entity, uid), place, cause)
+        return True
+
     def join_group_if_any(self, entity: QueuedEntity) -> bool:
         """Move a single pod into the group that it now belongs to; returns whether it moved.
 
@@ -228,45 +141,52 @@ class Moves:
             self.move_by_strategy(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)
         return True
 
-    def _changes_group(self, pod: QueuedPodInfo, cause: Cause) -> bool:
-        """Move a pod to the group that it now belongs to; whether that is another group than before."""
-        uid = pod.info.uid
-        entity = self._places.entity_of[uid]
-        if self._policy.group_of(pod.info) == entity.group:
+    def merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
+        """Let pods that failed join the entity `waiting` that their siblings have formed since."""
+        if waiting.place is Place.UNSCHEDULABLE:
+            self._places.take_out(waiting)
+            waiting.absorb(failed)
+            self.move_by_strategy(waiting, strategy, ATTEMPT_FAILURE, len(failed.pods))
+            return
+        self._places.run_pre_enqueue(failed, ATTEMPT_FAILURE, checkpoint)
+        if failed.pods:
+            self._places.add_pods(waiting, failed.pods.values(), ATTEMPT_FAILURE, checkpoint)
+        if strategy is QueueingStrategy.IMMEDIATELY and waiting.place is not Place.ACTIVE:
+            self.move_to_active_q(waiting, ATTEMPT_FAILURE)
+
+    # An event helps entities and gated pods.
+
+    def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Move the entity if it is unschedulable and the event helps it; whether it was moved."""
+        if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
             return False
-        place = entity.place
-        self.admit(self.remove(entity, uid), place, cause)
+        if not entity.pending_plugins and self._group_lacks_capacity(entity):  # cheaper than calling hints
+            return False
+        if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
+            self.considered.setdefault(entity, deque()).append(event)
+            self._places.on_entry()
+            return False
+        return self._move_if_helped(entity, event)
+
+    def _move_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Move an unschedulable entity if hints say so; whether it was moved."""
+        pends, strategy = bool(entity.pending_plugins), self._hints.strategy(entity, event)
+        if strategy is QueueingStrategy.SKIP or (
+            pends and strategy is QueueingStrategy.AFTER_BACKOFF and self._group_lacks_capacity(entity)
+        ):
+            return False
+        self.move_by_strategy(entity, strategy, Cause.of(event.event))
         return True
 
-    def _join(
-        self, pod: QueuedPodInfo, group: str | None, place: Place, strategy: QueueingStrategy, *, cause: Cause
-    ) -> None:
-        """Let an admitted pod join its group's entity, or become an entity that moves where the strategy says."""
-        entity = self._places.of_group(group)
-        if entity is None:
-            entity = QueuedEntity.of(pod, group, pod.timestamp, place)
-            entity.backoff_until = self._backoff.until(entity)
-            self._places.move_by_backoff(entity, strategy, cause)
-            return
-        self._places.add_pods(entity, (pod,), cause)
-        sibling = ObjectEvent(UNSCHEDULED_POD_ADD, None, pod.info)
-        if self.reconsider(entity, sibling):
-            return
-        if entity.place is Place.BACKOFF and self._hints.strategy(entity, sibling) is QueueingStrategy.IMMEDIATELY:
-            self.move_to_active_q(entity, Cause(Trigger.CLUSTER_EVENT, cause.label))
+    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+        """Whether the freed capacity is for other pods, because this pod is nominated to another node."""
+        if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
+            return False
+        [pod] = entity.pods.values()
+        return self._policy.asked.is_nominated_elsewhere(pod.info, event.old.node_name)
 
-    # Pods are activated, and gated pods are admitted.
-
-    def move_each(self, uids: Collection[str], cause: Cause) -> None:
-        """Move each of these pods: ACTIVATE makes it ready; for TIMEOUT, PreEnqueue is called again if it is gated."""
-        if cause is not ACTIVATE:  # which does more
-            uids = [uid for uid in uids if uid not in self.left]
-        if self.are_many(uids):
-            self.left.update(dict.fromkeys(uids, cause))
-            self._places.on_entry()
-            return
-        for uid in uids:
-            self._move(uid, cause)
+    def _group_lacks_capacity(self, entity: QueuedEntity) -> bool:
+        return entity.group is not None and self._policy.lacks_capacity(entity)
 
     def ungate_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Admit a gated pod if the event helps it and no other plugin gates it; whether it was admitted."""
@@ -293,6 +213,19 @@ class Moves:
             self._places.move_gated(entity, status, cause, entering=0)
         return False
 
+    # Pods are activated, or have waited too long.
+
+    def move_each(self, uids: Collection[str], cause: Cause) -> None:
+        """Move each of these pods: ACTIVATE makes it ready; for TIMEOUT, PreEnqueue is called again if it is gated."""
+        if cause is not ACTIVATE:  # which does more
+            uids = [uid for uid in uids if uid not in self.left]
+        if self.are_many(uids):
+            self.left.update(dict.fromkeys(uids, cause))
+            self._places.on_entry()
+            return
+        for uid in uids:
+            self._move(uid, cause)
+
     def _move(self, uid: str, cause: Cause) -> None:
         entity = self._places.entity_of.get(uid)
         if entity is None:
@@ -315,3 +248,70 @@ class Moves:
             self.move_by_strategy(entity, QueueingStrategy.IMMEDIATELY, ACTIVATE)
         else:
             self.move_to_active_q(entity, ACTIVATE)
+
+    # Entities move, at once or later.
+
+    def move_by_strategy(
+        self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, entering: int | None = None
+    ) -> None:
+        """Move an entity where the strategy says, without the pods that PreEnqueue gates.
+
+        `entering`: how many of its pods enter unschedulablePods, for the metrics; by default all.
+        """
+        if strategy is QueueingStrategy.SKIP:
+            self._places.move(entity, cause, When.NOT_HELPED, entering=entering)
+        elif self.are_many(entity.pods):
+            self._move_later(entity, strategy, cause)
+        else:
+            self._places.enter(entity, strategy, cause)
+            self._forget(entity)
+
+    def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
+        """Make an entity that backs off active. PreEnqueue was called for its pods when backoff began."""
+        if self.are_many(entity.pods):
+            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, asks=False)
+        else:
+            self._places.move(entity, cause, When.READY)
+
+    def are_many(self, pods: Sized) -> bool:
+        """Whether there are too many pods to call plugins for all of them at once."""
+        return len(pods) > self._most_at_once
+
+    def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
+        """Let `settle` move a large group, unless a move that is due is as soon."""
+        self._places.move(entity, cause, When.LARGE)
+        known = self.due.get(entity)
+        if known is None or known.strategy < strategy:
+            self.due[entity] = _DueMove(strategy, cause, asks or (known is not None and known.asks))
+        self._places.on_entry()
+
+    def settle(self) -> None:
+        """Complete the moves of many pods and of large groups. The queue must not be called meanwhile.
+
+        The call may be given up: at each checkpoint every pod is in exactly one place, and the rest stays due.
+        """
+        for uid, cause in [*self.left.items()]:
+            self._move(uid, cause)
+            self.left.pop(uid, None)
+            checkpoint()
+        while self.considered:
+            entity, events = next(iter(self.considered.items()))
+            while events and entity.place is Place.UNSCHEDULABLE and self._may_go_sooner(entity):
+                self._move_if_helped(entity, events[0])
+                events.popleft()
+            self.considered.pop(entity, None)
+        while self.due:
+            entity, move = next(iter(self.due.items()))
+            go = self._places.enter if move.asks else self._places.move_by_backoff
+            go(entity, move.strategy, move.cause, checkpoint)
+            self._forget(entity)
+
+    def _may_go_sooner(self, entity: QueuedEntity) -> bool:
+        """Whether an event can still change when the group moves."""
+        move = self.due.get(entity)
+        return move is None or (bool(entity.pending_plugins) and move.strategy < QueueingStrategy.IMMEDIATELY)
+
+    def _forget(self, entity: QueuedEntity) -> None:
+        """The entity has moved, or has no pods left."""
+        self.due.pop(entity, None)
+        self.considered.pop(entity, None)
