@@ -3,9 +3,12 @@
 What belongs here: activeQ, backoffQ and unschedulablePods, backoff, which events help which pods, and events that pods
 in flight missed. What does not: attempts, the clock, timers and tasks, and any knowledge of a particular plugin.
 
-`transitions` has places and moves as a table, and `sub_queues` executes it. Above it, each module knows only the
-previous ones: `moves` (an entity moves after its plugins have been called), `batching` (one pod is tried for many equal
-ones), `pod_moves` (a pod changes or is activated), `scheduling_queue` (the interface). Below them: `entity`, `heaps`,
-`unschedulable_pods`, `in_flight` (events that pods in flight missed), `hints` (which events help which entities) and
-`policy` (calls of plugins). `pending_pods` describes waiting pods to users.
+To follow a move, read three modules in this order; none knows an earlier one. `scheduling_queue` is the interface that
+event handlers and the scheduler call. `moves` decides which entities move, and how soon. `places` runs PreEnqueue, and
+executes the move by the table in `transitions`. Where one pod is tried for many equal pods, `batching` decides instead
+of `moves`.
+
+Beneath them: `sub_queues` (the order in which entities wait), `policy` (calls of plugins, and settings), `hints` (which
+events help which entities, and which events pods in flight missed) and `entity` (a pod or a group in the queue).
+`contents` shows the queue to its readers.
 """

@@ -13,32 +13,22 @@ from collections.abc import Callable
 
 from ..model.pod_info import PodSignature, equivalence_class_of
 from .entity import QueuedEntity, QueuedPodInfo
-from .heaps import backing_off
-from .hints import QueueingHints, QueueingStrategy
-from .in_flight import ObjectEvent
-from .moves import Moves
-from .policy import QueuePolicy
-from .sub_queues import SubQueues
+from .hints import ObjectEvent, QueueingHints, QueueingStrategy
+from .places import Places
+from .policy import GuardedPolicy
+from .sub_queues import Batch
 from .transitions import CALL_OFF, REFILE, Cause, Place
-from .unschedulable_pods import Batch
 
 _NONE: frozenset[str] = frozenset()
 
 
 class Batching:
-    """Decides which pods wait in batches, and when the next pod of a batch is tried. `Moves` moves the pods."""
+    """Decides which pods wait in batches, and when the next pod of a batch is tried. `Places` moves the pods."""
 
     def __init__(
-        self,
-        moves: Moves,
-        sub_queues: SubQueues,
-        policy: QueuePolicy,
-        hints: QueueingHints,
-        *,
-        now: Callable[[], float],
+        self, places: Places, policy: GuardedPolicy, hints: QueueingHints, *, now: Callable[[], float]
     ) -> None:
-        self._moves = moves
-        self._sub_queues = sub_queues
+        self._places = places
         self._policy = policy
         self._hints = hints
         self._now = now
@@ -49,7 +39,7 @@ class Batching:
         batch = self._tried_for.get(pod)
         if batch is None:
             return
-        entity = self._sub_queues.entity_of.get(pod.info.uid)
+        entity = self._places.entity_of.get(pod.info.uid)
         refused = entity is not None and entity.batched_by is batch.common
         if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
             return  # an event has helped the pod meanwhile, so it is tried once more
@@ -67,13 +57,13 @@ class Batching:
             entity.batched_by = equivalence_class_of(pod.info)
         else:
             return
-        batch = self._sub_queues.unschedulable_pods.batch_of(entity)
+        batch = self._places.unschedulable_pods.batch_of(entity)
         if batch is None or strategy is not QueueingStrategy.SKIP or batch.rejectors == entity.rejectors:
             return
         for other in batch:
-            self._sub_queues.count_rejected(other, -1)
+            self._places.count_rejected(other, -1)
             other.unschedulable_plugins, other.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
-            self._sub_queues.count_rejected(other, 1)
+            self._places.count_rejected(other, 1)
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
         """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
@@ -83,15 +73,15 @@ class Batching:
     def leave(self, entity: QueuedEntity) -> None:
         """Take a changed pod out of its batch; wake it if the batch was woken."""
         unschedulable = entity.place is Place.UNSCHEDULABLE
-        batch = self._sub_queues.unschedulable_pods.batch_of(entity) if unschedulable else None
+        batch = self._places.unschedulable_pods.batch_of(entity) if unschedulable else None
         if batch is None:
             entity.batched_by = None
             return
-        self._sub_queues.take_out(entity)
+        self._places.take_out(entity)
         entity.batched_by = None
-        self._sub_queues.move(entity, REFILE)
+        self._places.move(entity, REFILE)
         if batch.ticket:
-            self._moves.move_by_strategy(entity, batch.strategy, batch.cause)
+            self._places.enter(entity, batch.strategy, batch.cause)
 
     def reconsider(self, batch: Batch, event: ObjectEvent) -> None:
         """Wake a batch if the event helps its first pod, unless a pod of it is about to be tried anyway."""
@@ -106,15 +96,15 @@ class Batching:
         if not batch:
             return
         now = self._now()
-        if strategy is QueueingStrategy.IMMEDIATELY or not backing_off(batch.first(now), now):
-            self._sub_queues.wake(batch)
+        if strategy is QueueingStrategy.IMMEDIATELY or not batch.first(now).is_backing_off(now):
+            self._places.wake(batch)
         else:
             self.release_first(batch, strategy, cause)
 
     def release_first_in_turn(self) -> None:
         """Make the first pod of a woken batch active if its turn has come. If capacity is lacking again, it waits."""
-        while (batch := self._sub_queues.pop_woken()) is not None:
-            if not self._moves.lacks_capacity(batch.first(self._now())):
+        while (batch := self._places.pop_woken()) is not None:
+            if not self._policy.lacks_capacity(batch.first(self._now())):
                 self.release_first(batch, batch.strategy, batch.cause)
 
     def release_first(self, batch: Batch, strategy: QueueingStrategy, cause: Cause) -> None:
@@ -123,8 +113,8 @@ class Batching:
         while batch:
             entity = batch.first(self._now())
             [(uid, pod)] = entity.pods.items()
-            self._moves.move_by_strategy(entity, strategy, cause)
-            if self._sub_queues.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
+            self._places.enter(entity, strategy, cause)
+            if self._places.entity_of[uid] is entity and entity.place in (Place.ACTIVE, Place.BACKOFF):
                 self._tried_for[pod] = batch
                 batch.trying = pod
                 return
@@ -132,16 +122,16 @@ class Batching:
     def call_off(self, entity: QueuedEntity) -> bool:
         """Return a pod that was to be tried for its batch to the batch if the capacity is taken; whether it was."""
         [pod] = entity.pods.values()
-        if entity.flushed or pod not in self._tried_for or not self._moves.lacks_capacity(entity):
+        if entity.flushed or pod not in self._tried_for or not self._policy.lacks_capacity(entity):
             return False
         self._forget(pod)
-        self._sub_queues.move(entity, CALL_OFF)
+        self._places.move(entity, CALL_OFF)
         return True
 
     def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
         """The plugins whose rejections depend only on a pod's signature, and those with at most its class besides."""
-        by_signature = self._policy.signature_plugins.get(profile, _NONE)
-        return by_signature, by_signature | self._policy.class_plugins.get(profile, _NONE)
+        by_signature = self._policy.asked.signature_plugins.get(profile, _NONE)
+        return by_signature, by_signature | self._policy.asked.class_plugins.get(profile, _NONE)
 
     def _forget(self, pod: QueuedPodInfo) -> None:
         batch = self._tried_for.pop(pod)
@@ -152,5 +142,5 @@ class Batching:
         """Whether a pod of the batch is in activeQ or in flight. A pod that backs off does not delay another one."""
         if batch.trying is None:
             return False
-        entity = self._sub_queues.entity_of.get(batch.trying.info.uid)
+        entity = self._places.entity_of.get(batch.trying.info.uid)
         return entity is None or entity.place is Place.ACTIVE

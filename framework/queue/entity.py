@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
+from math import floor
 
 from ..contract.plugin import QueuedPod
 from ..model.pod_info import EquivalenceClass, PodInfo, PodSignature, equivalence_class_of
@@ -138,6 +139,10 @@ class QueuedEntity:
     def failures(self) -> int:
         """The number of failures from which its backoff follows."""
         return self.consecutive_errors or self.unschedulable_count
+
+    def is_backing_off(self, now: float) -> bool:
+        """Whether the window in which its backoff ends has not ended yet (`isEntityBackingoff`)."""
+        return self.backoff_until >= floor(now)
 
     def begin_attempt(self) -> None:
         """The entity was popped: its pods take over its counts, and its rejectors are forgotten."""

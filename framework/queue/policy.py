@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from math import floor, sqrt
 from numbers import Real
 from typing import NamedTuple, Protocol
 
@@ -18,8 +19,11 @@ from ..contract.status import Code, Status, cut, text_of
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
 from ..work import GivenUp, Pause, at_once
-from .heaps import BackoffPolicy
+from .entity import NO_BACKOFF, QueuedEntity
 from .hints import Registrations
+
+_MOST_DOUBLINGS = 62
+_JITTER = 0.5
 
 
 class QueuePolicy(Protocol):
@@ -82,6 +86,41 @@ class QueuePolicy(Protocol):
     def report_failure(self, pod: PodInfo, status: Status) -> None:
         """Report a pod that cannot enter the queue because a plugin failed."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffPolicy:
+    """`podInitialBackoffSeconds` and `podMaxBackoffSeconds`. A maximum of 0 switches backoff off.
+
+    After an error, backoff is up to half as long again, by `jitter`, a number in [0, 1): when the API fails, it fails
+    for thousands of pods at once, which must not all be retried at once.
+    """
+
+    initial_seconds: float = 1.0
+    max_seconds: float = 10.0
+    jitter: Callable[[], float] = lambda: 0.0
+
+    def seconds(self, failures: int, pods: int = 1) -> float:
+        """The backoff, in seconds, of an entity with `pods` pods after `failures` (`calculateBackoffDuration`).
+
+        Backoff doubles with each failure up to the maximum, which grows with the square root of a group's size.
+        """
+        if failures == 0:
+            return 0.0
+        limit = self.max_seconds * sqrt(pods)
+        return min(self.initial_seconds * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), limit)
+
+    def until(self, entity: QueuedEntity) -> float:
+        """Start of the window in which the entity's backoff ends, in whole seconds on the engine's clock.
+
+        `NO_BACKOFF` if the entity does not back off.
+        """
+        if self.max_seconds == 0 or entity.failures == 0:
+            return NO_BACKOFF
+        seconds = self.seconds(entity.failures, len(entity.pods))
+        if entity.consecutive_errors:
+            seconds *= 1.0 + _JITTER * self.jitter()
+        return float(floor(entity.timestamp + seconds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +198,13 @@ class GuardedPolicy:
         except BaseException:
             return None
         return None if isinstance(group, Status) else group
+
+    def lacks_capacity(self, entity: QueuedEntity) -> bool:
+        """Whether an attempt would fail because the nodes do not have the capacity that the entity needs."""
+        may_evict = entity.group is None or not self.asked.awaits_victims(entity.all_pods())
+        return not self.asked.has_capacity(
+            entity.group, entity.one_per_signature(), entity.rejectors, may_evict=may_evict
+        )
 
     def sort_key(self, pods: Iterable[QueuedPod], pause: Pause = at_once) -> Key | Status:
         """The smallest key of these pods, of which there is at least one; an ERROR if none has a comparable key."""

@@ -30,15 +30,13 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..work import checkpoint
 from .batching import Batching
-from .contents import QueueContents
+from .contents import QueueContents, QueuePosition
 from .entity import QueuedEntity, QueuedPodInfo, Rejection
-from .hints import QueueingHints, QueueingStrategy
-from .in_flight import InFlightPods, ObjectEvent
+from .hints import InFlightPods, ObjectEvent, QueueingHints, QueueingStrategy
 from .moves import Moves
-from .pending_pods import PendingPod, pending_pod
-from .pod_moves import PodMoves
+from .places import Places
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
-from .sub_queues import SubQueues
+from .sub_queues import Batch
 from .transitions import (
     ACTIVATE,
     ATTEMPT_FAILURE,
@@ -51,7 +49,6 @@ from .transitions import (
     Cause,
     Place,
 )
-from .unschedulable_pods import Batch
 
 log = logging.getLogger(__name__)
 
@@ -83,14 +80,11 @@ class SchedulingQueue:
         errors = ErrorLog(log, now)
         self._hints = hints = QueueingHints(policy, errors)
         self._policy = guarded = GuardedPolicy(policy, errors)
-        self._sub_queues = sub_queues = SubQueues(
-            guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready
-        )
-        self._moves = moves = Moves(sub_queues, guarded, hints, settings, now=now)
-        self._batching = batching = Batching(moves, sub_queues, policy, hints, now=now)
-        self._pod_moves = PodMoves(sub_queues, moves, batching, guarded)
-        self._in_flight = InFlightPods(hints.of_interest)
-        self.contents = QueueContents(sub_queues, self._in_flight)
+        self._places = places = Places(guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready)
+        self._batching = batching = Batching(places, guarded, hints, now=now)
+        self._moves = Moves(places, batching, guarded, hints, settings=settings, now=now)
+        self._in_flight = InFlightPods(hints)
+        self.contents = QueueContents(places, self._in_flight)
         self._next_sweep = now()
 
     # Pods come, change and go.
@@ -113,7 +107,7 @@ class SchedulingQueue:
             self.delete(old)
             self.add(new)
             return
-        flying, entity = self._in_flight.get(new.uid), self._sub_queues.entity_of.get(new.uid)
+        flying, entity = self._in_flight.get(new.uid), self._places.entity_of.get(new.uid)
         events = [ObjectEvent(event, old, new, new.uid) for event in pod_update_events(old, new)]
         if flying is not None:
             flying.update = new
@@ -122,16 +116,16 @@ class SchedulingQueue:
         elif entity is None:
             self.add(new)
         else:
-            self._pod_moves.update(entity, new, events)
+            self._moves.update(entity, new, events)
 
     def delete(self, info: PodInfo) -> None:
         """The pod was deleted, or has a node. If it is in flight, it does not return."""
-        flying, entity = self._in_flight.get(info.uid), self._sub_queues.entity_of.get(info.uid)
+        flying, entity = self._in_flight.get(info.uid), self._places.entity_of.get(info.uid)
         if flying is not None:
             flying.deleted = True
             self.done(info.uid)
         elif entity is not None:
-            self._pod_moves.remove(entity, info.uid)
+            self._moves.remove(entity, info.uid)
 
     # Attempts begin and end.
 
@@ -143,7 +137,7 @@ class SchedulingQueue:
         entity = self._next()
         if entity is None:
             return None
-        self._sub_queues.move(entity, POP)
+        self._places.move(entity, POP)
         entity.begin_attempt()
         self._in_flight.begin(entity)
         return entity
@@ -151,14 +145,13 @@ class SchedulingQueue:
     @property
     def is_unsettled(self) -> bool:
         """Whether `settle` is to be called before `pop`."""
-        return bool(self._pod_moves.left or self._moves.due or self._moves.considered)
+        return bool(self._moves.left or self._moves.due or self._moves.considered)
 
     def settle(self) -> None:
         """Complete the moves of large groups that were woken, and of many pods that were activated.
 
         The queue must not be called meanwhile. The call may be given up: the rest stays due.
         """
-        self._pod_moves.settle()
         self._moves.settle()
 
     def done(self, uid: str) -> None:
@@ -204,7 +197,7 @@ class SchedulingQueue:
             strategy = self._hints.strategy_after(entity, missed)
             for uid in entity.pods:
                 flying.end(uid)
-            waiting = self._sub_queues.of_group(entity.group)
+            waiting = self._places.of_group(entity.group)
             if waiting is not None:
                 self._moves.merge(waiting, entity, strategy)
                 continue
@@ -218,14 +211,14 @@ class SchedulingQueue:
     def _next(self) -> QueuedEntity | None:
         """The entity to try next, which stays in its place; None if there is none."""
         while True:
-            if self._sub_queues.woken:
+            if self._places.woken:
                 self._batching.release_first_in_turn()
-            entity = self._sub_queues.first()
+            entity = self._places.first()
             if entity is None:
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
-                self._sub_queues.move(entity, REFILE)  # the pod that left may have been the first
-            elif entity.group is None and self._pod_moves.join_group_if_any(entity):
+                self._places.move(entity, REFILE)  # the pod that left may have been the first
+            elif entity.group is None and self._moves.join_group_if_any(entity):
                 if self._moves.due or self._moves.considered:  # its turn may be next
                     return None
             elif entity.group is not None or not self._batching.call_off(entity):
@@ -236,7 +229,7 @@ class SchedulingQueue:
         flying = self._in_flight.get(pod.info.uid)
         if flying is not None:
             return flying is pod
-        return not pod.deleted and pod.info.uid not in self._sub_queues.entity_of
+        return not pod.deleted and pod.info.uid not in self._places.entity_of
 
     def _regroup(self, pods: Iterable[QueuedPodInfo], now: float) -> list[QueuedEntity]:
         entities: list[QueuedEntity] = []
@@ -260,7 +253,7 @@ class SchedulingQueue:
 
         Costs next to nothing if no pod waits for such an event.
         """
-        unschedulable_pods = self._sub_queues.unschedulable_pods
+        unschedulable_pods = self._places.unschedulable_pods
         waits = bool(unschedulable_pods)
         if not (self._in_flight or waits):
             return
@@ -274,7 +267,8 @@ class SchedulingQueue:
                     self._moves.reconsider(entity, happened)
             for batch in batches:
                 self._batching.reconsider(batch, happened)
-            for entity in unschedulable_pods.concerned_by(event, Place.GATED).entities:
+            _, gated = unschedulable_pods.concerned_by(event, Place.GATED)
+            for entity in gated:
                 self._moves.ungate_if_helped(entity, happened)
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
@@ -284,11 +278,11 @@ class SchedulingQueue:
         """
         waiting: list[str] = []
         for info in pods:
-            if info.uid in self._sub_queues.entity_of:
+            if info.uid in self._places.entity_of:
                 waiting.append(info.uid)
             elif self._in_flight.get(info.uid) is not None:
                 self._in_flight.record(ObjectEvent(FORCE_ACTIVATE, None, info, info.uid))
-        self._pod_moves.move_each(waiting, ACTIVATE)
+        self._moves.move_each(waiting, ACTIVATE)
 
     def flush(self, now: float) -> None:
         """Make ready the entities whose backoff is over, and retry those that have waited too long for an event.
@@ -296,7 +290,7 @@ class SchedulingQueue:
         Pods that cannot enter because a plugin failed are reported here, so that a standby, which does not flush,
         reports none.
         """
-        while (entity := self._sub_queues.backoff_q.completed(now)) is not None:
+        while (entity := self._places.backoff_q.completed(now)) is not None:
             if entity.admitted:
                 self._moves.move_to_active_q(entity, BACKOFF_COMPLETE)
             else:
@@ -305,22 +299,22 @@ class SchedulingQueue:
             self._next_sweep = now + SWEEP_SECONDS
             self._time_out(now)
         if self._policy.unreported:
-            self._policy.report_failures(self._sub_queues.entity_of.__contains__)
+            self._policy.report_failures(self._places.entity_of.__contains__)
 
     def flush_is_due(self, now: float) -> bool:
         """Whether `flush` would do anything at `now`."""
-        completion = self._sub_queues.backoff_q.next_completion()
+        completion = self._places.backoff_q.next_completion()
         return now >= self._next_sweep or (completion is not None and completion <= now)
 
     def pop_is_due(self) -> bool:
         """Whether `pop` may find an entity, or `settle` has anything to do."""
-        waiting = self._sub_queues
+        waiting = self._places
         return bool(waiting.active_q or waiting.woken or waiting.backoff_q.first()) or self.is_unsettled
 
     def next_deadline(self) -> float | None:
         """When `flush` has to be called next, seconds on the engine's clock; None if nothing waits for a time."""
-        completion = self._sub_queues.backoff_q.next_completion()
-        if not self._sub_queues.unschedulable_pods:
+        completion = self._places.backoff_q.next_completion()
+        if not self._places.unschedulable_pods:
             return completion
         return self._next_sweep if completion is None else min(completion, self._next_sweep)
 
@@ -335,8 +329,8 @@ class SchedulingQueue:
 
     def _time_out(self, now: float) -> None:
         """Retry the entities that have waited for an event for longer than the limit."""
-        limit, unschedulable_pods = now - self._settings.unschedulable_seconds, self._sub_queues.unschedulable_pods
-        gated = unschedulable_pods.since_before(limit, Place.GATED).entities
+        limit, unschedulable_pods = now - self._settings.unschedulable_seconds, self._places.unschedulable_pods
+        _, gated = unschedulable_pods.since_before(limit, Place.GATED)
         batches, entities = unschedulable_pods.since_before(limit, Place.UNSCHEDULABLE)
         for waiting in entities:
             self.try_again(waiting, TIMEOUT)
@@ -344,7 +338,7 @@ class SchedulingQueue:
             self.try_again(batch, TIMEOUT)
         for entity in gated:
             entity.timestamp = now
-        self._pod_moves.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
+        self._moves.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
     # What is asked of those that wait.
 
@@ -356,10 +350,10 @@ class SchedulingQueue:
         """The pod's place in the order of attempts: smaller goes first. An ERROR if it has none."""
         return self._policy.sort_key((pod,))
 
-    def pending_pod(self, uid: str) -> PendingPod | None:
-        """The pod's place in the queue; None if it does not wait."""
-        entities, limit = self._sub_queues.entity_of, self._settings.unschedulable_seconds
-        return pending_pod(uid, entities, now=self._now(), sweep=self._next_sweep, limit=limit)
+    def position_of(self, uid: str) -> QueuePosition | None:
+        """How the pod waits; None if it does not."""
+        limit = self._settings.unschedulable_seconds
+        return self.contents.position_of(uid, now=self._now(), sweep=self._next_sweep, limit=limit)
 
 
 def _handed_out(queued: QueuedPod) -> QueuedPodInfo:

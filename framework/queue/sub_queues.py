@@ -1,271 +1,305 @@
-"""activeQ, backoffQ and unschedulablePods, with an index by pod and by group: which entity waits in which place.
+"""activeQ, backoffQ and unschedulablePods: in which order entities wait, and which of them an event concerns.
 
-`Moves` and `Batching` name the trigger of a move and the condition that holds. This module finds the target in the
-table, puts the entity there, counts it, and returns the next entity to try. An entity without a sort key, because a
-plugin failed, goes to backoffQ.
-
-Guarantees: a waiting entity is in exactly the sub-queue that its place names, its pods are in the index, and it is
-counted for the plugins that rejected or gate it. An entity that does not wait is in no sub-queue; its place is the one
-that it came from.
+activeQ is a plain heap. backoffQ counts time in windows of one second: all entities whose backoff ends within a window
+come out together when the window ends, ordered as in activeQ (upstream: `backoffQOrderingWindowDuration`).
+unschedulablePods holds entities that wait for an event, and gated pods, by the plugins that rejected or gate them, so
+the cost of an event grows with the number of these plugins, not with the number of pods. Equal pods that no node can
+take wait there as a batch. `Places` puts entities in and takes them out, `Batching` wakes batches.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from math import floor
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import Any, Generic, Protocol, TypeVar
 
-from ..contract.status import Status
-from ..metrics import EntityType, SchedulerMetrics
-from ..work import Pause, at_once
+from ..contract.events import ClusterEvent
+from ..model.pod_info import EquivalenceClass, PodSignature
 from .entity import QueuedEntity, QueuedPodInfo
-from .heaps import BackoffPolicy, BackoffQueue, LazyHeap
-from .hints import QueueingHints
-from .policy import GuardedPolicy, Key
-from .transitions import REFILE, REMOVE, Cause, Place, When, transition
-from .unschedulable_pods import Batch, UnschedulablePods
+from .hints import QueueingHints, QueueingStrategy, Rejector
+from .transitions import REVIEW, Cause, Place
 
-_ORDERED = (Place.ACTIVE, Place.BACKOFF)
-_WAITING_FOR_PLUGINS = (Place.UNSCHEDULABLE, Place.GATED)
-_OUTSIDE = (Place.NOWHERE, Place.IN_FLIGHT)
+WINDOW_SECONDS = 1.0
 
 
-class SubQueues:
-    """The queues in which pods and groups wait.
+class Ticketed(Protocol):
+    """An item that remembers its slot. It is in at most one heap at a time."""
 
-    Attributes:
-        active_q: entities that are ready, by their sort keys.
-        backoff_q: entities whose backoff is not over.
-        unschedulable_pods: entities that wait for events, and gated pods.
-        woken: batches that an event has helped, by the sort keys of their first pods.
-        entity_of: the entity in which each pod waits, by UID.
-        groups: the entity of each group with waiting members.
-        on_entry: called when an entity has entered a sub-queue.
+    ticket: int
+
+
+T = TypeVar("T", bound=Ticketed)
+
+_tickets = count(1)  # shared by all heaps: an item's new slot here must not make an old one there valid again
+_TOLERATED = 64
+
+
+class LazyHeap(Generic[T]):
+    """Items by key, smallest first; equal keys in the order they were pushed. All keys have the same length.
+
+    Removing an item from the middle only makes its slot void. Void slots are dropped when they reach the top, and all
+    at once when they outnumber the others.
     """
 
-    def __init__(
-        self,
-        policy: GuardedPolicy,
-        hints: QueueingHints,
-        backoff: BackoffPolicy,
-        *,
-        now: Callable[[], float],
-        metrics: SchedulerMetrics,
-        on_entry: Callable[[], None],
-    ) -> None:
-        self._policy = policy
-        self._backoff = backoff
-        self._now = now
-        self._metrics = metrics
-        self.on_entry = on_entry
-        self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
-        self.backoff_q = BackoffQueue()
-        self.unschedulable_pods = UnschedulablePods(hints)
-        self.woken: LazyHeap[Batch] = LazyHeap()
-        self.entity_of: dict[str, QueuedEntity] = {}
-        self.groups: dict[str, QueuedEntity] = {}
+    __slots__ = ("_live", "_slots")
 
-    def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
-        """Every waiting pod with its entity."""
-        return ((entity.pods[uid], entity) for uid, entity in self.entity_of.items())
+    def __init__(self) -> None:
+        self._slots: list[tuple[Any, ...]] = []  # (*key, ticket, item): comparing one flat tuple is fastest
+        self._live = 0
 
-    def get(self, uid: str) -> QueuedPodInfo | None:
-        """The pod, if it waits."""
-        entity = self.entity_of.get(uid)
-        return None if entity is None else entity.pods[uid]
+    def __len__(self) -> int:
+        return self._live
 
-    def of_group(self, group: str | None) -> QueuedEntity | None:
-        """The entity of a group; None if the group, or no group, has one."""
-        return None if group is None else self.groups.get(group)
+    def push(self, key: tuple[Hashable, ...], item: T) -> None:
+        """Add an item that is in no heap."""
+        item.ticket = ticket = next(_tickets)
+        heappush(self._slots, (*key, ticket, item))
+        self._live += 1
 
-    # Moves.
+    def discard(self, item: T) -> None:
+        """Take out an item that is in this heap."""
+        item.ticket = 0
+        self._live -= 1
+        if not self._live:
+            self._slots.clear()  # keys of another kind may follow, which cannot be compared with these
+        elif len(self._slots) > 2 * self._live + _TOLERATED:
+            self._slots = [slot for slot in self._slots if slot[-1].ticket == slot[-2]]
+            heapify(self._slots)
 
-    def move(
-        self,
-        entity: QueuedEntity,
-        cause: Cause,
-        when: When = When.ALWAYS,
-        *,
-        found: Key | Status | None = None,
-        entering: int | None = None,
-    ) -> None:
-        """Move an entity from its place, where it waits or from which it comes, to where the table says.
-
-        `found` is its sort key, if known, or the ERROR because of which it cannot enter. `entering` is the number of
-        pods that count as entering the new place, by default all. Raises IllegalMove before anything has changed.
-        """
-        row = transition(entity.key, cause.trigger, entity.place, when)
-        waits = self._waits(entity)
-        if waits:
-            self._take(entity)
-        target = row.target
-        if target in _ORDERED or (target is Place.UNSCHEDULABLE and entity.batched_by is not None):
-            key = self.key_of(entity) if found is None else found
-            if isinstance(key, Status):
-                row, found = transition(entity.key, cause.trigger, entity.place, When.FAILED), key
-            else:
-                entity.sort_key, entity.sort_key_is_old = key, False
-        if isinstance(found, Status):
-            self._strike(entity, found)
-        entity.place = row.target
-        self._put(entity)
-        if row.target in _OUTSIDE:
-            self._unlist(entity)
-        elif not waits:
-            self._list(entity)
-        if row.counted_as and entering != 0:
-            self._report(entity, row.counted_as, cause.label, len(entity.pods) if entering is None else entering)
-
-    def take_out(self, entity: QueuedEntity) -> None:
-        """Take out an entity in order to change it. It is in no sub-queue until it is moved from its place."""
-        self._take(entity)
-        self._unlist(entity)
-
-    def detach(self, entity: QueuedEntity, uid: str) -> QueuedPodInfo:
-        """Take a pod out of an entity, whether the entity waits or not. A waiting entity leaves with its last pod."""
-        if self.entity_of.get(uid) is entity:
-            if len(entity.pods) == 1:
-                self.move(entity, REMOVE)
-            else:
-                del self.entity_of[uid]
-                self.count_rejected(entity, -1)
-        return entity.remove(uid)
-
-    def add_pods(
-        self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo], cause: Cause, pause: Pause = at_once
-    ) -> None:
-        """Add pods to a waiting entity."""
-        joining = list(pods)
-        for pod in joining:
-            entity.add(pod)
-            self.entity_of[pod.info.uid] = entity
-        self.count_rejected(entity, len(joining))
-        self.advance(entity, joining, pause)
-        self._report(entity, entity.place.queue, cause.label, len(joining))
-
-    def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo], pause: Pause = at_once) -> None:
-        """Move an entity forward if one of these pods, which joined it or changed, has a smaller sort key."""
-        if entity.place not in _ORDERED:
-            return
-        key = self._policy.sort_key(pods, pause)
-        if not isinstance(key, Status) and key < entity.sort_key:
-            self.move(entity, REFILE)
-
-    def key_of(self, entity: QueuedEntity, pause: Pause = at_once) -> Key | Status:
-        """The sort key of an entity: the smallest key of its pods; an ERROR if none has one."""
-        if not (self.active_q or self.backoff_q.count(Place.BACKOFF) or self.unschedulable_pods.has_batches):
-            self._policy.forget_order()
-        return self._policy.sort_key(entity.pods.values(), pause)
-
-    # What is next.
-
-    def first(self) -> QueuedEntity | None:
-        """The entity to try next: the first active one, else the first rejected one that backs off."""
-        return self.active_q.peek() or self.backoff_q.first()
-
-    def wake(self, batch: Batch) -> None:
-        """Put a batch into the heap of woken batches, or to its present position there."""
-        if batch.ticket:
-            self.woken.discard(batch)
-        batch.sort_key = batch.first(self._now()).sort_key
-        self.woken.push(batch.sort_key, batch)
-        self.on_entry()
-
-    def pop_woken(self) -> Batch | None:
-        """Take out the woken batch whose first pod is first; None if an active entity goes before it."""
-        while (batch := self.woken.peek()) is not None:
-            if not batch:
-                self.woken.discard(batch)
-            elif batch.first(self._now()).sort_key != batch.sort_key:
-                self.wake(batch)
-            else:
-                active = self.active_q.peek()
-                return self.woken.pop() if active is None or batch.sort_key < active.sort_key else None
+    def pop(self) -> T | None:
+        """Take out the item with the smallest key; None when there is none."""
+        slots = self._slots
+        while slots:
+            slot = heappop(slots)
+            item: T = slot[-1]
+            if item.ticket == slot[-2]:
+                item.ticket = 0
+                self._live -= 1
+                return item
         return None
 
-    # Counts.
+    def peek(self) -> T | None:
+        """The item with the smallest key, left where it is; None when there is none."""
+        while self._slots:
+            slot = self._slots[0]
+            item: T = slot[-1]
+            if item.ticket == slot[-2]:
+                return item
+            heappop(self._slots)
+        return None
 
-    def count_rejected(self, entity: QueuedEntity, change: int) -> None:
-        """Count `change` more or fewer pods for each plugin that rejected or gates the entity."""
-        for plugin in entity.rejectors:
-            self._metrics.unschedulable_pods.add((plugin, entity.profile), change)
 
-    def count_pods(self) -> dict[str, int]:
-        """Pods by sub-queue, named as in metrics, with gated pods apart. The cost grows with groups, not with pods."""
-        pods = self._count()
-        for entity in self.groups.values():
-            pods[entity.place.queue] += len(entity.pods) - 1
-        return dict(pods)
+class BackoffQueue:
+    """Two heaps, as in kube-scheduler: entities that plugins rejected may be tried early, those with an error may not.
 
-    def count_entities(self) -> dict[tuple[str, EntityType], int]:
-        """Entities by sub-queue and type. A gated pod is an entity of its own."""
-        groups = Counter(entity.place.queue for entity in self.groups.values())
-        counts: dict[tuple[str, EntityType], int] = {}
-        for queue, count in self._count().items():
-            counts[queue, "pod"] = count - groups[queue]
-            if queue != Place.GATED.queue:
-                counts[queue, "podgroup"] = groups[queue]
-        return counts
+    Both heaps are ordered by the window in which backoff ends; entities that may be tried early, within a window also
+    by their sort keys.
+    """
 
-    def _count(self) -> Counter[str]:
-        return Counter(
-            {
-                Place.ACTIVE.queue: len(self.active_q),
-                Place.BACKOFF.queue: len(self.backoff_q),
-                Place.UNSCHEDULABLE.queue: self.unschedulable_pods.count(Place.UNSCHEDULABLE),
-                Place.GATED.queue: self.unschedulable_pods.count(Place.GATED),
-            }
-        )
+    __slots__ = ("_heaps",)
 
-    def _report(self, entity: QueuedEntity, queue: str, label: str, pods: int) -> None:
-        kind: EntityType = "podgroup" if entity.group is not None and entity.admitted else "pod"
-        self._metrics.queue_incoming(queue, label, entity=kind, pods=pods)
-        self.on_entry()
+    def __init__(self) -> None:
+        self._heaps: dict[Place, LazyHeap[QueuedEntity]] = {Place.BACKOFF: LazyHeap(), Place.ERROR_BACKOFF: LazyHeap()}
 
-    # Parts of a move.
+    def __len__(self) -> int:
+        return sum(map(len, self._heaps.values()))
 
-    def _waits(self, entity: QueuedEntity) -> bool:
-        return self.entity_of.get(next(iter(entity.pods))) is entity
+    def count(self, place: Place) -> int:
+        """The number of entities in this place."""
+        return len(self._heaps[place])
 
-    def _list(self, entity: QueuedEntity) -> None:
-        for uid in entity.pods:
-            self.entity_of[uid] = entity
-        if entity.group is not None and entity.admitted:
-            self.groups[entity.group] = entity
-        self.count_rejected(entity, len(entity.pods))
+    def add(self, entity: QueuedEntity) -> None:
+        """Add an entity to the heap that its place names."""
+        order = entity.sort_key if entity.place is Place.BACKOFF else ()
+        self._heaps[entity.place].push((entity.backoff_until, *order), entity)
 
-    def _unlist(self, entity: QueuedEntity) -> None:
-        for uid in entity.pods:
-            del self.entity_of[uid]
-        if entity.group is not None and entity.admitted:
-            del self.groups[entity.group]
-        self.count_rejected(entity, -len(entity.pods))
+    def discard(self, entity: QueuedEntity) -> None:
+        """Take out an entity that is here."""
+        self._heaps[entity.place].discard(entity)
 
-    def _take(self, entity: QueuedEntity) -> None:
-        if entity.place is Place.ACTIVE:
-            self.active_q.discard(entity)
-        elif entity.place in _WAITING_FOR_PLUGINS:
-            self.unschedulable_pods.discard(entity)
-        else:
-            self.backoff_q.discard(entity)
+    def first(self) -> QueuedEntity | None:
+        """The rejected entity that is tried next if nothing is ready; it stays in the heap. None if there is none."""
+        return self._heaps[Place.BACKOFF].peek()
 
-    def _put(self, entity: QueuedEntity) -> None:
-        place = entity.place
-        if place is Place.ACTIVE:
-            self.active_q.push(entity.sort_key, entity)
-        elif place in _WAITING_FOR_PLUGINS:
-            self.unschedulable_pods.add(entity)
-            batch = self.unschedulable_pods.batch_of(entity)
-            if batch is not None and batch.ticket and entity.sort_key < batch.sort_key:
-                self.wake(batch)
-        elif place not in _OUTSIDE:
-            self.backoff_q.add(entity)
+    def completed(self, now: float) -> QueuedEntity | None:
+        """An entity whose backoff is over; it stays in its heap. None if there is none."""
+        for heap in self._heaps.values():
+            entity = heap.peek()
+            if entity is not None and not entity.is_backing_off(now):
+                return entity
+        return None
 
-    def _strike(self, entity: QueuedEntity, error: Status) -> None:
-        """Back off an entity because a plugin failed, for a second at least."""
-        now = self._now()
-        entity.timestamp = now
-        entity.consecutive_errors += 1
-        entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
-        for pod in entity.all_pods():
-            self._policy.keeps_out(pod, error)
+    def next_completion(self) -> float | None:
+        """When the next backoff is over, seconds on the engine's clock; None if no entity backs off."""
+        ends = [entity.backoff_until for heap in self._heaps.values() if (entity := heap.peek()) is not None]
+        return min(ends) + WINDOW_SECONDS if ends else None
+
+
+@dataclass(slots=True, eq=False)
+class Batch:
+    """Equal pods without a group, each an entity with a sort key, in the order of activeQ.
+
+    Attributes:
+        profile: the schedulerName of the pods.
+        common: the signature or equivalence class that the pods share.
+        unschedulable_plugins: plugins that rejected the pod that was tried last.
+        pending_plugins: plugins that answered PENDING for this pod.
+        refused_at: when this pod was rejected, seconds on the engine's clock.
+        trying: the pod that is tried for all, if there is one.
+        strategy: the strategy of the event that woke the batch.
+        cause: this event.
+        sort_key: the sort key of the first pod when the batch was woken.
+        ticket: the number of its valid item in the heap of woken batches; 0 outside of the heap.
+    """
+
+    profile: str
+    common: PodSignature | EquivalenceClass
+    unschedulable_plugins: frozenset[str] = frozenset()
+    pending_plugins: frozenset[str] = frozenset()
+    refused_at: float = 0.0
+    trying: QueuedPodInfo | None = None
+    strategy: QueueingStrategy = QueueingStrategy.AFTER_BACKOFF
+    cause: Cause = REVIEW
+    sort_key: tuple[Hashable, ...] = ()
+    ticket: int = 0
+    _ready: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
+    _backing_off: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
+    _heap_of: dict[QueuedEntity, LazyHeap[QueuedEntity]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._heap_of)
+
+    def __iter__(self) -> Iterator[QueuedEntity]:
+        """The entities of the batch, in no order."""
+        return iter(self._heap_of)
+
+    @property
+    def rejectors(self) -> frozenset[str]:
+        """Every plugin that rejected the pod that was tried last."""
+        return self.unschedulable_plugins | self.pending_plugins
+
+    def add(self, entity: QueuedEntity) -> None:
+        """Add a pod. Its backoff counts as not over until `first` is called."""
+        self._heap_of[entity] = self._backing_off
+        self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
+
+    def discard(self, entity: QueuedEntity) -> None:
+        """Take out an entity that is here."""
+        self._heap_of.pop(entity).discard(entity)
+
+    def first(self, now: float) -> QueuedEntity:
+        """The entity to try next: the first whose backoff is over at `now`, else the one whose backoff ends first.
+
+        Raises LookupError if the batch is empty.
+        """
+        while (entity := self._backing_off.peek()) is not None and not entity.is_backing_off(now):
+            self._backing_off.discard(entity)
+            self._heap_of[entity] = self._ready
+            self._ready.push(entity.sort_key, entity)
+        first = self._ready.peek() or self._backing_off.peek()
+        if first is None:
+            raise LookupError("the batch is empty")
+        return first
+
+
+class UnschedulablePods:
+    """Entities and batches by the plugins that rejected or gate them.
+
+    An entity's plugins must not change while it is here; a batch's change with `refused`.
+    """
+
+    __slots__ = ("_batched", "_batches", "_by_rejector", "_entities", "_hints")
+
+    def __init__(self, hints: QueueingHints) -> None:
+        self._hints = hints
+        self._entities: dict[Place, dict[QueuedEntity, None]] = {Place.UNSCHEDULABLE: {}, Place.GATED: {}}
+        self._batches: dict[PodSignature | EquivalenceClass, Batch] = {}
+        self._batched = 0
+        self._by_rejector: dict[tuple[Place, Rejector], dict[QueuedEntity | Batch, None]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._entities.values())) + self._batched
+
+    def __bool__(self) -> bool:
+        """Whether anything waits here. Called at each event."""
+        return self._batched > 0 or any(self._entities.values())
+
+    @property
+    def has_batches(self) -> bool:
+        """Whether any pods wait as a batch."""
+        return bool(self._batches)
+
+    def count(self, place: Place) -> int:
+        """The number of entities that are unschedulable, or gated."""
+        return len(self._entities[place]) + (self._batched if place is Place.UNSCHEDULABLE else 0)
+
+    def batch_of(self, entity: QueuedEntity) -> Batch | None:
+        """The batch that the entity belongs to; None if it belongs to none, or no pod waits in the batch."""
+        return None if entity.batched_by is None else self._batches.get(entity.batched_by)
+
+    def add(self, entity: QueuedEntity) -> None:
+        """Add an entity; its place says whether it is gated, `batched_by` whether it belongs to a batch."""
+        if entity.place is Place.UNSCHEDULABLE and entity.batched_by is not None:
+            self._add_to_batch(entity, entity.batched_by)
+            return
+        self._entities[entity.place][entity] = None
+        self._index(entity, entity.place)
+
+    def discard(self, entity: QueuedEntity) -> None:
+        """Take out an entity that is here."""
+        batch = self.batch_of(entity) if entity.place is Place.UNSCHEDULABLE else None
+        if batch is None:
+            del self._entities[entity.place][entity]
+            self._unindex(entity, entity.place)
+            return
+        batch.discard(entity)
+        self._batched -= 1
+        if not batch:
+            del self._batches[batch.common]
+            self._unindex(batch, Place.UNSCHEDULABLE)
+
+    def concerned_by(self, event: ClusterEvent, place: Place) -> tuple[list[Batch], list[QueuedEntity]]:
+        """The batches and entities with a rejecting plugin that registered for the event, each once, in order."""
+        found: dict[QueuedEntity | Batch, None] = {}
+        for (where, rejector), held in self._by_rejector.items():
+            if where is place and self._hints.concerns(rejector, event, gated=place is Place.GATED):
+                found.update(held)
+        batches = [each for each in found if isinstance(each, Batch)]
+        return batches, [each for each in found if isinstance(each, QueuedEntity)]
+
+    def since_before(self, moment: float, place: Place) -> tuple[list[Batch], list[QueuedEntity]]:
+        """The batches rejected, and the entities with a timestamp, before `moment`, seconds on the engine's clock."""
+        entities = [entity for entity in self._entities[place] if entity.timestamp < moment]
+        batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
+        return [batch for batch in batches if batch.refused_at < moment], entities
+
+    def _add_to_batch(self, entity: QueuedEntity, common: PodSignature | EquivalenceClass) -> None:
+        """Add an entity that was just rejected to its batch. Its rejectors become those of the whole batch."""
+        batch = self._batches.get(common)
+        if batch is None:
+            batch = self._batches[common] = Batch(entity.profile, common)
+        refused_by = entity.unschedulable_plugins, entity.pending_plugins
+        if refused_by != (batch.unschedulable_plugins, batch.pending_plugins):
+            self._unindex(batch, Place.UNSCHEDULABLE)
+            batch.unschedulable_plugins, batch.pending_plugins = refused_by
+            self._index(batch, Place.UNSCHEDULABLE)
+        batch.refused_at = max(batch.refused_at, entity.timestamp)
+        batch.add(entity)
+        self._batched += 1
+
+    def _index(self, waiting: QueuedEntity | Batch, place: Place) -> None:
+        for key in _keys(waiting, place):
+            self._by_rejector.setdefault(key, {})[waiting] = None
+
+    def _unindex(self, waiting: QueuedEntity | Batch, place: Place) -> None:
+        for key in _keys(waiting, place):
+            held = self._by_rejector[key]
+            del held[waiting]
+            if not held:
+                del self._by_rejector[key]
+
+
+def _keys(waiting: QueuedEntity | Batch, place: Place) -> Iterator[tuple[Place, Rejector]]:
+    return ((place, (waiting.profile, plugin)) for plugin in waiting.rejectors)

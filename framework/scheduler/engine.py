@@ -19,8 +19,7 @@ from ..contract.plugin import Plugin, PreemptionPlugin
 from ..contract.reservation import Start
 from ..groups.book import GroupBook
 from ..groups.plugin import GroupBookPlugin
-from ..queue.heaps import BackoffPolicy
-from ..queue.policy import QueueSettings
+from ..queue.policy import BackoffPolicy, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime import reservation_calls
 from ..runtime.framework import Framework, SharedParts

@@ -32,8 +32,8 @@ from ..contract.verdicts import fit_error
 from ..model.pod_info import PodInfo
 from ..queue.entity import QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
+from ..queue.sub_queues import Batch
 from ..queue.transitions import Place
-from ..queue.unschedulable_pods import Batch
 from ..runtime.attempt_state import AttemptState
 from ..runtime.nominator import PodNominator
 from ..work import checkpoint

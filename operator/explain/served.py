@@ -16,7 +16,7 @@ import msgspec
 
 from muster.framework.config import ConfigurationError, KubeSchedulerConfiguration, Problem, load
 from muster.framework.model.times import human_duration
-from muster.framework.queue.pending_pods import PendingPod
+from muster.framework.queue.contents import QueuePosition
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ServerError
@@ -55,7 +55,7 @@ class ServedDecision(msgspec.Struct):
     message: str
     plugin: str
     wall: float
-    queue: PendingPod | None = None
+    queue: QueuePosition | None = None
 
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
@@ -102,20 +102,20 @@ def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
     if decision.message:
         yield printable(decision.message)
     if decision.queue is not None:
-        yield from map(printable, _pending(decision.queue))
+        yield from map(printable, _position(decision.queue))
 
 
-def _pending(pending: PendingPod) -> Iterator[str]:
-    times = "once" if pending.attempts == 1 else f"{pending.attempts} times"
-    yield f"It has waited for {human_duration(pending.waited_seconds)} and was tried {times}."
-    if pending.ahead is not None:
-        one = "1 pod or group is" if pending.ahead == 1 else f"{pending.ahead} pods and groups are"
-        before = one if pending.ahead else "nobody is"
+def _position(position: QueuePosition) -> Iterator[str]:
+    times = "once" if position.attempts == 1 else f"{position.attempts} times"
+    yield f"It has waited for {human_duration(position.waited_seconds)} and was tried {times}."
+    if position.ahead is not None:
+        one = "1 pod or group is" if position.ahead == 1 else f"{position.ahead} pods and groups are"
+        before = one if position.ahead else "nobody is"
         yield f"In the queue {before} before it."
-    if pending.next_try_seconds is None:
+    if position.next_try_seconds is None:
         return
-    if not pending.next_try_seconds:
+    if not position.next_try_seconds:
         yield "It is ready to be tried."
         return
-    soon = f", or when something happens that {' or '.join(pending.waits_for)} waits for" if pending.waits_for else ""
-    yield f"It is tried again within {human_duration(pending.next_try_seconds)}{soon}."
+    soon = f", or when something happens that {' or '.join(position.waits_for)} waits for" if position.waits_for else ""
+    yield f"It is tried again within {human_duration(position.next_try_seconds)}{soon}."

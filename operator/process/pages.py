@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from muster.framework.config import KubeSchedulerConfiguration
-    from muster.framework.queue.pending_pods import PendingPod
+    from muster.framework.queue.contents import QueuePosition
     from muster.operator.serving import Authorizer, Check
 
     from .process import Process
@@ -57,7 +57,7 @@ def status_of(began: datetime) -> dict[str, str]:
 class Why(LastDecision):
     """The last decision about a pod; with where it stands in the queue, if it waits there."""
 
-    queue: PendingPod | None
+    queue: QueuePosition | None
 
 
 def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
@@ -65,7 +65,7 @@ def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
     last = last_decision(process, namespace, name)
     if isinstance(last, Unknown):
         return last
-    return Why(**asdict(last), queue=process.engine.queue.pending_pod(last.uid))
+    return Why(**asdict(last), queue=process.engine.queue.position_of(last.uid))
 
 
 def last_decision(process: Process, namespace: str, name: str) -> LastDecision | Unknown:

@@ -9,7 +9,7 @@ import yaml
 from aiohttp import web
 from click.testing import CliRunner, Result
 
-from muster.framework.queue.pending_pods import PendingPod
+from muster.framework.queue.contents import QueuePosition
 from muster.operator.cli import main
 from muster.operator.explain.served import ServedDecision, render_served
 
@@ -124,6 +124,6 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
     ],
 )
 def test_the_queue_is_told_in_whole_sentences(ahead: int, plugins: tuple[str, ...], sentences: list[str]) -> None:
-    queue = PendingPod("backoff", 90.0, 2, ahead=ahead, next_try_seconds=120.0, waits_for=plugins)
+    queue = QueuePosition("backoff", 90.0, 2, ahead=ahead, next_try_seconds=120.0, waits_for=plugins)
     decision = ServedDecision("shop/web", "", "", "", "", wall=0.0, queue=queue)
     assert [*render_served(decision, now=0.0)][2:] == sentences

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from muster.framework.queue.entity import NO_BACKOFF
-from muster.framework.queue.heaps import BackoffPolicy, backing_off
+from muster.framework.queue.policy import BackoffPolicy
 from muster.framework.runtime.plugin_set import ProfilePlugins
 from tests.builders import make_node, make_pod
 from tests.coscheduling.world import World
@@ -112,7 +112,7 @@ def _backs_off(world: World) -> bool:
     """Whether the backoff of any pod that waits is under way: a review may have had it tried again."""
     batches, entities = world.engine.queue.contents.unschedulable()
     waiting = [*entities, *(entity for batch in batches for entity in batch)]
-    return world.places()["backoff"] > 0 or any(backing_off(entity, world.clock.now()) for entity in waiting)
+    return world.places()["backoff"] > 0 or any(entity.is_backing_off(world.clock.now()) for entity in waiting)
 
 
 def _do(world: World, random: Random, step: str, number: int) -> None:

@@ -13,8 +13,7 @@ from muster.framework.metrics import Labels, SchedulerMetrics
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import QueuedEntity, Rejection
-from muster.framework.queue.heaps import BackoffPolicy
-from muster.framework.queue.policy import QueueSettings
+from muster.framework.queue.policy import BackoffPolicy, QueueSettings
 from muster.framework.queue.scheduling_queue import SchedulingQueue
 from muster.framework.queue.transitions import Place
 from muster.testing.slices import slices_of

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from muster.framework.contract.events import NODE_ADD
-from muster.framework.queue.heaps import BackoffPolicy
+from muster.framework.queue.policy import BackoffPolicy
 from muster.framework.queue.transitions import Place
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 

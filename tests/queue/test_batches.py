@@ -2,7 +2,7 @@
 
 from muster.framework.contract.events import ASSIGNED_POD_DELETE, NODE_ADD, EventRegistration, Hint
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.heaps import BackoffPolicy
+from muster.framework.queue.policy import BackoffPolicy
 from muster.framework.queue.transitions import Place
 from tests.builders import make_pod
 from tests.queue.harness import ERROR, Harness, no_node, pod

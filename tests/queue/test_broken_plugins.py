@@ -11,7 +11,7 @@ import pytest
 from muster.framework.contract.events import NODE_ADD, EventRegistration
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
-from muster.framework.queue.heaps import BackoffPolicy
+from muster.framework.queue.policy import BackoffPolicy
 from muster.framework.queue.transitions import Place
 from tests.queue.harness import GROUP, Harness, rejected_by, sort_key
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.framework.queue.heaps import LazyHeap
+from muster.framework.queue.sub_queues import LazyHeap
 
 
 @dataclass(eq=False)

@@ -107,6 +107,19 @@ def test_steps_that_are_given_up_are_taken_anew() -> None:
         assert places(harness, infos[1:]) == {Place.BACKOFF}
 
 
+def test_nothing_is_due_for_a_group_of_which_every_member_is_gated_also_if_given_up_on_the_way() -> None:
+    for taken in range(2 * len(NAMES)):
+        harness, infos = large()
+        harness.closed["Gate"] = {*NAMES}
+        harness.queue.move_all(NODE_ADD, None, None)
+        steps = slices_of(harness.queue.settle)
+        for _ in range(taken):
+            next(steps, None)
+        del steps
+        harness.settle()
+        assert (places(harness, infos), harness.queue.is_unsettled) == ({Place.GATED}, False)
+
+
 def test_nothing_is_due_for_pods_that_are_gone() -> None:
     harness, infos = large()
     harness.queue.move_all(NODE_ADD, None, None)

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.contract.events import NODE_ADD
-from muster.framework.queue.pending_pods import DumpLine
+from muster.framework.queue.contents import DumpLine
 from tests.queue.harness import ERROR, Harness, pod, rejected_by
 
 

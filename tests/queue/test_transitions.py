@@ -14,10 +14,10 @@ from muster.framework.contract.events import (
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue import sub_queues, transitions
+from muster.framework.queue import places, transitions
 from muster.framework.queue.entity import QueuedEntity, QueuedPodInfo, Rejection
-from muster.framework.queue.heaps import BackoffPolicy
-from muster.framework.queue.sub_queues import SubQueues
+from muster.framework.queue.places import Places
+from muster.framework.queue.policy import BackoffPolicy
 from muster.framework.queue.transitions import TABLE, Cause, IllegalMove, Place, Transition, Trigger, When
 from tests.builders import make_pod
 from tests.queue.harness import ERROR, Harness, no_node, pending_on, pod, rejected_by, same_group
@@ -43,7 +43,7 @@ class Play:
 
     def hold(self, *waiting: PodInfo) -> None:
         """Let the condition hold, of these pods' entities if it is one of their own, from now on."""
-        entities = [self.queue._sub_queues.entity_of[info.uid] for info in waiting]
+        entities = [self.queue._places.entity_of[info.uid] for info in waiting]
         if self.when is When.READY:
             self.harness.clock.time += 2 * BACKOFF_SECONDS
         elif self.when is When.BACKING_OFF:
@@ -112,7 +112,7 @@ class Play:
             self.harness.add("a", "b", group="g")
             waiting, failing = self.harness.pop().pods.values()
             self.fail_towards(self.source, waiting)
-            entity = queue._sub_queues.entity_of[waiting.info.uid]
+            entity = queue._places.entity_of[waiting.info.uid]
             assert entity.place is self.source
         self.hold()
         if self.when is not When.NOT_HELPED:
@@ -171,7 +171,7 @@ class Play:
 
     def review(self) -> None:
         self.hold(self.bring())
-        [waiting] = self.queue.contents.unschedulable().entities
+        _, [waiting] = self.queue.contents.unschedulable()
         self.queue.try_again(waiting)
 
     def joined_group(self) -> None:
@@ -226,28 +226,28 @@ def _fails(_: QueuedPod) -> Status:
 def test_the_queue_plays_the_row(monkeypatch: pytest.MonkeyPatch, trigger: Trigger, source: Place, when: When) -> None:
     played: list[tuple[Row, Place]] = []
     looked_up: list[Row] = []
-    move: Callable[..., None] = SubQueues.move
+    move: Callable[..., None] = Places.move
 
     def noted(entity: str, trigger: Trigger, source: Place, when: When) -> Transition:
         looked_up.append((trigger, source, when))
         return transitions.transition(entity, trigger, source, when)
 
-    def recorded(self: SubQueues, entity: QueuedEntity, *args: object, **kwargs: object) -> None:
+    def recorded(self: Places, entity: QueuedEntity, *args: object, **kwargs: object) -> None:
         move(self, entity, *args, **kwargs)
         played.append((looked_up[-1], entity.place))
 
-    monkeypatch.setattr(sub_queues, "transition", noted)
-    monkeypatch.setattr(SubQueues, "move", recorded)
+    monkeypatch.setattr(places, "transition", noted)
+    monkeypatch.setattr(Places, "move", recorded)
     getattr(Play(source, when), trigger.name.lower())()
 
     assert ((trigger, source, when), TABLE[trigger, source][when]) in played
 
 
 def test_a_move_that_is_not_in_the_table_is_refused_and_changes_nothing() -> None:
-    queues = Harness().queue._sub_queues
+    queues = Harness().queue._places
     for trigger, place, when in set(product(Trigger, Place, When)) - set(ROWS):
         entity = QueuedEntity.of(QueuedPodInfo(pod("a"), 0.0, 0.0), None, 0.0, place)
         with pytest.raises(IllegalMove, match=f"pod/default/a is {place.label}: {trigger.value} does not move it"):
             queues.move(entity, Cause(trigger, ""), when)
         assert entity.place is place
-    assert list(queues) == []
+    assert list(queues.entity_of) == []

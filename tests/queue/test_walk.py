@@ -12,7 +12,7 @@ from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.queue.entity import Rejection
-from muster.framework.queue.heaps import BackoffPolicy
+from muster.framework.queue.policy import BackoffPolicy
 from muster.framework.queue.transitions import TABLE, Place, Trigger, When
 from tests.builders import make_pod
 from tests.queue.harness import GROUP, Harness, no_node, pending_on, pod, rejected_by, same_group, sort_key

@@ -113,7 +113,7 @@ BUGS = {
         "muster.plugins.gangscheduling.groups", "self.on_quorum_change(group, state)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
-        "muster.framework.queue.scheduling_queue", "self._sub_queues.backoff_q.completed(now)", "None"
+        "muster.framework.queue.scheduling_queue", "self._places.backoff_q.completed(now)", "None"
     ),
     "a device that is taken counts as free": Bug(
         "muster.plugins.dynamicresources.search",

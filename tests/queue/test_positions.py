@@ -1,6 +1,6 @@
 """A pod in the queue, as people see it: how long it waits, who is before it, when it is tried next."""
 
-from muster.framework.queue.pending_pods import PendingPod
+from muster.framework.queue.contents import QueuePosition
 from muster.testing import VirtualScheduler, make_node, make_pod
 
 
@@ -14,14 +14,14 @@ async def test_a_pod_that_no_node_can_run_tells_whose_event_it_waits_for_and_unt
     cluster.add_nodes(make_node("node", cpu="4"))
     cluster.add(make_pod("huge").requests(cpu="64"))
     await cluster.run(10)
-    pending = cluster.engine.queue.pending_pod(_uid(cluster, "huge"))
+    pending = cluster.engine.queue.position_of(_uid(cluster, "huge"))
     assert pending is not None
     assert (pending.place, pending.waited_seconds, pending.attempts) == ("unschedulable", 10.0, 1)
     assert pending.waits_for == ("NodeResourcesFit",)
     assert pending.next_try_seconds is not None
     until = cluster.clock.now() + pending.next_try_seconds
     await cluster.run(pending.next_try_seconds + 31)  # the next sweep
-    assert cluster.engine.queue.pending_pod(_uid(cluster, "huge")) is not None
+    assert cluster.engine.queue.position_of(_uid(cluster, "huge")) is not None
     [again] = [cluster.engine.queue.contents.get(_uid(cluster, "huge"))]
     assert again is not None
     assert (again.attempts, cluster.clock.now() >= until) == (2, True)
@@ -37,7 +37,7 @@ async def test_those_of_higher_priority_and_those_that_came_before_are_ahead() -
         await cluster.run(1)
     ahead = {}
     for name in ("first", "second", "urgent"):
-        pending = cluster.engine.queue.pending_pod(_uid(cluster, name))
+        pending = cluster.engine.queue.position_of(_uid(cluster, name))
         assert pending is not None
         ahead[name] = pending.ahead
     assert ahead == {"first": 1, "second": 2, "urgent": 0}
@@ -50,7 +50,7 @@ async def test_a_gated_pod_is_in_no_line_and_one_that_runs_is_nowhere() -> None:
     gated["spec"]["schedulingGates"] = [{"name": "example.com/budget"}]
     cluster.add(gated, make_pod("runs"))
     await cluster.run(3)
-    assert cluster.engine.queue.pending_pod(_uid(cluster, "gated")) == PendingPod(
+    assert cluster.engine.queue.position_of(_uid(cluster, "gated")) == QueuePosition(
         "gated", 3.0, 0, None, None, ("SchedulingGates",)
     )
-    assert cluster.engine.queue.pending_pod(_uid(cluster, "runs")) is None
+    assert cluster.engine.queue.position_of(_uid(cluster, "runs")) is None
