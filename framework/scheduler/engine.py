@@ -19,6 +19,7 @@ from ..contract.plugin import Plugin, PreemptionPlugin
 from ..contract.reservation import Start
 from ..groups.book import GroupBook
 from ..groups.plugin import GroupBookPlugin
+from ..groups.record import EndedMember
 from ..queue.heaps import BackoffPolicy
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
@@ -52,6 +53,8 @@ from .scheduler import Scheduler
 from .tree_trial import TreeTrials
 
 P = TypeVar("P", bound=Plugin)
+EndedHandler = Callable[[str, EndedMember | None, EndedMember | None], None]
+"""Called with a pod's UID, and the ended member that it was and is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Engine:
         known: pods of the profiles' schedulers, as last seen.
         node_handler: the handler of the node informer.
         object_handlers: by kind that plugins watch, the handler of its informer.
+        ended_handlers: by the plugin's name, the handler of ended members of groups, which only the process watches.
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
         shared: the state that plugins share among profiles, by key (see `Handle.shared`).
@@ -83,6 +87,7 @@ class Engine:
     known: KnownPods
     node_handler: NodeEventHandler
     object_handlers: Mapping[WatchedKind, ObjectEventHandler]
+    ended_handlers: Mapping[str, EndedHandler]
     algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
@@ -143,7 +148,8 @@ def build_engine(
         frameworks[resolved.scheduler_name] = Framework(resolved, registry, handle, parts_of_all)
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
-        name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
+        name: Algorithm(framework, snapshot, nominator, extended=extended, pick=ports.pick)
+        for name, framework in frameworks.items()
     }
     renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, clock)
     review = Review(algorithms, queue, nominator, reports, renewals=renewals, ports=ports)
@@ -160,6 +166,9 @@ def build_engine(
         known=known,
         node_handler=NodeEventHandler(cache, queue),
         object_handlers=_object_handlers(queue, frameworks),
+        ended_handlers={
+            plugin.name: plugin.book.follow_ended for plugin, _ in _with_calls(frameworks, GroupBookPlugin)
+        },
         algorithms=algorithms,
         scheduler=_scheduler(services, review, capacity, domains),
         shared=shared,

@@ -232,6 +232,19 @@ async def test_a_silent_stream_times_out(fake: FakeApi, client: ApiClient) -> No
     assert got == [b"one\n"]
 
 
+async def test_every_listener_hears_the_outcome_of_each_request(fake: FakeApi, transport: Transport) -> None:
+    heard: list[tuple[int, str, str]] = []
+    for number in range(2):
+        transport.subscribe(lambda outcome, number=number: heard.append((number, outcome.method, outcome.code)))
+    client = ApiClient(transport)
+    fake.on("GET", POD, Json({}))
+    fake.on("POST", POD, Stream([], Ending.CUT))
+    await client.get(POD)
+    with pytest.raises(Unreachable):
+        await client.post(POD, b"{}")
+    assert heard == [(0, "GET", "200"), (1, "GET", "200"), (0, "POST", "<error>"), (1, "POST", "<error>")]
+
+
 async def test_a_closed_client_says_so(transport: Transport, client: ApiClient) -> None:
     await transport.close()
     with pytest.raises(Unreachable, match="the client is closed"):
