@@ -132,6 +132,22 @@ async def test_long_work_beside_other_decisions_is_done_again_where_it_was(tmp_p
     assert steps > 20
 
 
+async def test_a_node_that_changes_before_the_binding_cycle_begins_is_lost_in_the_replay_too(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("only"))
+    await cluster.settle()
+    cluster.add(make_pod("pod").requests(cpu="1"))
+    await cluster.breathe()
+    assert cluster.step()
+    cluster.api.change("nodes", "only", lambda node: node["spec"].update(unschedulable=True))
+    await cluster.run(5)
+    assert not cluster.node_of("default/pod")
+
+    comparison = replayed(cluster.end())
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+    assert comparison.decisions == 3  # placed, given back, rejected
+
+
 def test_a_trial_that_took_another_node_does_not_say_how_good_the_decided_one_was(tmp_path: Path) -> None:
     """A pod of a group is tried several times in a cycle, among other nodes each time."""
     cluster = RecordedScheduler(tmp_path / "recording")
