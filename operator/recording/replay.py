@@ -77,7 +77,6 @@ class Replay:
         self._tasks = ReplayTasks(self._loop)
         self._answers = RecordedAnswers(self._loop, self._tasks, answers.bound, answers.calls)
         self._stepped = head.at
-        self.comparison = Comparison()
         self._listener = _Listener(self._decided, answers.placed)
         self._listers: dict[str, Lister] = {}
         self._engine = build_engine(
@@ -105,8 +104,7 @@ class Replay:
         for kind, handler in self._engine.object_handlers.items():
             self._kinds[kind.resource] = kind.type
             self._listers[kind.resource] = self._known[kind.resource] = KnownObjects(handler)
-        self.comparison.whole = head.whole
-        self.comparison.not_followed = sorted(self._kinds.keys() - set(head.kinds))
+        self.comparison = Comparison(whole=head.whole, not_followed=sorted(self._kinds.keys() - set(head.kinds)))
         self._listener.follow(self._engine)
 
     def run(self) -> Comparison:
