@@ -101,7 +101,7 @@ class VirtualScheduler(RecordedReports):
             again = plural in ("pods", "nodes")
             name = names[kind.resource] = kind.resource if again or kind.kind else plural
             kinds[name] = Followed(kind.type, handler, plural if again else name)
-        self._watcher = self.api.watch(kinds, lambda: self.latency(), ports.standstill.apply)
+        self._watcher = self.api.watch(kinds, lambda: self.latency(), self.engine.standstill.apply)
         for resource, name in names.items():
             listers[resource] = self._watcher.known[name]
         self._driver = EmbeddedEngine(self.engine, self.clock, self._loop, turns_between=lambda: self.slices())

@@ -124,7 +124,3 @@ def _with_guarded_hints(plugins: ProfilePlugins, calls: PluginCalls) -> Mapping[
         )
         for name, registered in plugins.registrations().items()
     }
-
-
-Frameworks = Mapping[str, Framework]
-"""By schedulerName."""

@@ -46,16 +46,16 @@ class Standstill:
     """Whether the snapshot must not change now, and what waits for the end of that.
 
     `stopwatch` returns the seconds by which slices are measured. The default stands still, so that decisions are made
-    without pauses and nothing is delayed.
+    without pauses and nothing is delayed. `follow` wraps the work of each task of the engine's own, for observers of
+    its steps.
 
     Attributes:
         under_way: whether a decision is in progress.
-        follow: wraps the work of each task of the engine's own, for observers of its steps.
     """
 
-    def __init__(self, stopwatch: Callable[[], float] = _timeless) -> None:
+    def __init__(self, stopwatch: Callable[[], float] = _timeless, follow: Callable[[Work], Work] = _as_it_is) -> None:
         self.under_way = False
-        self.follow: Callable[[Work], Work] = _as_it_is
+        self._follow = follow
         self._now = stopwatch
         self._changes: deque[Callable[[], None]] = deque()
         self._held_up: deque[asyncio.Future[None]] = deque()
@@ -128,7 +128,7 @@ class Standstill:
 
     def pace_own(self, work: Work) -> Work:
         """Work of the engine's own that takes no step while a decision is in progress. To be run as a task."""
-        return _Paced(self, self.follow(work))
+        return _Paced(self, self._follow(work))
 
     def clock(self, clock: Clock) -> Clock:
         """A clock whose timers do not fire while a decision is in progress."""

@@ -58,19 +58,25 @@ class Algorithm:
         framework: the profile's plugins.
         snapshot: the nodes.
         next_start: the position in the node list at which the next search begins, if a profile checks only some nodes.
-        pick: chooses one of several nodes; a recorder of choices wraps it.
         extended: whether extenders filter or score, so that one node is not enough although no plugin scores.
     """
 
     def __init__(
-        self, framework: Framework, snapshot: Snapshot, nominator: PodNominator, *, extended: bool = False
+        self,
+        framework: Framework,
+        snapshot: Snapshot,
+        nominator: PodNominator,
+        *,
+        extended: bool = False,
+        pick: Pick = pick_best,
     ) -> None:
+        """`pick` chooses one of several nodes."""
         self.framework = framework
         self.snapshot = snapshot
         self.next_start = 0
         self.extended = extended
-        self.pick: Pick = pick_best
         self._nominator = nominator
+        self._pick = pick
 
     def find_nodes_that_fit(
         self, state: AttemptState, pod: PodInfo, *, nominated_first: bool = True, of_groups: bool = True
@@ -193,7 +199,7 @@ class Algorithm:
         if isinstance(scored, Status):
             return scored
         decision_log.scores(pod, found.rows, scored, self.snapshot)
-        return int(found.rows[self.pick(pod, found.rows, scored, choose)])
+        return int(found.rows[self._pick(pod, NodeView(self.snapshot, found.rows), scored, choose)])
 
     def post_filter(self, state: AttemptState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
         """The result of PostFilter: the nomination (None leaves it, "" clears it), and the full rejection message."""

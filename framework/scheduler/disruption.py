@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from ..contract.group import Disruption, DisruptionPlugin
+from ..contract.plugin import Plugin
 from ..contract.pod_group import DisruptionUnit, Placed
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, all_of, int32, of_type
-from ..runtime.framework import Frameworks
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.points import DISRUPTION
 
@@ -21,23 +21,30 @@ _HIGHEST = 1 << 31
 """Higher than any pod's priority."""
 
 
+P = TypeVar("P", bound=Plugin)
+
+
+class PluginsOfProfiles(Protocol):
+    """The plugins of all profiles; `Profiles` implements it."""
+
+    def with_calls(self, base: type[P]) -> Sequence[tuple[P, PluginCalls]]:
+        """The plugins that derive from `base`, each with its profile's calls."""
+        ...
+
+
 class DisruptionUnits:
-    """Calls the plugins of all profiles. `node_of` returns a pod's node by its UID.
+    """Calls the plugins of all `profiles`. `node_of` returns a pod's node by its UID.
 
     Plugins of one name in several profiles know the same groups, so one of them is called.
     """
 
-    def __init__(self, frameworks: Frameworks, node_of: Callable[[str], str | None]) -> None:
-        self._frameworks = frameworks
+    def __init__(self, profiles: PluginsOfProfiles, node_of: Callable[[str], str | None]) -> None:
+        self._profiles = profiles
         self._node_of = node_of
 
     @cached_property
     def _plugins(self) -> dict[str, tuple[DisruptionPlugin, PluginCalls]]:
-        return {
-            plugin.name: (plugin, framework.calls)
-            for framework in self._frameworks.values()
-            for plugin in framework.plugins.of(DisruptionPlugin)
-        }
+        return {plugin.name: (plugin, calls) for plugin, calls in self._profiles.with_calls(DisruptionPlugin)}
 
     def of(self, pod: PodInfo) -> DisruptionUnit | None:
         """The pod's unit, by the first plugin that knows one.

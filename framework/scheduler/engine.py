@@ -7,40 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from ..cache.cache import Cache
 from ..cache.known_pods import KnownPods
 from ..config import KubeSchedulerConfiguration, ResolvedProfile
 from ..contract.group import ObjectFollower, PodFollower
-from ..contract.handle import Handle, WatchedKind
-from ..contract.plugin import Plugin, PreemptionPlugin
+from ..contract.handle import WatchedKind
+from ..contract.plugin import Plugin
 from ..contract.reservation import Start
 from ..groups.book import GroupBook
 from ..groups.plugin import GroupBookPlugin
+from ..groups.record import EndedMember
 from ..queue.policy import BackoffPolicy, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime import reservation_calls
-from ..runtime.framework import Framework, SharedParts
 from ..runtime.nominator import PodNominator
-from ..runtime.plugin_calls import PluginCalls
 from ..runtime.standstill import Standstill
 from ..runtime.waiting import HeldPods
 from ..runtime.watch import CallWatch
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .consultations import Consultations
-from .disruption import DisruptionUnits
 from .domain_search import DomainSearch
 from .engine_services import EngineServices
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .group_capacity import GroupCapacity
 from .group_trial import GroupTrials
 from .ports import Ports
-from .preemption_handle import PreemptionProfileHandle
-from .profile_handle import ProfileHandle
-from .profiles import Profiles, preemption_priority
+from .profiles import Profiles
 from .renewals import Renewals
 from .reports import Reports
 from .review import Review
@@ -51,6 +46,8 @@ from .scheduler import Scheduler
 from .tree_trial import TreeTrials
 
 P = TypeVar("P", bound=Plugin)
+EndedHandler = Callable[[str, EndedMember | None, EndedMember | None], None]
+"""Called with a pod's UID, and the ended member that it was and is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +63,7 @@ class Engine:
         known: pods of the profiles' schedulers, as last seen.
         node_handler: the handler of the node informer.
         object_handlers: by kind that plugins watch, the handler of its informer.
+        ended_handlers: by the plugin's name, the handler of ended members of groups, which only the process watches.
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
         shared: the state that plugins share among profiles, by key (see `Handle.shared`).
@@ -82,6 +80,7 @@ class Engine:
     known: KnownPods
     node_handler: NodeEventHandler
     object_handlers: Mapping[WatchedKind, ObjectEventHandler]
+    ended_handlers: Mapping[str, EndedHandler]
     algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
@@ -107,7 +106,7 @@ class Engine:
 
 def build_engine(
     configuration: KubeSchedulerConfiguration,
-    profiles: Sequence[ResolvedProfile],
+    resolved: Sequence[ResolvedProfile],
     registry: Mapping[str, type[Plugin]],
     ports: Ports,
     *,
@@ -115,55 +114,48 @@ def build_engine(
 ) -> Engine:
     """Put an engine together.
 
-    `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
+    `registry` maps the name of each plugin in `resolved` to its class; `assumed_ttl` is the cache's.
     Raises ConfigurationError if a plugin cannot be created.
     """
     ports = ports.held_up()
-    clock, measured, metrics, standstill = ports.clock, ports.measured, ports.metrics, ports.standstill
-    snapshot, waiting, watch = Snapshot(), HeldPods(standstill), CallWatch(measured.now, metrics)
-    known = KnownPods([resolved.scheduler_name for resolved in profiles])
-    reports = Reports(ports, known.get)
-    frameworks: dict[str, Framework] = {}
-    nominator = PodNominator(partial(preemption_priority, frameworks))
-    cache, capacity = Cache(snapshot, clock.now, assumed_ttl), GroupCapacity(snapshot)
-    policy = Profiles(frameworks, snapshot, capacity, nominator, reports=reports, extended=bool(ports.extenders))
+    known = KnownPods([each.scheduler_name for each in resolved])
+    reports, snapshot = Reports(ports, known.get), Snapshot()
+    cache, capacity = Cache(snapshot, ports.clock.now, assumed_ttl), GroupCapacity(snapshot)
     settings = QueueSettings(_backoff(configuration, ports.random))
-    queue = SchedulingQueue(policy, settings, clock=clock, metrics=metrics, on_ready=ports.wake)
-    shared, units = dict[str, object](), DisruptionUnits(frameworks, cache.node_of)
-
-    def handle(framework: Framework, plugin: type[Plugin]) -> Handle:
-        common = framework, snapshot, waiting, nominator, ports, queue, shared
-        if issubclass(plugin, PreemptionPlugin):
-            return PreemptionProfileHandle(*common, units)
-        return ProfileHandle(*common)
-
-    parts_of_all = SharedParts(snapshot, nominator, waiting, measured, metrics, watch)
-    for resolved in profiles:
-        frameworks[resolved.scheduler_name] = Framework(resolved, registry, handle, parts_of_all)
+    profiles = Profiles(resolved, registry, ports, cache, capacity=capacity, reports=reports, settings=settings)
+    queue, nominator, frameworks = profiles.queue, profiles.nominator, profiles.frameworks
     extended = any(extender.is_filter or extender.is_prioritizer for extender in ports.extenders)
     algorithms = {
-        name: Algorithm(framework, snapshot, nominator, extended=extended) for name, framework in frameworks.items()
+        name: Algorithm(framework, snapshot, nominator, extended=extended, pick=ports.pick)
+        for name, framework in frameworks.items()
     }
-    renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, clock)
+    renewals = Renewals(reports, known.get, queue.contents.is_unschedulable, ports.clock)
     review = Review(algorithms, queue, nominator, reports, renewals=renewals, ports=ports)
     domains = DomainSearch(
-        snapshot, capacity, cache.node_of, ports.choose, nominator=nominator, clock=measured, metrics=metrics
+        snapshot,
+        capacity,
+        cache.node_of,
+        ports.choose,
+        nominator=nominator,
+        clock=ports.measured,
+        metrics=ports.metrics,
     )
-    services = EngineServices(algorithms, cache, queue, nominator, reports, ports, watch, known)
+    services = EngineServices(algorithms, cache, queue, nominator, reports, ports, profiles.call_watch, known)
     return Engine(
         cache=cache,
         queue=queue,
-        waiting=waiting,
+        waiting=profiles.waiting,
         nominator=nominator,
-        pod_handler=PodEventHandler(services, waiting, review, _with_calls(frameworks, PodFollower)),
+        pod_handler=PodEventHandler(services, profiles.waiting, review, profiles.with_calls(PodFollower)),
         known=known,
         node_handler=NodeEventHandler(cache, queue),
-        object_handlers=_object_handlers(queue, frameworks),
+        object_handlers=_object_handlers(profiles),
+        ended_handlers={plugin.name: plugin.book.follow_ended for plugin, _ in profiles.with_calls(GroupBookPlugin)},
         algorithms=algorithms,
         scheduler=_scheduler(services, review, capacity, domains),
-        shared=shared,
-        watch=watch,
-        standstill=standstill,
+        shared=profiles.shared,
+        watch=profiles.call_watch,
+        standstill=ports.standstill,
     )
 
 
@@ -184,20 +176,13 @@ def _scheduler(services: EngineServices, review: Review, capacity: GroupCapacity
     return Scheduler(services, pods, groups, consultations, review=review)
 
 
-def _with_calls(frameworks: Mapping[str, Framework], base: type[P]) -> list[tuple[P, PluginCalls]]:
-    """The plugins of all profiles that derive from `base`, each with its profile's calls."""
-    return [(plugin, framework.calls) for framework in frameworks.values() for plugin in framework.plugins.of(base)]
-
-
-def _object_handlers(
-    queue: SchedulingQueue, frameworks: Mapping[str, Framework]
-) -> dict[WatchedKind, ObjectEventHandler]:
+def _object_handlers(profiles: Profiles) -> dict[WatchedKind, ObjectEventHandler]:
     """A handler for each kind that plugins watch, in the order of profiles and plugins."""
-    plugins = [plugin for framework in frameworks.values() for plugin in framework.plugins.plugins.values()]
-    followers = _with_calls(frameworks, ObjectFollower)
+    plugins = [plugin for framework in profiles.frameworks.values() for plugin in framework.plugins.plugins.values()]
+    followers = profiles.with_calls(ObjectFollower)
     return {
         kind: ObjectEventHandler(
-            queue, kind.resource, [(each, calls) for each, calls in followers if kind in each.watches]
+            profiles.queue, kind.resource, [(each, calls) for each, calls in followers if kind in each.watches]
         )
         for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
     }

@@ -36,6 +36,7 @@ class GroupBinding:
         self._cycle = pods.scheduling_cycle
         self._binding_cycle = pods.binding_cycle
         self._failures = pods.failures
+        self._observer = pods.observer
 
     def place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
         """Reserve for real, then permit. If too few members are left, all are released, the last first."""
@@ -75,7 +76,7 @@ class GroupBinding:
 
     async def bind(self, calls: GroupCalls, group: str, outcome: GroupOutcome) -> None:
         """Bind members that were placed in one transaction; if the quorum is lost before that, none is bound."""
-        with self._binding_cycle.counted():
+        with self._observer.binding():
             attempts = outcome.placed
             await self._each(self._binding_cycle.await_clearance, attempts)
             # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost

@@ -1,6 +1,7 @@
 """Which of its feasible nodes a pod gets: how many are enough, where the search starts, and which of equals is taken.
 
-`Algorithm` calls it, and `Consultations` for the nodes that are sent to extenders. A recording keeps the choices.
+`Algorithm` calls it, and `Consultations` for the nodes that are sent to extenders. Recordings and replays have a `Pick`
+of their own, which keeps the choices.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..model.pod_info import PodInfo
 from ..runtime.results import Filtered, Scored
-from ..snapshot.view import Rows
+from ..snapshot.view import NodeView, Rows
 
 MIN_FEASIBLE_NODES = 100
 MIN_PERCENTAGE = 5
@@ -19,8 +20,8 @@ _DRAWS = 3
 
 Choose = Callable[[int], int]
 """`(n) -> 0 … n - 1`: one of n equals."""
-Pick = Callable[[PodInfo, Rows, Scored, Choose], int]
-"""The position of the node that a pod gets, among rows with these scores."""
+Pick = Callable[[PodInfo, NodeView, Scored, Choose], int]
+"""The position of the node that a pod gets, among nodes with these scores."""
 
 
 def feasible_nodes_to_find(nodes: int, percentage: int | None) -> int:
@@ -42,7 +43,7 @@ def first_from(start: int, filtered: Filtered, wanted: int) -> tuple[Rows, int]:
     return np.sort(order[hits[:wanted]]), (start + examined) % len(order)
 
 
-def pick_best(pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
+def pick_best(pod: PodInfo, nodes: NodeView, scored: Scored, choose: Choose) -> int:
     """The position of the highest total; of several, each with the same chance.
 
     If many are equal, as on an empty cluster, a position drawn from all is likely to be among them, with the same odds.

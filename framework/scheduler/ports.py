@@ -14,6 +14,7 @@ from ..contract.extender import Extender
 from ..contract.handle import Binder, Clock, ConditionWriter, EventSink, Lister, Timer
 from ..metrics import SchedulerMetrics
 from ..runtime.standstill import Standstill
+from .node_choice import Pick, pick_best
 
 
 def first_of_equals(equals: int) -> int:
@@ -43,6 +44,7 @@ class Ports:
         extenders: webhooks, in the order in which they are called.
         choose: `(n) -> 0 … n - 1`, chooses among n nodes with the same score: at random in a scheduler, always the
             first where answers have to be reproducible.
+        pick: chooses one of several nodes by their scores, with `choose` among equals.
         standstill: makes other tasks wait while a long decision is in progress.
         stopwatch: seconds, for measuring durations; by default those of the clock.
         may_report: whether Events and conditions are written now.
@@ -60,6 +62,7 @@ class Ports:
     api: Api = field(default_factory=NoApi)
     extenders: Sequence[Extender] = ()
     choose: Callable[[int], int] = first_of_equals
+    pick: Pick = pick_best
     standstill: Standstill = field(default_factory=Standstill)
     stopwatch: Callable[[], float] | None = None
     may_report: Callable[[], bool] = _always

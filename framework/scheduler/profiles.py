@@ -1,65 +1,116 @@
-"""The profiles: calls of the plugins of all profiles for the queue and the nominator, and checks of capacity.
+"""The profiles: their frameworks, and the parts of the engine that call plugins of all profiles and are called by them.
 
-The queue itself knows only pods and events.
+The engine makes them before anything that decides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
+from ..cache.cache import Cache
+from ..config import ResolvedProfile
 from ..contract.extender import EXTENDER
-from ..contract.plugin import QueuedPod
+from ..contract.handle import Handle
+from ..contract.plugin import Plugin, PreemptionPlugin, QueuedPod
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..queue.hints import Registrations
+from ..queue.policy import QueueSettings
+from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.answers import Failed
-from ..runtime.framework import Framework, Frameworks
+from ..runtime.framework import Framework, SharedParts
 from ..runtime.nominator import PodNominator
-from ..runtime.plugin_set import EVERYTHING
+from ..runtime.plugin_calls import PluginCalls
+from ..runtime.plugin_set import EVERYTHING, Registry
 from ..runtime.points import QUEUE_SORT
-from ..snapshot.snapshot import Snapshot
+from ..runtime.waiting import HeldPods
+from ..runtime.watch import CallWatch
+from .disruption import DisruptionUnits
 from .group_capacity import GroupCapacity
+from .ports import Ports
+from .preemption_handle import PreemptionProfileHandle
+from .profile_handle import ProfileHandle
 from .reports import Reports
 
-
-def preemption_priority(frameworks: Frameworks, pod: PodInfo) -> int:
-    """The priority of a pod among nominated pods: that of the group with which it is tried, else its own."""
-    framework = frameworks.get(pod.pod.spec.scheduler_name)
-    try:
-        return pod.priority if framework is None else framework.groups.preemption_priority(pod)
-    except Failed:  # the queue reports it
-        return pod.priority
+P = TypeVar("P", bound=Plugin)
 
 
 class Profiles:
-    """Implements `queue.policy.QueuePolicy` with the plugins of all profiles.
+    """The frameworks of all profiles, with what their plugins share. Implements `queue.policy.QueuePolicy`.
 
-    The engine adds the frameworks before the first call. `extended` says whether there are extenders: any event may
-    change which pods these reject.
+    Plugins call the queue, the nominator and the disruption units through their handles, and these three call plugins.
+    So one constructor makes them all. The three keep a reference to the profiles, and call no plugin before the
+    frameworks are complete.
+
+    Attributes:
+        frameworks: by schedulerName.
+        queue: pods that wait.
+        nominator: the nominations of pods.
+        waiting: pods that Permit holds, or that PreBind is at work for.
+        call_watch: which call of a plugin is in progress.
+        shared: the state that plugins share among profiles, by key.
     """
 
     def __init__(
         self,
-        frameworks: Frameworks,
-        snapshot: Snapshot,
-        capacity: GroupCapacity,
-        nominator: PodNominator,
+        resolved: Sequence[ResolvedProfile],
+        registry: Registry,
+        ports: Ports,
+        cache: Cache,
         *,
+        capacity: GroupCapacity,
         reports: Reports,
-        extended: bool,
+        settings: QueueSettings,
     ) -> None:
-        self._frameworks = frameworks
-        self._snapshot = snapshot
+        """Raises ConfigurationError if a plugin cannot be created."""
+        self._ports = ports
+        self._snapshot = cache.snapshot
         self._capacity = capacity
-        self._nominator = nominator
         self._reports = reports
-        self._extended = extended
+        self.queue = SchedulingQueue(self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake)
+        self.nominator = PodNominator(self.preemption_priority)
+        self.waiting = HeldPods(ports.standstill)
+        self.call_watch = CallWatch(ports.measured.now, ports.metrics)
+        self.shared: dict[str, object] = {}
+        self._units = DisruptionUnits(self, cache.node_of)
+        parts = SharedParts(
+            self._snapshot, self.nominator, self.waiting, ports.measured, ports.metrics, self.call_watch
+        )
+        self.frameworks: Mapping[str, Framework] = {
+            each.scheduler_name: Framework(each, registry, self._handle, parts) for each in resolved
+        }
+
+    def _handle(self, framework: Framework, plugin: type[Plugin]) -> Handle:
+        """The handle for plugins of a class in one profile."""
+        common = framework, self._snapshot, self.waiting, self.nominator, self._ports, self.queue, self.shared
+        return (
+            PreemptionProfileHandle(*common, self._units)
+            if issubclass(plugin, PreemptionPlugin)
+            else ProfileHandle(*common)
+        )
+
+    def with_calls(self, base: type[P]) -> list[tuple[P, PluginCalls]]:
+        """The plugins of all profiles that derive from `base`, each with its profile's calls."""
+        return [
+            (each, framework.calls) for framework in self.frameworks.values() for each in framework.plugins.of(base)
+        ]
+
+    def preemption_priority(self, pod: PodInfo) -> int:
+        """The priority of a pod among nominated pods: that of the group with which it is tried, else its own."""
+        framework = self.frameworks.get(pod.pod.spec.scheduler_name)
+        try:
+            return pod.priority if framework is None else framework.groups.preemption_priority(pod)
+        except Failed:  # the queue reports it
+            return pod.priority
+
+    # What the queue asks.
 
     @cached_property
     def _first(self) -> Framework:
         """All profiles have the same QueueSort plugin."""
-        return next(iter(self._frameworks.values()))
+        return next(iter(self.frameworks.values()))
 
     @cached_property
     def sort_plugin(self) -> str:
@@ -68,21 +119,24 @@ class Profiles:
 
     @cached_property
     def registrations(self) -> Registrations:
-        """The events that may help pods, with the plugins that registered them."""
-        of_extenders = {EXTENDER: EVERYTHING} if self._extended else {}
-        return {name: {**each.registrations, **of_extenders} for name, each in self._frameworks.items()}
+        """The events that may help pods, with the plugins that registered them.
+
+        If there are extenders, any event may change which pods these reject.
+        """
+        of_extenders = {EXTENDER: EVERYTHING} if self._ports.extenders else {}
+        return {name: {**each.registrations, **of_extenders} for name, each in self.frameworks.items()}
 
     @cached_property
     def signature_plugins(self) -> Mapping[str, frozenset[str]]:
         """By profile, the plugins whose rejections depend only on the pod's signature and the cluster."""
         return {
-            name: each.plugins.signature_plugins(self.registrations[name]) for name, each in self._frameworks.items()
+            name: each.plugins.signature_plugins(self.registrations[name]) for name, each in self.frameworks.items()
         }
 
     @cached_property
     def class_plugins(self) -> Mapping[str, frozenset[str]]:
         """By profile, the plugins whose rejections depend only on the pod's equivalence class and the cluster."""
-        return {name: each.plugins.class_plugins(self.registrations[name]) for name, each in self._frameworks.items()}
+        return {name: each.plugins.class_plugins(self.registrations[name]) for name, each in self.frameworks.items()}
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The QueueSort plugin's key, with the priority of the pod's group."""
@@ -100,9 +154,9 @@ class Profiles:
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
         if status is None:
-            self._nominator.let_in(pod.uid)
+            self.nominator.let_in(pod.uid)
         elif status.rejected:
-            self._nominator.gate(pod.uid)
+            self.nominator.gate(pod.uid)
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:
@@ -132,7 +186,7 @@ class Profiles:
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""
-        snapshot, nominator = self._snapshot, self._nominator
+        snapshot, nominator = self._snapshot, self.nominator
         return bool(len(nominator)) and any(
             other.terminating and other.priority < nominator.priority_of(pod)
             for pod in pods
@@ -142,12 +196,12 @@ class Profiles:
 
     def is_nominated_elsewhere(self, pod: PodInfo, node_name: str) -> bool:
         """Whether the pod is nominated to another node, and other pods are nominated to this one."""
-        own = self._nominator.nominated_node(pod.uid)
-        return own not in ("", node_name) and bool(self._nominator.nominated_pods(node_name))
+        own = self.nominator.nominated_node(pod.uid)
+        return own not in ("", node_name) and bool(self.nominator.nominated_pods(node_name))
 
     def report_failure(self, pod: PodInfo, status: Status) -> None:
         """Report a pod that cannot enter the queue because a plugin failed."""
         self._reports.failed(pod, status, None)
 
     def _of(self, pod: PodInfo) -> Framework:
-        return self._frameworks[pod.pod.spec.scheduler_name]
+        return self.frameworks[pod.pod.spec.scheduler_name]

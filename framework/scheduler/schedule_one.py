@@ -16,16 +16,12 @@ Guarantees:
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status
-from ..contract.verdicts import Diagnosis
-from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
 from ..queue.entity import QueuedEntity
 from ..runtime.attempt_state import AttemptState
@@ -36,11 +32,9 @@ from .attempt import Attempt
 from .consultations import Consultations
 from .engine_services import EngineServices
 from .extenders import bind_by_extender
-from .reports import DECISIONS, reasons_in
+from .progress import AttemptObserver, PodsBeingBound
 from .review import Review
 from .set_aside import SetAside
-
-log = logging.getLogger(__name__)
 
 _SAMPLED_SHARE = 0.1
 """The share of attempts in which the time of each plugin is measured."""
@@ -50,6 +44,7 @@ class PodScheduler:
     """Schedules pods of all profiles, one by one.
 
     Attributes:
+        observer: counts, measures and logs attempts.
         being_bound: pods whose bindings are in flight.
         failures: handles failed attempts.
         scheduling_cycle: decides.
@@ -58,10 +53,13 @@ class PodScheduler:
     """
 
     def __init__(self, services: EngineServices, consultations: Consultations, review: Review) -> None:
+        self.observer = observer = AttemptObserver(services.ports)
         self.being_bound = PodsBeingBound(services.ports.wake)
-        self.failures = FailureHandler(services, review)
-        self.scheduling_cycle = SchedulingCycle(services, self.being_bound)
-        self.binding_cycle = BindingCycle(services, self.scheduling_cycle, self.failures, self.being_bound)
+        self.failures = FailureHandler(services, review, observer)
+        self.scheduling_cycle = SchedulingCycle(services, self.being_bound, observer)
+        self.binding_cycle = BindingCycle(
+            services, self.scheduling_cycle, self.failures, self.being_bound, observer=observer
+        )
         self.set_aside = SetAside(self.failures.refresh, services.call_watch)
         self._services = services
         self._consultations = consultations
@@ -119,37 +117,37 @@ class PodScheduler:
 class SchedulingCycle:
     """Decides: finds a node for a pod and reserves it there. Its errors are statuses of the attempt."""
 
-    def __init__(self, services: EngineServices, being_bound: PodsBeingBound) -> None:
+    def __init__(self, services: EngineServices, being_bound: PodsBeingBound, observer: AttemptObserver) -> None:
         self._services = services
         self._being_bound = being_bound
+        self._observer = observer
         self._clock = services.ports.measured
 
     def run(self, attempt: Attempt) -> None:
         """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
-        began = self._clock.now()
-        found = self._find_host(attempt)
-        if found.status is not None:
-            algorithm = self._services.algorithms[attempt.profile]
-            attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
-            if found.status.rejected:
-                found.status = Status(found.status.code, (text,), found.status.plugin)
-            self._fail(attempt, found.status, found.diagnosis)
-        self._services.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
+        self._search(attempt, post_filter=True)
         if attempt.status is None and self.assume_and_reserve(attempt):
             self.permit(attempt)
 
     def schedule_pod(self, attempt: Attempt) -> None:
         """Set `attempt.node_name`, or its status, without PostFilter. Reserves nothing."""
-        self._schedule_pod(attempt)
+        self._search(attempt, post_filter=False)
         if self.work_out(attempt):
-            self._schedule_pod(attempt)
+            self._search(attempt, post_filter=False)
 
-    def _schedule_pod(self, attempt: Attempt) -> None:
+    def _search(self, attempt: Attempt, *, post_filter: bool) -> None:
         began = self._clock.now()
         found = self._find_host(attempt)
         if found.status is not None:
-            self._fail(attempt, found.status, found.diagnosis)
-        self._services.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
+            status = found.status
+            if post_filter:
+                algorithm = self._services.algorithms[attempt.profile]
+                attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
+                status = Status(status.code, (text,), status.plugin) if status.rejected else status
+            attempt.fail(status, found.diagnosis)
+            if attempt.nominated is None and self._services.nominator.nominated_node(attempt.pod.uid):
+                attempt.no_node = False  # equal pods are not nominated to that node, so one is not tried for all
+        self._observer.searched(began)
 
     def _find_host(self, attempt: Attempt) -> Feasible:
         """Choose among the feasible nodes, if there are any."""
@@ -166,11 +164,6 @@ class SchedulingCycle:
             else:
                 attempt.node_name = algorithm.snapshot.names[row]
         return found
-
-    def _fail(self, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
-        attempt.fail(status, diagnosis)
-        if attempt.nominated is None and self._services.nominator.nominated_node(attempt.pod.uid):
-            attempt.no_node = False  # equal pods are not nominated to that node, so one is not tried for all
 
     def work_out(self, attempt: Attempt) -> bool:
         """Do the long work of a Filter plugin; False if there is none, True if the pod has to be tried again."""
@@ -230,12 +223,14 @@ class BindingCycle:
         scheduling_cycle: SchedulingCycle,
         failures: FailureHandler,
         being_bound: PodsBeingBound,
+        *,
+        observer: AttemptObserver,
     ) -> None:
         self._services = services
         self._scheduling_cycle = scheduling_cycle
         self._failures = failures
         self._being_bound = being_bound
-        self._clock = services.ports.measured
+        self._observer = observer
         self._binders = [extender for extender in services.ports.extenders if extender.is_binder]
 
     def prepare(self, attempts: Sequence[Attempt]) -> None:
@@ -251,21 +246,11 @@ class BindingCycle:
 
     async def run(self, attempt: Attempt) -> None:
         """Bind a pod that has a node, once Permit lets it, or handle that it cannot be bound."""
-        with self.counted():
+        with self._observer.binding():
             if await self.await_clearance(attempt):
                 await self.bind(attempt)
             else:
                 self._failures.handle_release([attempt])
-
-    @contextmanager
-    def counted(self) -> Iterator[None]:
-        """Count a binding task while it runs."""
-        metrics = self._services.ports.metrics
-        metrics.goroutines.add(("binding",), 1)
-        try:
-            yield
-        finally:
-            metrics.goroutines.add(("binding",), -1)
 
     async def await_clearance(self, attempt: Attempt) -> bool:
         """Whether the pod may be bound: run PreBindPreFlight, wait for Permit, and check the node again.
@@ -338,46 +323,17 @@ class BindingCycle:
         # The watch may have reported the Binding, or the pod's deletion, before this answer; the cache ignores it then.
         self._services.cache.finish_binding(pod)
         self._services.reports.bound(pod, node_name)
-        self._observe_bound(attempt)
+        self._observer.bound(attempt)
         framework.binding.post_bind(state, pod, node_name)
-
-    def _observe_bound(self, attempt: Attempt) -> None:
-        now, metrics, queued = self._clock.now(), self._services.ports.metrics, attempt.queued
-        metrics.pod_attempted("scheduled", profile=attempt.profile, seconds=now - attempt.started)
-        metrics.pod_bound(
-            attempts=queued.attempts, sli_seconds=now - queued.first_seen, after_flush=attempt.after_flush
-        )
-        log.log(DECISIONS, "Bound pod", extra={"pairs": {"pod": attempt.pod.key, "node": attempt.node_name}})
-
-
-class PodsBeingBound:
-    """UIDs of pods whose bindings are in flight, without pods held by Permit. `wake` is called when there are fewer."""
-
-    def __init__(self, wake: Callable[[], None]) -> None:
-        self._uids = set[str]()
-        self._wake = wake
-
-    def __len__(self) -> int:
-        return len(self._uids)
-
-    def begin(self, uids: Iterable[str]) -> None:
-        """The bindings of these pods, by UID, have begun."""
-        self._uids.update(uids)
-
-    def end(self, uid: str) -> None:
-        """The binding of the pod, if it was in flight, has ended."""
-        self._uids.discard(uid)
-        self._wake()
 
 
 class FailureHandler:
     """Returns pods whose attempts failed to the queue, and reports why (upstream: handleSchedulingFailure)."""
 
-    def __init__(self, services: EngineServices, review: Review) -> None:
+    def __init__(self, services: EngineServices, review: Review, observer: AttemptObserver) -> None:
         self._services = services
         self._review = review
-        self._clock = services.ports.measured
-        self._errors = ErrorLog(log, self._clock.now)
+        self._observer = observer
 
     def handle_failure(self, attempts: Sequence[Attempt]) -> None:
         """Return pods that failed for one reason to the queue, and report why they wait."""
@@ -390,10 +346,7 @@ class FailureHandler:
             self._services.queue.requeue([attempt.queued for attempt in back], back[0].rejection())
             self._services.queue.activate(attempt.pod for attempt in back if attempt.displaced)
             self._review.begin()
-        now = self._clock.now()
-        for attempt in attempts:
-            self._observe_failed(attempt, now)
-            checkpoint()
+        self._observer.failed(attempts)
         for attempt in back:
             self._nominate(attempt)
             status = attempt.status or Status.failure()
@@ -423,23 +376,3 @@ class FailureHandler:
             nominator.nominate(attempt.queued.info, attempt.nominated)
         elif attempt.nominated == "" and nominator.clear(pod.uid):
             self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
-
-    def _observe_failed(self, attempt: Attempt, now: float) -> None:
-        status = attempt.status or Status.failure()
-        seconds = now - attempt.started
-        self._services.ports.metrics.pod_attempted(
-            "unschedulable" if status.rejected else "error", profile=attempt.profile, seconds=seconds
-        )
-        pairs = {"pod": attempt.pod.key, "reason": status.message}
-        if status.code is Code.ERROR:
-            self._errors.error("Attempt failed", cause=_cause(status, attempt), error=status.error, pairs=pairs)
-        else:
-            log.log(DECISIONS, "Unable to schedule pod", extra={"pairs": pairs})
-
-
-def _cause(status: Status, attempt: Attempt) -> Hashable:
-    """The part of an error that errors of other pods share: the plugin, and the text without names and numbers."""
-    text = status.message
-    for name in filter(None, (attempt.pod.name, attempt.group, attempt.node_name)):
-        text = text.replace(name, "")
-    return status.plugin, reasons_in(text)

@@ -42,17 +42,15 @@ class Limiter(Protocol):
 
 
 class RoundTripper(Protocol):
-    """The way to an API server: `transport.Transport`, or one that only seems to lead there.
-
-    Attributes:
-        on_answer: called when a request was answered, or was not.
-    """
-
-    on_answer: Callable[[RequestOutcome], None]
+    """The way to an API server: `transport.Transport`, or one that only seems to lead there."""
 
     @property
     def host(self) -> str:
         """The API server's host and port."""
+        ...
+
+    def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
+        """Call `listener` with the outcome of each request from now on, answered or not."""
         ...
 
     async def request(

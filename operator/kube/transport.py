@@ -102,14 +102,10 @@ class _Guarded(aiohttp.BytesPayload):
 
 
 class Transport:
-    """The connections. Make it inside a running event loop, close it there; usable as an async context manager.
-
-    Attributes:
-        on_answer: see `RoundTripper`.
-    """
+    """The connections. Make it inside a running event loop, close it there; usable as an async context manager."""
 
     def __init__(self, connection: Connection) -> None:
-        self.on_answer: Callable[[RequestOutcome], None] = lambda outcome: None
+        self._listeners: list[Callable[[RequestOutcome], None]] = []
         self._connection = connection
         self._base = connection.server
         self._closed = False
@@ -136,6 +132,10 @@ class Transport:
     def host(self) -> str:
         """The API server's host and port."""
         return urlsplit(self._base).netloc
+
+    def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
+        """Call `listener` with the outcome of each request from now on, answered or not."""
+        self._listeners.append(listener)
 
     async def close(self) -> None:
         """Close all connections. Requests under way fail with Unreachable."""
@@ -227,10 +227,14 @@ class Transport:
             answer = await self._pool.request(message, within=within, may_send=request.may_send)
             code, date = str(answer.status), answer.date
         finally:
-            self.on_answer(RequestOutcome(request.method, code, time.monotonic() - began, date))
+            self._report(RequestOutcome(request.method, code, time.monotonic() - began, date))
         if answer.status < _FIRST_BAD:
             return Reply(answer.status, answer.body)
         raise error_from_response(answer.status, answer.body, answer.retry_after)
+
+    def _report(self, outcome: RequestOutcome) -> None:
+        for listener in self._listeners:
+            listener(outcome)
 
     def _message(self, request: _Request, body: bytes, headers: Headers) -> bytes:
         """The request as HTTP/1.1 sends it. Raises ValueError for a header or path that would not be one."""
@@ -270,7 +274,7 @@ class Transport:
             )
             code, date = str(response.status), response.headers.get("Date")
         finally:
-            self.on_answer(RequestOutcome(request.method, code, time.monotonic() - began, date))
+            self._report(RequestOutcome(request.method, code, time.monotonic() - began, date))
         if response.status < _FIRST_BAD:
             return response
         async with response:

@@ -22,7 +22,7 @@ from muster.operator.kube.client import PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
 from muster.operator.kube.transport import Reply
 
-from .ended_pods import ended_pods
+from .ended_pods import Tell, ended_pods
 from .events import event_of
 from .worker import GroupWorker, WorkerPorts
 
@@ -46,9 +46,16 @@ class StatusController(GroupWorker):
     """
 
     def __init__(
-        self, groups: GroupBook[Any, Any], kind: GroupKind[Any], reporter: GroupReporter | None, ports: WorkerPorts
+        self,
+        groups: GroupBook[Any, Any],
+        kind: GroupKind[Any],
+        reporter: GroupReporter | None,
+        ports: WorkerPorts,
+        *,
+        ended_handler: Tell | None = None,
     ) -> None:
-        self.ended = ended_pods(ports.client, kind.group_of, groups.follow_ended, ports.timing)
+        """`ended_handler` hears of members that have ended; by default only the book does."""
+        self.ended = ended_pods(ports.client, kind.group_of, ended_handler or groups.follow_ended, ports.timing)
         self._before_ended = ports.synced
         counts_ended = reporter is not None and reporter.counts_ended
         super().__init__(replace(ports, synced=(*ports.synced, self.ended.synced)) if counts_ended else ports, groups)

@@ -36,6 +36,7 @@ def group_controllers(process: Process) -> list[GroupWorker]:
         plugin = plugins.get(kind.plugin)
         if plugin is not None:
             book = plugin.book
-            keeper = StatusController(book, kind, plugin.reporter(), ports)
+            ended_handler = process.engine.ended_handlers[plugin.name]
+            keeper = StatusController(book, kind, plugin.reporter(), ports, ended_handler=ended_handler)
             controllers += keeper, Healer(book, kind, ports, keeper.ended), AnnotationFaults(book, kind, ports)
     return controllers

@@ -87,19 +87,19 @@ class Process:
         self.leadership = _leadership(assembly.configuration.leader_election, self.unfenced, machine)
         self.metrics = SchedulerMetrics()
         self.process_metrics = ProcessMetrics(transport.host, build())
-        transport.on_answer = self._answered
+        self._recording = None if assembly.recording is None else RecordingSession(assembly.recording, clock)
+        transport.subscribe(self._answered)
         self.writers = Writers(
             transport,
             assembly.configuration.client_connection,
             machine=machine,
             may_write=self.leadership.may_write,
             wake=lambda: self._loop.wake(),
-            standstill=Standstill(clock.now),
+            standstill=Standstill(clock.now) if self._recording is None else self._recording.standstill,
             on_write=self.process_metrics.written,
         )
         self._extenders = Extenders(assembly.configuration, self.writers, self.timing)
         ports = self.writers.ports(self.metrics, listers, self._extenders.all, may_report=self._may_report)
-        self._recording = None if assembly.recording is None else RecordingSession(assembly.recording, clock)
         if self._recording is not None:
             ports = self._recording.ports(ports)
         self.engine = build_engine(

@@ -1,6 +1,7 @@
 """The engine's decisions as events, from a listener among the plugins that follow decisions.
 
-Both recorder and replayer attach one.
+Both recorder and replayer make one: the engine is built with its `pick` among the ports, and `follow` lets it hear the
+engine's decisions.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from muster.framework.runtime.results import Scored
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.node_choice import Choose
-    from muster.framework.snapshot.view import Rows
+    from muster.framework.snapshot.view import NodeView
 
     from .events import Decision
 
@@ -36,27 +37,28 @@ class DecisionListener(DecisionFollower[None]):
 
     name = "Recording"
 
-    def __init__(self, engine: Engine, tell: Callable[[Decision], None]) -> None:
+    def __init__(self, tell: Callable[[Decision], None]) -> None:
         self._tell = tell
-        self._names = engine.cache.snapshot.names
         self._rankings: LRUCache[str, dict[str, Ranking]] = LRUCache(_MOST_PODS)
+
+    def follow(self, engine: Engine) -> None:
+        """Report the decisions of this engine, which was built with `pick` among its ports."""
         for algorithm in engine.algorithms.values():
-            algorithm.pick = self.pick
             algorithm.framework.followers.add(self)
 
-    def pick(self, pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
-        """Choose, and keep how good the node is until it is decided. As `Algorithm.pick`."""
-        chosen = pick_best(pod, rows, scored, choose)
-        self.keep(pod, rows, scored, chosen)
+    def pick(self, pod: PodInfo, nodes: NodeView, scored: Scored, choose: Choose) -> int:
+        """Choose, and keep how good the node is until it is decided. As `Ports.pick`."""
+        chosen = pick_best(pod, nodes, scored, choose)
+        self.keep(pod, name_at(nodes, chosen), scored, chosen)
         return chosen
 
-    def keep(self, pod: PodInfo, rows: Rows, scored: Scored, chosen: int) -> None:
+    def keep(self, pod: PodInfo, node: str, scored: Scored, position: int) -> None:
         """Keep how good the node at this position is. It may be one of several choices for the pod."""
-        self._rankings.setdefault(pod.uid, {})[self._names[rows[chosen]]] = ranking(scored, chosen)
+        self._rankings.setdefault(pod.uid, {})[node] = ranking(scored, position)
 
-    def keeps(self, pod: PodInfo, rows: Rows, position: int) -> bool:
-        """Whether it is kept of a choice of the node at this position."""
-        return self._names[rows[position]] in self._rankings.get(pod.uid, ())
+    def keeps(self, pod: PodInfo, node: str) -> bool:
+        """Whether a choice of this node is kept."""
+        return node in self._rankings.get(pod.uid, ())
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Report the decision on a single pod. Decisions on other pods of the same step may be reported later."""
@@ -90,6 +92,11 @@ class DecisionListener(DecisionFollower[None]):
             group=group,
             given_back=given_back,
         )
+
+
+def name_at(nodes: NodeView, position: int) -> str:
+    """The name of the node at this position."""
+    return nodes.snapshot.names[int(nodes.indices()[position])]
 
 
 def ranking(scored: Scored, position: int) -> Ranking:

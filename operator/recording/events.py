@@ -115,7 +115,13 @@ class TimerEnded(Event, frozen=True, tag="timer"):
 
 
 class TaskWentOn(Event, frozen=True, tag="task"):
-    """The task that was started as the `number`-th went on."""
+    """The task that was started as the `number`-th went on.
+
+    A task may take its step after changes that were reported since it was ready, and a binding cycle then finds another
+    state of its node. Without these events, a replay that runs ready tasks in FIFO order after every other event
+    repeats the random histories of `tests/recording/test_replay.py`, but keeps the pod on the node that is cordoned
+    there before the binding cycle begins, which the recorded scheduler gave back.
+    """
 
     at: float
     number: int

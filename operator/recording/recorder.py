@@ -1,8 +1,7 @@
 """The recorder: stands between an engine and its inputs, and passes every event to a sink, in order.
 
-`muster run --record` and tests put one around an engine: `ports` before it is built, `watch` after. The caller then
-drives what `watch` returns instead of the engine. The engine decides as without a recorder, except that its time stands
-still within an event and its randomness has a seed.
+`muster run --record` and tests build an engine on `ports`, and drive what `watch` returns instead of it. The engine
+decides as without a recorder, except that its time stands still within an event and its randomness has a seed.
 """
 
 from __future__ import annotations
@@ -11,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, cast
+
+from muster.framework.runtime.standstill import Standstill
 
 from .calls import RecordedApi, RecordedBinder
 from .decisions import DecisionListener
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from muster.framework.embedded.known import KindHandler
     from muster.framework.groups.record import EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
-    from muster.framework.scheduler.engine import Engine
+    from muster.framework.scheduler.engine import EndedHandler, Engine
     from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
     from muster.framework.scheduler.ports import Ports
     from muster.framework.scheduler.scheduler import Scheduler
@@ -43,9 +44,6 @@ if TYPE_CHECKING:
     from .events import AnyEvent
 
 PODS, NODES = "pods", "nodes"
-FOLLOW_ENDED = "follow_ended"
-"""The input through which a book of groups receives ended members; the controllers follow these, not the informers."""
-FollowEnded = Callable[[str, "EndedMember | None", "EndedMember | None"], None]
 
 
 class Recorder:
@@ -53,6 +51,7 @@ class Recorder:
 
     Attributes:
         clock: the engine's clock, which stands still within an event.
+        standstill: the engine's standstill, which reports the steps of tasks to the recorder.
     """
 
     def __init__(self, sink: Callable[[AnyEvent], None], clock: Clock, seed: int) -> None:
@@ -60,28 +59,27 @@ class Recorder:
         self._sink = sink
         self._seed = seed
         self._tasks = Tasks(self)
-        self._deciding: Callable[[], bool] = lambda: False
+        self._listener = DecisionListener(self.tell)
+        self.standstill = Standstill(clock.now, self._tasks.follow)
         self._ended = False
 
     def ports(self, ports: Ports) -> Ports:
         """The ports to build the engine on."""
-        ports.standstill.follow = self._tasks.follow
-        self._deciding = lambda: ports.standstill.under_way
         return replace(
             ports,
             clock=self.clock,
             stopwatch=ports.stopwatch or ports.clock.now,
             random=Random(self._seed).random,
             choose=Random(self._seed).randrange,
+            pick=self._listener.pick,
+            standstill=self.standstill,
             binder=RecordedBinder(self.tell, self.now, self._tasks, ports.binder),
             api=RecordedApi(self.tell, self.now, self._tasks, ports.api),
         )
 
     def watch(self, engine: Engine) -> Engine:
         """The engine for those who drive it."""
-        DecisionListener(engine, self.tell)
-        for plugin, book in engine.books().items():
-            setattr(book, FOLLOW_ENDED, self._ended_members(plugin, book.follow_ended))
+        self._listener.follow(engine)
         return replace(
             engine,
             pod_handler=cast("PodEventHandler", _Pods(self, PODS, engine.pod_handler)),
@@ -90,18 +88,21 @@ class Recorder:
                 kind: cast("ObjectEventHandler", _Told(self, kind.resource, handler))
                 for kind, handler in engine.object_handlers.items()
             },
+            ended_handlers={
+                plugin: self._ended_members(plugin, handler) for plugin, handler in engine.ended_handlers.items()
+            },
             queue=cast("SchedulingQueue", _Queue(self, engine.queue)),
             scheduler=cast("Scheduler", _Scheduler(self, engine)),
         )
 
-    def _ended_members(self, plugin: str, follow: FollowEnded) -> FollowEnded:
-        def followed(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+    def _ended_members(self, plugin: str, handler: EndedHandler) -> EndedHandler:
+        def told(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
             was, now = (None if member is None else MemberEnding(*member) for member in (old, new))
             # Written before the engine acts on it, so a decision follows its cause in the file.
             self.tell(MemberEnded(self.now(), plugin, uid, was, now))
-            follow(uid, old, new)
+            handler(uid, old, new)
 
-        return followed
+        return told
 
     def end(self) -> None:
         """Record nothing from here on."""
@@ -111,7 +112,7 @@ class Recorder:
 
     def now(self) -> float:
         """The time of an event that happens now. While a decision is under way time stands."""
-        if not self._deciding():
+        if not self.standstill.under_way:
             self.clock.move_on()
         return self.clock.now()
 

@@ -26,7 +26,7 @@ from muster.framework.scheduler.node_choice import pick_best
 from muster.framework.scheduler.ports import Ports
 
 from .comparison import Comparison, Would, chosen
-from .decisions import DecisionListener, ranking
+from .decisions import DecisionListener, name_at, ranking
 from .events import (
     Answered,
     Decided,
@@ -48,9 +48,8 @@ if TYPE_CHECKING:
 
     from muster.framework.contract import Lister, PodInfo
     from muster.framework.runtime.results import Scored
-    from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.node_choice import Choose
-    from muster.framework.snapshot.view import Rows
+    from muster.framework.snapshot.view import NodeView
 
     from .events import AnyEvent, Decision, MemberEnding
     from .reader import Recording
@@ -78,9 +77,7 @@ class Replay:
         self._tasks = ReplayTasks(self._loop)
         self._answers = RecordedAnswers(self._loop, self._tasks, answers.bound, answers.calls)
         self._stepped = head.at
-        self.comparison = Comparison()
-        standstill = Standstill()
-        standstill.follow = self._tasks.tasks.follow
+        self._listener = _Listener(self._decided, answers.placed)
         self._listers: dict[str, Lister] = {}
         self._engine = build_engine(
             assembly.configuration,
@@ -97,7 +94,8 @@ class Replay:
                 events=lambda name: Silent(),
                 listers=self._listers,
                 api=self._answers,
-                standstill=standstill,
+                pick=self._listener.pick,
+                standstill=Standstill(follow=self._tasks.tasks.follow),
             ),
             assumed_ttl=head.assumed_ttl,
         )
@@ -106,9 +104,8 @@ class Replay:
         for kind, handler in self._engine.object_handlers.items():
             self._kinds[kind.resource] = kind.type
             self._listers[kind.resource] = self._known[kind.resource] = KnownObjects(handler)
-        self.comparison.whole = head.whole
-        self.comparison.not_followed = sorted(self._kinds.keys() - set(head.kinds))
-        self._listener = _Listener(self._engine, self._decided, answers.placed)
+        self.comparison = Comparison(whole=head.whole, not_followed=sorted(self._kinds.keys() - set(head.kinds)))
+        self._listener.follow(self._engine)
 
     def run(self) -> Comparison:
         """Live through all of it."""
@@ -194,9 +191,9 @@ class Replay:
         if isinstance(event, Expired):
             self._engine.pod_handler.expire(self._clock.now())
         if isinstance(event, MemberEnded):
-            book = self._engine.books().get(event.books)
-            if book is not None:
-                book.follow_ended(event.uid, _ended(event.was), _ended(event.now))
+            handler = self._engine.ended_handlers.get(event.books)
+            if handler is not None:
+                handler(event.uid, _ended(event.was), _ended(event.now))
         if not isinstance(event, OfObject) or event.kind not in self._kinds:
             return
         obj = msgspec.json.decode(event.object, type=self._kinds[event.kind])
@@ -246,12 +243,11 @@ class _Listener(DecisionListener):
         free: whether it may be another step that is taken here.
     """
 
-    def __init__(self, engine: Engine, tell: Callable[[Decision], None], placed: Mapping[str, Placements]) -> None:
-        super().__init__(engine, tell)
+    def __init__(self, tell: Callable[[Decision], None], placed: Mapping[str, Placements]) -> None:
+        super().__init__(tell)
         self.would: dict[tuple[str, str], Would] = {}
         self.steps = 0
         self.free = False
-        self._row_of = engine.cache.snapshot.live_row_of
         self._placed = placed
 
     def passed(self, decision: Decided) -> None:
@@ -259,25 +255,25 @@ class _Listener(DecisionListener):
         if chosen(decision):
             self._placed[decision.uid].popleft()
 
-    def pick(self, pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
-        """As `Algorithm.pick`."""
-        chosen, recorded = pick_best(pod, rows, scored, choose), self._position(pod, rows)
+    def pick(self, pod: PodInfo, nodes: NodeView, scored: Scored, choose: Choose) -> int:
+        """As `Ports.pick`."""
+        chosen, recorded = pick_best(pod, nodes, scored, choose), self._position(pod, nodes)
         if recorded is None:
             recorded = chosen
         elif scored.totals[recorded] != scored.totals[chosen]:  # equally good nodes are no difference
-            instead = pod.uid, self._names[rows[recorded]]
-            self.would[instead] = Would(self._names[rows[chosen]], ranking(scored, chosen))
-        if recorded == chosen or not self.keeps(pod, rows, recorded):
-            self.keep(pod, rows, scored, recorded)  # a trial may have chosen another node among others before or since
+            self.would[pod.uid, name_at(nodes, recorded)] = Would(name_at(nodes, chosen), ranking(scored, chosen))
+        node = name_at(nodes, recorded)
+        if recorded == chosen or not self.keeps(pod, node):
+            self.keep(pod, node, scored, recorded)  # a trial may have chosen another node among others before or since
         return recorded
 
-    def _position(self, pod: PodInfo, rows: Rows) -> int | None:
-        """The position of the recorded node among the rows."""
+    def _position(self, pod: PodInfo, nodes: NodeView) -> int | None:
+        """The position of the recorded node among these nodes."""
         placements = self._placed.get(pod.uid)
         if not placements:
             return None
         step, node = placements[0]
-        row = self._row_of(node)
+        row, rows = nodes.snapshot.live_row_of(node), nodes.indices()
         if row is None or not (self.free or step == self.steps):
             return None
         position = int(rows.searchsorted(row))

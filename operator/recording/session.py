@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile
     from muster.framework.contract import Clock, Plugin, WatchedKind
+    from muster.framework.runtime.standstill import Standstill
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.ports import Ports
 
@@ -86,6 +87,11 @@ class RecordingSession:
         self._writer = RecordingWriter(RecordingFiles(options.path, options.most_bytes, options.annotations))
         self._seed = random.getrandbits(32)
         self._recorder = Recorder(self._writer, clock, self._seed)
+
+    @property
+    def standstill(self) -> Standstill:
+        """The engine's standstill."""
+        return self._recorder.standstill
 
     def ports(self, ports: Ports) -> Ports:
         """The ports to build the engine on."""

@@ -174,13 +174,12 @@ class Rehearsal:
         """
         running, evicted = dict(self._stage.running), len(self.evicted)
         for pod in ended:
-            del self._stage.running[pod.metadata.key]
+            self._stage.end(pod)
             self._engine.pod_handler.on_delete(pod)
         placements = await self.place(pods)
         await self.remove(pods)
-        for key in running.keys() - self._stage.running.keys():
-            self._engine.pod_handler.on_add(running[key])
-        self._stage.running = running
+        for pod in self._stage.restore(running):
+            self._engine.pod_handler.on_add(pod)
         return sum(1 for each in placements if each.node) if len(self.evicted) == evicted else 0
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from muster.framework.contract import MERGE_PATCH, ApiError, Status
 from muster.framework.contract.api import NoApi
@@ -48,6 +48,16 @@ class RehearsalApi(NoApi, Silent):
         """The pod is deleted. Returns its node."""
         self.told.pop(uid, None)
         return self.bound.pop(uid, "")
+
+    def end(self, pod: Pod) -> None:
+        """A running pod ends."""
+        del self.running[pod.metadata.key]
+
+    def restore(self, running: Mapping[str, Pod]) -> Sequence[Pod]:
+        """Let exactly these pods run, by `namespace/name`; those that did not run any more."""
+        back = [pod for key, pod in running.items() if key not in self.running]
+        self.running = dict(running)
+        return back
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         self.bound[pod.uid] = node_name

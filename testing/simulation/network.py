@@ -82,7 +82,6 @@ class SimulatedTransport:
         record: Record,
     ) -> None:
         """What travels belongs to `backbone`, whoever sent it. `record` is told of all that arrives."""
-        self.on_answer: Callable[[RequestOutcome], None] = lambda outcome: None
         self.weather = CALM
         self.silent = False
         self.closed = False
@@ -94,6 +93,7 @@ class SimulatedTransport:
         self.streams: dict[SimulatedStream, None] = {}
         self.readers: dict[SimulatedStream, None] = {}
         self._sender = sender
+        self._listeners: list[Callable[[RequestOutcome], None]] = []
 
     @property
     def is_deaf(self) -> bool:
@@ -104,6 +104,14 @@ class SimulatedTransport:
     def host(self) -> str:
         """The API server's."""
         return "simulation"
+
+    def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
+        """Call `listener` with the outcome of each request."""
+        self._listeners.append(listener)
+
+    def _report(self, outcome: RequestOutcome) -> None:
+        for listener in self._listeners:
+            listener(outcome)
 
     async def request(
         self,
@@ -122,9 +130,9 @@ class SimulatedTransport:
             async with asyncio.timeout(within):
                 answer = await self.exchange(request, may_send)
         except TimeoutError:
-            self.on_answer(RequestOutcome(method, "<error>", within))
+            self._report(RequestOutcome(method, "<error>", within))
             raise TimedOut("the API server did not answer in time") from None
-        self.on_answer(RequestOutcome(method, str(answer.status), self.loop.time() - began, answer.date))
+        self._report(RequestOutcome(method, str(answer.status), self.loop.time() - began, answer.date))
         if not answer.good:
             raise error_from_response(answer.status, answer.body, answer.retry_after)
         return Reply(answer.status, answer.body)

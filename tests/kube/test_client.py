@@ -16,7 +16,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import CredentialsError, Unauthorized, Unreachable
 from muster.operator.kube.limiter import TokenBucket
 from muster.operator.kube.proxy import Proxy
-from muster.operator.kube.transport import Transport
+from muster.operator.kube.transport import RequestOutcome, Transport
 
 from .conftest import Time
 from .fake_api import Ending, FakeApi, Gate, Json, Raw, Stream, status_answer, until
@@ -230,6 +230,20 @@ async def test_a_silent_stream_times_out(fake: FakeApi, client: ApiClient) -> No
             async for chunk in chunks:
                 got.append(chunk)  # noqa: PERF401  # it is read one by one until it raises
     assert got == [b"one\n"]
+
+
+async def test_every_listener_hears_the_outcome_of_each_request(fake: FakeApi, transport: Transport) -> None:
+    first, second = list[RequestOutcome](), list[RequestOutcome]()
+    transport.subscribe(first.append)
+    transport.subscribe(second.append)
+    client = ApiClient(transport)
+    fake.on("GET", POD, Json({}))
+    fake.on("POST", POD, Stream([], Ending.CUT))
+    await client.get(POD)
+    with pytest.raises(Unreachable):
+        await client.post(POD, b"{}")
+    assert [(each.method, each.code) for each in first] == [("GET", "200"), ("POST", "<error>")]
+    assert second == first
 
 
 async def test_a_closed_client_says_so(transport: Transport, client: ApiClient) -> None:

@@ -15,8 +15,6 @@ from muster.framework.contract.api import MERGE_PATCH, NoApi
 from muster.framework.groups.record import EndedMember
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
-from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.gangscheduling.plugin import SHARED as NATIVE
 from muster.testing import make_node, make_pod, require
 from tests.builders import PodDict
 from tests.dynamicresources.objects import Version, device, exactly, first_of, make_claim, make_class, make_slice
@@ -323,9 +321,8 @@ def preemption_and_healing(cluster: Secretive) -> None:
     put_native(cluster, "xerus", 4, cpu="4")
     team = {"selector": {"matchLabels": {"lemur.example/Team": "marmot_9"}}}
     cluster.api.put("poddisruptionbudgets", {"metadata": {"name": "wombat", "namespace": SPACE}, "spec": team})
-    groups = cluster.engine.shared[NATIVE]
-    assert isinstance(groups, NativePodGroups)
-    groups.follow_ended("uid-of-yak", None, EndedMember(f"{SPACE}/xerus", succeeded=True))
+    ended = EndedMember(f"{SPACE}/xerus", succeeded=True)
+    cluster.engine.ended_handlers["GangScheduling"]("uid-of-yak", None, ended)
 
 
 def urgent(cluster: Secretive) -> None:

@@ -9,11 +9,10 @@ import pytest
 from muster.framework.contract import CycleState, PodDecision
 from muster.framework.groups.record import EndedMember
 from muster.framework.runtime.results import Scored
+from muster.framework.snapshot.view import NodeView
 from muster.operator.recording.comparison import Difference
 from muster.operator.recording.events import Decided, GroupDecided, Ranking
 from muster.operator.recording.replay import _Listener
-from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.gangscheduling.plugin import SHARED as GANG_SCHEDULING
 from muster.testing import make_node, make_pod
 from muster.testing.cluster import info
 from tests.dynamicresources.objects import claiming_pod
@@ -88,9 +87,8 @@ async def test_members_that_have_ended_count_in_the_replay_too(tmp_path: Path) -
     policy = {"gang": {"minCount": 3}}
     group = {"metadata": {"name": "gang", "namespace": "default"}, "spec": {"schedulingPolicy": policy}}
     cluster.api.put("podgroups.v1beta1.scheduling.k8s.io", group)
-    groups = cluster.engine.shared[GANG_SCHEDULING]
-    assert isinstance(groups, NativePodGroups)
-    groups.follow_ended("uid-of-the-first", None, EndedMember("default/gang", succeeded=True))
+    ended = EndedMember("default/gang", succeeded=True)
+    cluster.engine.ended_handlers["GangScheduling"]("uid-of-the-first", None, ended)
     pods = [make_pod(f"gang-{number}") for number in (1, 2)]
     for pod in pods:
         pod["spec"]["schedulingGroup"] = {"podGroupName": "gang"}
@@ -134,16 +132,33 @@ async def test_long_work_beside_other_decisions_is_done_again_where_it_was(tmp_p
     assert steps > 20
 
 
+async def test_a_node_that_changes_before_the_binding_cycle_begins_is_lost_in_the_replay_too(tmp_path: Path) -> None:
+    cluster = RecordedScheduler(tmp_path / "recording")
+    cluster.add_nodes(make_node("only"))
+    await cluster.settle()
+    cluster.add(make_pod("pod").requests(cpu="1"))
+    await cluster.breathe()
+    assert cluster.step()
+    cluster.api.change("nodes", "only", lambda node: node["spec"].update(unschedulable=True))
+    await cluster.run(5)
+    assert not cluster.node_of("default/pod")
+
+    comparison = replayed(cluster.end())
+    assert comparison.exact, (comparison.own_way, comparison.broken_off)
+    assert comparison.decisions == 3  # placed, given back, rejected
+
+
 def test_a_trial_that_took_another_node_does_not_say_how_good_the_decided_one_was(tmp_path: Path) -> None:
     """A pod of a group is tried several times in a cycle, among other nodes each time."""
     cluster = RecordedScheduler(tmp_path / "recording")
     cluster.add_nodes(*(make_node(f"node-{number}") for number in range(3)))
     told: list[Decided | GroupDecided] = []
     pod = info(make_pod("pod"))
-    listener = _Listener(cluster.engine, told.append, {pod.uid: deque([(0, "node-1")])})
+    listener = _Listener(told.append, {pod.uid: deque([(0, "node-1")])})
     for rows in ([1], [0, 1, 2]):
         scored = Scored({}, np.zeros(len(rows), np.int64))
-        assert rows[listener.pick(pod, np.array(rows, np.intp), scored, lambda count: 0)] == 1
+        nodes = NodeView(cluster.engine.cache.snapshot, np.array(rows, np.intp))
+        assert rows[listener.pick(pod, nodes, scored, lambda count: 0)] == 1
     listener.on_pod_decision(PodDecision(pod, CycleState(), "node-1", None))
     cluster.end()
     [decided] = told
