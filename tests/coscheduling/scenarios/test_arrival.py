@@ -44,10 +44,11 @@ async def test_a_podgroup_that_comes_between_its_pods_starts_them_with_the_last(
     world.add_group("g", 10)
     await world.run(10)
     assert world.bound() == []
-    world.add(*pods[5:])
+    [*_, last] = world.add(*pods[5:])
     await world.settle()
 
     assert len(world.bound("g")) == 10
+    assert world.notes(last) == []
 
 
 async def test_members_that_come_while_others_wait_are_told_the_latest_number_within_half_a_minute(
