@@ -1,8 +1,8 @@
-"""What is known of one group: its object on the API, and its members by what became of them.
+"""The record of one group: its object on the API, and its members by their state.
 
-`Members` keeps one record for each group that has an object or members; a family of plugins extends it by what its own
-rules remember of a group. Everybody may read a record. Its members are changed by `Members` alone, its object by
-`GroupBook`.
+`Members` keeps one record for each group that has an object or members; a family of plugins extends the record with the
+state that its own rules need. Any code may read a record. Only `Members` changes its members, and only `GroupBook` its
+object.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
 
 _MOST_OWNERS = 16
-"""Usually there is one. A status is not the place for a list of thousands."""
+"""The most owners in a status. Usually there is one; a list of thousands would be too large."""
 
 _NEVER = "Never"
 
@@ -135,7 +135,7 @@ class GroupRecord(Generic[G]):
 
     @property
     def may_preempt(self) -> bool:
-        """Whether pods may be evicted for the group: `preemptionPolicy: Never` of any member means never."""
+        """Whether pods may be evicted for the group: not if any member has `preemptionPolicy: Never`."""
         return not self.never_preempting
 
     def placed_pods(self) -> Iterator[PodInfo]:
@@ -155,11 +155,11 @@ class GroupRecord(Generic[G]):
         return [self.pods[uid] for uid in self.gated]
 
     def succeeded_uids(self) -> set[str]:
-        """Members that have ended well."""
+        """The UIDs of members that have succeeded."""
         return {uid for uid, member in self.ended.items() if member.succeeded}
 
     def counts(self) -> MemberCounts:
-        """All members in numbers, those that have ended included."""
+        """The numbers of members, including ended ones."""
         alive = self.pods.keys() - self.ended.keys()
         succeeded = self.succeeded
         return MemberCounts(

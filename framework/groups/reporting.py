@@ -1,7 +1,7 @@
-"""Reports about groups to users: the statuses and Events that the plugin which keeps their book decides on.
+"""Reports about groups to users: the plugin that keeps the book of groups decides on their statuses and Events.
 
-The process asks: one worker for each kind of group writes a group at most once a second, and only while the process
-leads. The reporter is pure except for its memory of what was written.
+The process calls the reporter: one worker for each kind of group writes a group at most once a second, and only while
+the process leads. The reporter is pure except for its memory of what was written.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import ClassVar, NamedTuple
 
 
 class Notice(NamedTuple):
-    """An Event's variable parts; `kind` is Normal or Warning."""
+    """The variable parts of an Event; `kind` is its type, Normal or Warning."""
 
     kind: str
     reason: str
@@ -22,7 +22,7 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """When to look at a group: after so many seconds; a patient look comes after all others that are due."""
+    """When to report on a group: `after` seconds; a `patient` look comes after all others that are due."""
 
     after: float = 0.0
     patient: bool = False
@@ -38,7 +38,7 @@ class Report:
 
     Attributes:
         patch: of the status subresource of its object, in JSON; None if it need not be written.
-        strategic: whether that is a strategic merge patch, which only the API's own kinds accept, not a merge patch.
+        strategic: whether `patch` is a strategic merge patch, which only built-in kinds accept, not a merge patch.
         accepted: called when the patch was accepted, with the object in the server's answer, or with None if there
             is no patch. It returns the Events to record.
     """
@@ -52,15 +52,15 @@ class GroupReporter(ABC):
     """Decides which statuses and Events are written about the groups of one book.
 
     Attributes:
-        counts_ended: whether it counts ended members: then it is asked for no report before these are known.
+        counts_ended: whether it counts ended members. If so, `report` is not called before these are known.
     """
 
     counts_ended: ClassVar[bool] = False
 
     @abstractmethod
     def look(self, group: str) -> Look | None:
-        """When to ask for a report on a group that changed or is gone; None for not at all."""
+        """When to call `report` for a group that changed or was deleted; None for never."""
 
     @abstractmethod
     def report(self, group: str) -> Report | None:
-        """The changes of an existing group; None for none. Asked again if the patch was not accepted."""
+        """The changes of an existing group; None for none. Called again if the patch was not accepted."""

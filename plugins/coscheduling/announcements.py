@@ -16,14 +16,14 @@ from .record import Announcement, PodGroupReason, PodGroupRecord
 QUIET_SECONDS = 30.0
 _NUMBERS = re.compile(r"\d+")
 _NUMBERS_CHANGE = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
-"""Reasons that a group is given again and again while it waits, each time with other numbers."""
+"""Reasons whose messages change in numbers alone while a group waits."""
 
 
 class Announcements:
-    """Announces of groups, and calls `changed` with one of which there is something new.
+    """Records announcements, and calls `changed` with the group when there is a new one.
 
-    Where members do not fit, the numbers in the text change with every look: other numbers alone count as new at most
-    every half minute, and then the latest.
+    If members do not fit, the numbers in the message change with every attempt. A message that differs in numbers alone
+    counts as new at most every half minute.
     """
 
     def __init__(self, changed: Callable[[str], None], clock: Clock) -> None:
@@ -31,24 +31,24 @@ class Announcements:
         self._clock = clock
 
     def announce(self, record: PodGroupRecord, announcement: Announcement) -> None:
-        """Something was decided; what says the same as the last is left out, unless it is another timeout."""
-        last, told = record.decided, record.announced
+        """Record a decision. A repetition of the last reason and message is ignored, unless it is a timeout."""
+        last, announced = record.decided, record.announced
         same = last is not None and (last.reason, last.message) == (announcement.reason, announcement.message)
         if same and announcement.reason is not PodGroupReason.TIMEOUT:
             return
         record.decided = announcement
-        if told is None or not _differ_in_numbers_alone(told, announcement):
-            self._tell(record)
+        if announced is None or not _differ_in_numbers_alone(announced, announcement):
+            self._publish(record)
         elif record.announcing is None:
-            seconds = max(0.0, told.wall + QUIET_SECONDS - self._clock.wall())
-            record.announcing = self._clock.call_later(seconds, partial(self._tell, record))
+            seconds = max(0.0, announced.wall + QUIET_SECONDS - self._clock.wall())
+            record.announcing = self._clock.call_later(seconds, partial(self._publish, record))
 
     def forget(self, record: PodGroupRecord) -> None:
-        """The group is gone."""
+        """Forget the announcements of a deleted group."""
         record.decided = record.announced = None
         self._cancel(record)
 
-    def _tell(self, record: PodGroupRecord) -> None:
+    def _publish(self, record: PodGroupRecord) -> None:
         self._cancel(record)
         record.announced = record.decided
         self._changed(record.key)

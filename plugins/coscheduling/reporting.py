@@ -31,15 +31,15 @@ _LONGEST = int(MAX_WAIT_SECONDS)
 
 @dataclass(slots=True)
 class _Known:
-    """The knowledge of the reporter about one group.
+    """The reporter's memory of one group.
 
     Attributes:
-        told: the PodGroup as the informer last told it.
-        latest: the same, or what the server answered when the status was written after that.
-        announcement: the one that was there at the last look.
+        observed: the PodGroup as last reported by the informer.
+        latest: the same, or the server's answer if the status was written since.
+        announcement: the announcement on which the last written status was based.
     """
 
-    told: PodGroup
+    observed: PodGroup
     latest: PodGroup
     announcement: Announcement | None = None
 
@@ -55,16 +55,16 @@ class PodGroupReporter(GroupReporter):
         self._known: dict[str, _Known] = {}
 
     def look(self, group: str) -> Look | None:
-        """A group without members waits while others are looked at."""
+        """A look at once; for a group without members, after all others. None if the group is deleted."""
         found = self._groups.get(group)
         if found is None:
             self._known.pop(group, None)
             return None
         known = self._known.get(group)
-        if known is None or known.told.metadata.uid != found.metadata.uid:
+        if known is None or known.observed.metadata.uid != found.metadata.uid:
             self._known[group] = _Known(found, found)
-        elif known.told is not found:
-            known.told = known.latest = found
+        elif known.observed is not found:
+            known.observed = known.latest = found
         return Look(patient=not self._groups.record(group).has_members)
 
     def report(self, group: str) -> Report | None:
@@ -82,8 +82,8 @@ class PodGroupReporter(GroupReporter):
         )
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
-        told = notices(found, before, after, announcement, anew=announcement is not known.announcement)
-        accepted = partial(_accepted, known, known.told, announcement, told=[*told])
+        events = notices(found, before, after, announcement, anew=announcement is not known.announcement)
+        accepted = partial(_accepted, known, known.observed, announcement, events=[*events])
         return Report(status_patch(found, before, after), accepted=accepted)
 
 
@@ -93,12 +93,12 @@ def _accepted(
     announcement: Announcement | None,
     answer: bytes | None,
     *,
-    told: Iterable[Notice],
+    events: Iterable[Notice],
 ) -> Iterable[Notice]:
-    if answer is not None and known.told is based_on:
+    if answer is not None and known.observed is based_on:
         known.latest = _decode(answer)
     known.announcement = announcement
-    return told
+    return events
 
 
 def notices(
