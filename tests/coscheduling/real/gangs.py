@@ -70,7 +70,3 @@ class GangCluster(Cluster):
     def said(self, pod: str) -> list[str]:
         """The FailedScheduling messages of a pod."""
         return [event["note"] for event in self.events(pod, "FailedScheduling")]
-
-    def describe(self, pod: str) -> str:
-        """What `kubectl describe pod` shows."""
-        return self.kubectl("describe", "pod", pod)

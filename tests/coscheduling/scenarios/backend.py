@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from tests.builders import PodDict
+from tests.controlplane.api import Api
+from tests.controlplane.plane import ControlPlane
 from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import AddNodes
 from tests.coscheduling.real.gangs import GangCluster
@@ -49,11 +51,11 @@ class Backend(ABC):
         """Creates pods."""
 
     @abstractmethod
-    def delete(self, *names: str) -> None:
-        """Deletes pods at once."""
+    def delete(self, name: str) -> None:
+        """Deletes a pod at once."""
 
     @abstractmethod
-    def set_phase(self, name: str, phase: str) -> None:
+    def set_phase(self, pod: str, phase: str) -> None:
         """Writes a pod's phase, as a kubelet does."""
 
     @abstractmethod
@@ -112,11 +114,11 @@ class VirtualBackend(Backend):
     def add(self, *pods: PodDict) -> None:
         self._world.add(*pods)
 
-    def delete(self, *names: str) -> None:
-        self._world.delete(*map(self._key, names))
+    def delete(self, name: str) -> None:
+        self._world.delete(self._key(name))
 
-    def set_phase(self, name: str, phase: str) -> None:
-        self._world.set_phase(self._key(name), phase)
+    def set_phase(self, pod: str, phase: str) -> None:
+        self._world.set_phase(self._key(pod), phase)
 
     def remove_gates(self, name: str) -> None:
         self._world.api.change("pods", self._key(name), lambda pod: pod["spec"].update(schedulingGates=[]))
@@ -147,52 +149,29 @@ class VirtualBackend(Backend):
         return f"{self.namespace}/{name}"
 
 
-class RealBackend(Backend):
-    """A kube-apiserver, and a process of Muster that answers to a name of its own."""
+class RealBackend(GangCluster, Backend):
+    """A kube-apiserver, and a process of Muster that answers to `scheduler`."""
 
-    def __init__(self, gangs: GangCluster, add_nodes: AddNodes) -> None:
-        self.namespace = gangs.namespace
-        self._gangs = gangs
+    def __init__(self, plane: ControlPlane, api: Api, namespace: str, scheduler: str, add_nodes: AddNodes) -> None:
+        super().__init__(plane, api, namespace, scheduler)
         self._add_nodes = add_nodes
 
     def add_nodes(self, *nodes: Mapping[str, Any]) -> None:
         self._add_nodes(*nodes)
 
-    def add_group(self, name: str, min_member: int) -> None:
-        self._gangs.add_group(name, min_member)
-
-    def change_group(self, name: str, **spec: object) -> None:
-        self._gangs.change_group(name, **spec)
-
-    def add(self, *pods: PodDict) -> None:
-        self._gangs.add(*pods)
-
-    def delete(self, *names: str) -> None:
-        for name in names:
-            self._gangs.delete(name)
-
-    def set_phase(self, name: str, phase: str) -> None:
-        self._gangs.set_phase(name, phase)
-
     def remove_gates(self, name: str) -> None:
         path = f"/api/v1/namespaces/{self.namespace}/pods/{name}"
-        self._gangs.api.patch(path, {"spec": {"schedulingGates": None}})
-
-    def nodes(self, group: str = "") -> dict[str, str]:
-        return self._gangs.nodes(group)
+        self.api.patch(path, {"spec": {"schedulingGates": None}})
 
     def failures(self, pod: str) -> list[str]:
-        return self._gangs.said(pod)
+        return self.said(pod)
 
     def unschedulable(self, pod: str) -> str:
-        condition = self._gangs.scheduled_condition(pod)
+        condition = self.scheduled_condition(pod)
         return str(condition["message"]) if condition.get("reason") == "Unschedulable" else ""
 
-    def condition(self, group: str) -> tuple[str, str]:
-        return self._gangs.condition(group)
-
     def description(self, pod: str) -> str:
-        return self._gangs.describe(pod)
+        return self.kubectl("describe", "pod", pod)
 
     async def until(self, probe: Callable[[], T]) -> T:
         return eventually(probe, within=_WITHIN_SECONDS)

@@ -4,10 +4,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from tests.controlplane.api import Api
+from tests.controlplane.plane import ControlPlane
 from tests.coscheduling.conftest import AddNodes
-from tests.coscheduling.real.gangs import GangCluster
 from tests.coscheduling.scenarios.backend import Backend, RealBackend, VirtualBackend
 from tests.coscheduling.world import World
+from tests.e2e.muster_process import MusterProcess
 
 
 @pytest.fixture
@@ -19,9 +21,9 @@ async def virtual(world: World) -> AsyncIterator[Backend]:
 
 
 @pytest.fixture
-def real(gangs: GangCluster, add_nodes: AddNodes) -> Backend:
+def real(control_plane: ControlPlane, api: Api, namespace: str, muster: MusterProcess, add_nodes: AddNodes) -> Backend:
     """The test's own namespace on the session's API server, and the module's process."""
-    return RealBackend(gangs, add_nodes)
+    return RealBackend(control_plane, api, namespace, muster.name, add_nodes)
 
 
 @pytest.fixture(params=["virtual", "real"])

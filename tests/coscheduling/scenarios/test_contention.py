@@ -122,6 +122,10 @@ async def test_a_gang_of_high_priority_wins_the_room_that_a_low_one_waits_for(wo
     await world.run(250)
     assert len(world.events) == events  # no livelock: nothing happens, so nothing is tried
 
+    world.delete(*world.bound("high"))
+    await world.run(10)
+    assert len(world.bound("low")) == 4
+
 
 @PLACEMENTS
 async def test_a_low_gang_does_not_take_back_what_its_own_timeout_freed(make_world: MakeWorld, placement: str) -> None:

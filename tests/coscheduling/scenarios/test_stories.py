@@ -90,7 +90,8 @@ async def test_a_quorum_that_changes_while_the_gang_waits_and_while_it_runs_is_w
     await backend.until_started("ray", 5)
 
     # As after a scale-down of KubeRay, which never updates its PodGroup.
-    backend.delete("ray-0", "ray-1", "fourth")
+    for name in ("ray-0", "ray-1", "fourth"):
+        backend.delete(name)
     backend.add(make_member("again", "ray"))
     await backend.until_reported("again", "current pods number: 3, minMember of group: 5.")
     await backend.until(lambda: backend.condition("ray") == ("WaitingForPods", "3 of 5 pods exist"))
