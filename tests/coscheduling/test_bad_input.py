@@ -33,6 +33,22 @@ async def test_a_timeout_of_nothing_is_none(room: World, seconds: int) -> None:
     assert room.groups.wait_seconds("default/g") == 60
 
 
+async def test_a_timeout_of_nothing_is_the_one_of_the_configuration(make_world: MakeWorld) -> None:
+    """Pod by pod, since no member of a gang that is placed whole waits for long."""
+    world = make_world({"placement": "PodByPod", "permitWaitingTimeSeconds": 2, "podGroupRejectPercentage": 100})
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 3, timeout=0)
+    keys = world.add(*make_members("g", 3))
+    await world.run(3)
+    timed_out = "rejected due to timeout after waiting 2s at plugin Coscheduling"
+    assert any(timed_out in note for key in keys for note in world.notes(key))
+    assert world.bound() == []
+
+    world.add_nodes(make_node("b", cpu="1"))
+    await world.run(30)
+    assert len(world.bound("g")) == 3
+
+
 async def test_a_timeout_that_never_ends_ends_after_a_quarter_of_an_hour(room: World) -> None:
     room.add_group("g", 2, timeout=2**31 - 1)
 

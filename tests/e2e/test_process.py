@@ -2,7 +2,6 @@
 
 import json
 import signal
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -103,30 +102,6 @@ def test_a_process_that_starts_again_counts_the_pods_that_are_bound_and_takes_up
 
     assert cluster.wait_until_bound("small") == ["one"]
     assert cluster.wait_until_turned_away("large") == FULL
-
-
-def test_a_process_that_is_killed_in_the_middle_of_its_work_leaves_nothing_that_the_next_cannot_go_on_from(
-    start_muster: StartMuster,
-    control_plane: ControlPlane,
-    cluster: Cluster,
-    add_nodes: AddNodes,
-    tmp_path: Path,
-) -> None:
-    name = unique_name()
-    add_nodes(*(make_node(f"node-{number}", cpu="1") for number in range(3)))
-    pods = [f"pod-{number}" for number in range(30)]
-    delay = Delay()
-    with FaultyApi(control_plane, MUSTER) as slow_api:
-        first = start_muster(name, kubeconfig=slow_api.kubeconfig(tmp_path / "kubeconfig"))
-        with slow_api.trouble(delay, on=is_binding):
-            cluster.create(*(make_pod(pod).requests(cpu="100m") for pod in pods), scheduler=name)
-            eventually(lambda: delay.waiting >= 20)
-            delay.over()
-            first.kill()
-
-    start_muster(name)
-
-    assert Counter(cluster.wait_until_bound(*pods)) == {f"node-{number}": 10 for number in range(3)}
 
 
 def test_two_processes_of_different_names_fill_the_same_nodes_one_after_the_other(

@@ -1,5 +1,9 @@
 """Random lives of gangs: never started in part, never left waiting where they fit, never counted wrong.
 
+The simulation judges whole processes when they are at rest, decides each gang in one step, and places it in a
+transaction. These storms judge each moment: a gang may be bound in part for one round of Bindings and no longer, also
+where members are placed pod by pod, and where other objects change between two members of a decision.
+
 Watched from outside, by pods alone. A gang that lost a bound member from outside, or one that was being bound, is
 excused until it is whole again, and so is one of which more is asked while it runs or is about to.
 """
@@ -10,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.coscheduling.chaos.storm import BIND_ROUND_SECONDS, Storm, Weather
+from tests.coscheduling.chaos.storm import Storm, Weather
 from tests.scheduler.slices import Ticks
 
 
@@ -33,17 +37,14 @@ def test_two_hundred_gangs_on_a_cluster_with_room_for_sixty_per_cent_of_them() -
     storm = outlive(Weather(seed=42, gangs=200, largest=40, share=0.6, deletions=150, node_losses=15))
 
     assert storm.faults == []
-    assert storm.watch.longest <= BIND_ROUND_SECONDS
-    waiting = [group for group in storm.world.groups if storm.world.groups.missing(group) > 0]
-    started = [group for group in storm.world.groups if len(storm.world.groups.record(group).placed)]
-    assert len(waiting) > 40
-    assert len(started) > 40
+    records = [storm.world.groups.record(group) for group in storm.world.groups]
+    assert len([record for record in records if len(record.pods) > len(record.placed)]) > 40
+    assert len([record for record in records if record.placed]) > 40
 
 
-@pytest.mark.parametrize("placement", ["Transaction", "PodByPod"])
-@pytest.mark.parametrize("seed", range(5))
-def test_forty_gangs(seed: int, placement: str) -> None:
-    storm = outlive(Weather(seed=seed, gangs=40, largest=20, deletions=40, node_losses=6, placement=placement))
+@pytest.mark.parametrize("seed", range(3))
+def test_forty_gangs_that_are_placed_pod_by_pod(seed: int) -> None:
+    storm = outlive(Weather(seed=seed, gangs=40, largest=20, deletions=40, node_losses=6, placement="PodByPod"))
 
     assert storm.faults == []
 

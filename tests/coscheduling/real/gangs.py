@@ -1,6 +1,5 @@
 """The cluster as tests of gangs see it: one namespace with its PodGroups and pods, looked at all at once."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from tests.builders import PodDict
@@ -28,10 +27,6 @@ class GangCluster(Cluster):
     def change_group(self, name: str, **spec: object) -> None:
         """Changes fields of a PodGroup's spec."""
         self.api.patch(f"{self._groups}/{name}", {"spec": spec})
-
-    def delete_group(self, name: str) -> None:
-        """Deletes a PodGroup."""
-        self.api.delete(f"{self._groups}/{name}")
 
     def add(self, *pods: PodDict) -> None:
         """Creates pods for this cluster's scheduler."""
@@ -75,15 +70,3 @@ class GangCluster(Cluster):
     def said(self, pod: str) -> list[str]:
         """The FailedScheduling messages of a pod."""
         return [event["note"] for event in self.events(pod, "FailedScheduling")]
-
-    def describe(self, pod: str) -> str:
-        """What `kubectl describe pod` shows."""
-        return self.kubectl("describe", "pod", pod)
-
-
-def used(pods: Mapping[str, str]) -> dict[str, int]:
-    """How many pods each node has, from their nodes by name."""
-    counts: dict[str, int] = {}
-    for node in pods.values():
-        counts[node] = counts.get(node, 0) + 1
-    return counts

@@ -11,8 +11,8 @@ from tests.builders import NodeDict, PodDict, make_node
 from tests.coscheduling.objects import GROUP_LABEL, make_member
 from tests.coscheduling.real.gangs import GangCluster
 
-COSCHEDULING, LARGEST, SHARE = 200, 40, 0.6
-_DELETIONS, _LOSSES, _ENDS = 100, 10, 40
+GANGS, LARGEST, SHARE = 60, 40, 0.6
+_DELETIONS, _LOSSES, _ENDS = 30, 4, 12
 _CORES = 16
 
 Happening = Callable[[], None]
@@ -32,7 +32,7 @@ class Storm:
         self._random = random
         self._alive: dict[str, PodDict] = {}
         self._plan: list[tuple[float, Happening]] = []
-        cores = sum(self._plan_gang(f"gang-{number}") for number in range(COSCHEDULING))
+        cores = sum(self._plan_gang(f"gang-{number}") for number in range(GANGS))
         self.nodes = [make_node(f"storm-{n}", cpu=str(_CORES)) for n in range(round(cores * SHARE / _CORES))]
         for count, happen in (
             (_DELETIONS, self._delete_a_pod),

@@ -8,8 +8,8 @@ import pytest
 
 from tests.builders import make_node, make_pod
 from tests.controlplane.plane import ControlPlane
+from tests.coscheduling.conftest import AddNodes, unique_name
 from tests.coscheduling.objects import make_members
-from tests.coscheduling.real.conftest import AddNodes, unique_name
 from tests.coscheduling.real.gangs import API, GangCluster
 from tests.deployed import define_pod_groups
 from tests.e2e.eventually import eventually

@@ -8,7 +8,7 @@ import yaml
 
 from tests.builders import make_node
 from tests.controlplane.plane import ControlPlane
-from tests.coscheduling.real.conftest import AddNodes
+from tests.coscheduling.conftest import AddNodes
 from tests.coscheduling.real.gangs import GangCluster
 
 EXAMPLES = Path(__file__).parents[3] / "deploy" / "examples"

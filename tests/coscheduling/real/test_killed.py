@@ -1,4 +1,7 @@
-"""The scheduler is killed between the k-th and the last binding of a gang; the next one completes the gang."""
+"""A process is killed while some of a gang's Bindings are on their way; the next process completes the gang.
+
+`tests.coscheduling.scenarios.test_restarts` kills the scheduler after each number of Bindings, in virtual time.
+"""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -9,13 +12,13 @@ from aiohttp import web
 
 from tests.builders import make_node
 from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.coscheduling.conftest import AddNodes, StartMuster
 from tests.coscheduling.objects import make_members
-from tests.coscheduling.real.conftest import AddNodes, StartMuster
 from tests.coscheduling.real.gangs import GangCluster
 from tests.e2e.eventually import eventually
 from tests.e2e.faulty_api import FaultyApi, is_binding
 
-SIZE = 12
+SIZE, BOUND = 12, 6
 
 
 class OnlySome:
@@ -43,9 +46,7 @@ def faulty_api(control_plane: ControlPlane, served: Path) -> Iterator[FaultyApi]
         yield api
 
 
-@pytest.mark.parametrize("bindings", [1, SIZE // 2, SIZE - 1])
-def test_wherever_it_is_killed_the_gang_is_completed(
-    bindings: int,
+def test_a_gang_whose_scheduler_is_killed_between_its_bindings_is_completed_by_the_next(
     faulty_api: FaultyApi,
     start_muster: StartMuster,
     make_gangs: Callable[[str], GangCluster],
@@ -56,13 +57,13 @@ def test_wherever_it_is_killed_the_gang_is_completed(
     first = start_muster(kubeconfig=faulty_api.kubeconfig(tmp_path / "kubeconfig"))
     gangs = make_gangs(first.name)
     gangs.add_group("train", SIZE, timeout=30)
-    only_some = OnlySome(bindings)
+    only_some = OnlySome(BOUND)
     with faulty_api.trouble(only_some, on=is_binding):
         gangs.add(*make_members("train", SIZE))
-        eventually(lambda: faulty_api.met == SIZE and len(gangs.nodes()) == bindings)
+        eventually(lambda: faulty_api.met == SIZE and len(gangs.nodes()) == BOUND)
         first.kill()
     only_some.end()
-    assert len(gangs.nodes()) == bindings
+    assert len(gangs.nodes()) == BOUND
 
     start_muster(first.name)
     gangs.wait_until_started("train", SIZE, within=30)

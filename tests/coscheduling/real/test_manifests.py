@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.builders import make_node
+from tests.coscheduling.conftest import AddNodes
 from tests.coscheduling.ecosystems.manifests_reader import FOLDER, NAMES, manifests
-from tests.coscheduling.real.conftest import AddNodes
 from tests.coscheduling.real.gangs import GangCluster
 from tests.e2e.muster_process import MusterProcess, Options, running
 

@@ -4,19 +4,16 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import pytest
 from click.testing import CliRunner
 
 from muster.operator.cli import main
 from tests.builders import PodDict, make_node, make_pod
 from tests.controlplane.plane import ControlPlane
-from tests.coscheduling.objects import make_member, make_members
-from tests.coscheduling.real.conftest import AddNodes
+from tests.coscheduling.conftest import AddNodes
+from tests.coscheduling.objects import make_members
 from tests.coscheduling.real.gangs import GangCluster
 from tests.e2e.eventually import eventually
 
-GPU = "example.com/gpu"
-MODE = "muster-scheduler.io/disruption-mode"
 BUDGETS = "/apis/policy/v1/namespaces/{}/poddisruptionbudgets"
 
 Classes = dict[str, str]
@@ -100,76 +97,6 @@ def test_a_gang_tells_at_every_step_how_it_makes_room(
     assert victims(gangs) == []
 
 
-def test_nobody_goes_while_the_whole_gang_would_not_fit_all_the_same(
-    gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
-) -> None:
-    add_nodes(make_node("one", cpu="2"), make_node("two", cpu="2"))
-    run(gangs, low("a", "2"), *urgent([low("peer", "2")], priority_classes))
-    gangs.add_group("train", 3)
-    gangs.add(*urgent(make_members("train", 3), priority_classes))
-
-    assert gangs.wait_until_said("train-0", "pod group preemption: ").endswith(
-        "pod group preemption: 0/2 nodes are available: 2 Insufficient cpu."
-    )
-    assert gangs.wait_until_unschedulable("train-2").endswith("2 Insufficient cpu.")
-    assert victims(gangs) == []
-    assert [pod for pod in gangs.pods() if pod["status"].get("nominatedNodeName")] == []
-
-
-def test_roles_with_and_without_gpus_make_room_on_the_nodes_of_each_and_no_more_go_than_it_takes(
-    gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
-) -> None:
-    add_nodes(make_node("gpus", cpu="8").resources({GPU: "4"}), make_node("one", cpu="8"), make_node("two", cpu="8"))
-    run(gangs, *(low(f"trains-{n}", "2").limits({GPU: "1"}) for n in range(4)), low("serves", "8"), low("idles", "4"))
-    gangs.add_group("mixed", 3)
-    workers = [make_member(f"worker-{n}", "mixed", cpu="2").limits({GPU: "1"}) for n in range(2)]
-    gangs.add(*urgent([*workers, make_member("ps", "mixed", cpu="8")], priority_classes))
-
-    gone = wait_until_evicted(gangs, 3)
-    assert len(gone) == 3
-    assert [name.partition("-")[0] for name in gone[1:]] == ["trains", "trains"]
-    assert gone[0] in ("idles", "serves")  # the one costs as much as the other
-    end(gangs, gone)
-    gangs.wait_until_started("mixed", 3)
-    assert victims(gangs) == []
-
-
-def gang_runs(gangs: GangCluster, name: str, least: int, size: int, mode: str = "") -> None:
-    gangs.add_group(name, least, annotations={MODE: mode} if mode else {})
-    gangs.add(*make_members(name, size))
-    gangs.wait_until_started(name, size)
-
-
-@pytest.mark.parametrize(
-    ("least", "mode", "evicted"),
-    [(4, "", 4), (3, "", 1), (4, "Single", 1), (1, "All", 4)],
-    ids=["all that run at the quorum", "what the quorum can spare", "one by one by policy", "all by policy"],
-)
-def test_of_a_running_gang_go(
-    least: int, mode: str, evicted: int, gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
-) -> None:
-    add_nodes(make_node("one", cpu="4"))
-    gang_runs(gangs, "runs", least, 4, mode)
-    gangs.add_group("train", 1)
-    gangs.add(*urgent(make_members("train", 1), priority_classes))
-
-    gone = wait_until_evicted(gangs, evicted)
-    assert len(gone) == evicted
-    eventually(lambda: gangs.pod("train-0")["status"].get("nominatedNodeName"))
-    end(gangs, gone)
-    gangs.wait_until_started("train", 1)
-    assert victims(gangs) == []
-
-
-def test_a_single_pod_evicts_a_running_gang_whole(
-    gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
-) -> None:
-    add_nodes(make_node("one", cpu="2"))
-    gang_runs(gangs, "runs", 2, 2)
-    gangs.add(*urgent([make_pod("web").requests(cpu="1")], priority_classes))
-    assert wait_until_evicted(gangs, 2) == ["runs-0", "runs-1"]
-
-
 def test_a_gang_leaves_pods_that_a_budget_protects_if_it_can_and_says_which_it_would_overrule(
     gangs: GangCluster,
     add_nodes: AddNodes,
@@ -208,18 +135,3 @@ def _ungated(gangs: GangCluster, pod: PodDict) -> Any:
     found = gangs.pod(pod.name)
     del found["spec"]["schedulingGates"]
     return found
-
-
-def test_a_gang_with_a_member_that_never_preempts_waits(gangs: GangCluster, add_nodes: AddNodes) -> None:
-    add_nodes(make_node("one", cpu="2"))
-    name = f"{gangs.namespace}-never"
-    path = "/apis/scheduling.k8s.io/v1/priorityclasses"
-    gangs.api.post(path, {"metadata": {"name": name}, "value": 1000, "preemptionPolicy": "Never"})
-    run(gangs, low("a", "2"))
-    gangs.add_group("patient", 2)
-    gangs.add(*(pod.priority_class(name) for pod in make_members("patient", 2)))
-    assert gangs.wait_until_unschedulable("patient-0").endswith(
-        "pod group preemption: not eligible due to preemptionPolicy=Never."
-    )
-    gangs.api.delete(f"{path}/{name}")
-    assert victims(gangs) == []

@@ -6,8 +6,8 @@ import pytest
 
 from tests.builders import make_node
 from tests.controlplane.api import Api
+from tests.coscheduling.conftest import AddNodes, StartMuster
 from tests.coscheduling.objects import make_members
-from tests.coscheduling.real.conftest import AddNodes, StartMuster
 from tests.coscheduling.real.gangs import API, GangCluster
 from tests.e2e.eventually import eventually
 

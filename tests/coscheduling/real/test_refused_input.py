@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.builders import make_node, make_pod
+from tests.builders import make_node
 from tests.controlplane.api import ApiError
+from tests.coscheduling.conftest import AddNodes
 from tests.coscheduling.objects import make_members
-from tests.coscheduling.real.conftest import AddNodes
 from tests.coscheduling.real.gangs import GangCluster
 
 
@@ -41,14 +41,3 @@ def test_a_podgroup_that_names_no_minmember_is_let_through_and_holds_nobody(
     gangs.add(*make_members("g", 1))
 
     gangs.wait_until_started("g", 1)
-
-
-def test_labels_on_pods_of_another_scheduler_are_left_alone(gangs: GangCluster, add_nodes: AddNodes) -> None:
-    add_nodes(make_node("one"))
-    gangs.add_group("g", 2)
-    gangs.create(*make_members("g", 3), scheduler="somebody-else")
-    gangs.add(make_pod("ours"))
-    gangs.wait_until_bound("ours")
-
-    assert gangs.nodes("g") == {}
-    assert [gangs.said(f"g-{number}") for number in range(3)] == [[], [], []]

@@ -1,14 +1,17 @@
-"""Two hundred gangs on a cluster with room for sixty per cent of them, while pods and nodes go: none starts in part."""
+"""Sixty gangs on a cluster with room for sixty per cent of them, while pods and nodes go: none starts in part.
+
+`tests.coscheduling.chaos` has two hundred of them, in virtual time.
+"""
 
 import signal
 from random import Random
 
 from tests.controlplane.api import Api
 from tests.coscheduling.chaos.watch import GangWatch, Object, group_of, overcommitted, startable
-from tests.coscheduling.real.conftest import AddNodes
+from tests.coscheduling.conftest import AddNodes
 from tests.coscheduling.real.gangs import API, GangCluster
 from tests.coscheduling.real.pod_watch import PodWatch
-from tests.coscheduling.real.storm import COSCHEDULING, Storm
+from tests.coscheduling.real.storm import GANGS, Storm
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess
 
@@ -31,7 +34,7 @@ def objects(api: Api, namespace: str) -> tuple[dict[str, Object], dict[str, Obje
     )
 
 
-def test_no_gang_of_two_hundred_is_ever_started_in_part(
+def test_no_gang_of_sixty_is_ever_started_in_part(
     gangs: GangCluster, api: Api, add_nodes: AddNodes, muster: MusterProcess
 ) -> None:
     gang_watch = GangWatch(BIND_ROUND)
@@ -55,7 +58,7 @@ def test_no_gang_of_two_hundred_is_ever_started_in_part(
     assert gang_watch.faults == []
     assert overcommitted(nodes, pods) == []
     started = {group_of(pod) for pod in pods.values() if "nodeName" in pod["spec"]}
-    assert COSCHEDULING * 0.3 < len(started) < COSCHEDULING
+    assert GANGS * 0.3 < len(started) < GANGS
     eventually(lambda: muster.metric('scheduler_cache_size{type="assumed_pods"}') == 0)
     muster.signal(signal.SIGUSR2)
     eventually(lambda: "the cache equals a recount" in muster.log)

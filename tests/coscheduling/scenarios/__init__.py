@@ -1,1 +1,1 @@
-"""What went wrong with gangs elsewhere, decided in virtual time: a scenario a module."""
+"""Stories of gangs, each told once: in virtual time, and again on a real API server where it takes a `Backend`."""

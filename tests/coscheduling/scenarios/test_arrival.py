@@ -3,6 +3,7 @@
 import pytest
 
 from tests.builders import make_node
+from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_members
 from tests.coscheduling.world import World
@@ -44,10 +45,11 @@ async def test_a_podgroup_that_comes_between_its_pods_starts_them_with_the_last(
     world.add_group("g", 10)
     await world.run(10)
     assert world.bound() == []
-    world.add(*pods[5:])
+    [*_, last] = world.add(*pods[5:])
     await world.settle()
 
     assert len(world.bound("g")) == 10
+    assert world.notes(last) == []
 
 
 async def test_members_that_come_while_others_wait_are_told_the_latest_number_within_half_a_minute(
@@ -177,11 +179,16 @@ async def test_of_more_members_than_needed_as_many_start_as_fit(world: World) ->
 async def test_370_pods_start_in_one_go_on_400_nodes(world: World) -> None:
     world.add_nodes(*(make_node(f"n-{number}", cpu="1") for number in range(400)))
     world.add_group("g", 370)
-    world.add(*make_members("g", 370))
+    *most, last = make_members("g", 370)
+    world.add(*most)
+    await world.run(60)
+    assert word(world, "g") == ("WaitingForPods", "369 of 370 pods exist")
+    assert world.bound() == []
+    world.add(last)
     before = world.clock.now()
     await world.settle()
 
     assert world.clock.now() == before
-    assert len(world.bound("g")) == 370
-    assert world.notes("default/g-0") == []
+    assert len({world.node_of(key) for key in world.bound("g")}) == len(world.bound("g")) == 370
+    assert world.notes("default/g-369") == []
     world.check()

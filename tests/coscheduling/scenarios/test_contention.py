@@ -71,27 +71,35 @@ async def test_small_gangs_that_come_later_start_at_once_too(world: World) -> No
         assert len(world.bound(f"small-{number}")) == 3
 
 
-async def test_a_gang_that_fits_in_sum_but_not_on_nodes_holds_nothing_and_costs_nothing(
+async def test_a_gang_that_fits_in_sum_but_not_on_nodes_holds_nothing_and_is_not_tried_while_others_are_bound(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()
-    attempts = world.metrics.schedule_attempts
+    attempts, tried_whole = world.metrics.schedule_attempts, world.metrics.podgroup_schedule_attempts
     gpus = "example.com/gpu"
     for name, count in (("a", 6), ("b", 2), ("c", 2), ("d", 2)):
         world.add_nodes(make_node(name, cpu="100").resources({gpus: str(count)}))
     world.add_group("g", 3, min_resources={gpus: "12"})
     keys = world.add(*(make_member(f"g-{number}", "g").requests({gpus: "4"}) for number in range(3)))
     await world.run(60)
+    before, webs = tried_whole.total(), []
+    for number in range(6):
+        webs += world.add(make_pod(f"web-{number}").requests({gpus: "1"}))
+        await world.run(15)
+    assert world.bound() == webs
+    assert tried_whole.total() == before
     tried = attempts.total()
     await world.run(600)
 
-    assert world.bound() == []
+    assert world.bound("g") == []
     assert world.engine.cache.assumed_count == 0
     assert attempts.total() - tried <= 3 * 4  # the sweep of what nothing has helped for minutes
     assert world.notes(keys[0])[0] == (
         "pod group default/g is unschedulable, 1 of the 3 members that it needs fit; with that one placed: "
         "0/4 nodes are available: 4 Insufficient example.com/gpu."
     )
+    world.delete(*webs)
+    await world.settle()
     [other] = world.add(make_pod("other").requests({gpus: "6"}))
     await world.settle()
     assert world.node_of(other) == "a"
@@ -113,6 +121,10 @@ async def test_a_gang_of_high_priority_wins_the_room_that_a_low_one_waits_for(wo
     events = len(world.events)
     await world.run(250)
     assert len(world.events) == events  # no livelock: nothing happens, so nothing is tried
+
+    world.delete(*world.bound("high"))
+    await world.run(10)
+    assert len(world.bound("low")) == 4
 
 
 @PLACEMENTS

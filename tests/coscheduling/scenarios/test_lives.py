@@ -16,17 +16,6 @@ def room(world: World) -> World:
     return world
 
 
-async def test_a_minmember_that_is_lowered_starts_the_members_that_wait(room: World) -> None:
-    room.add_group("g", 5)
-    room.add(*make_members("g", 3))
-    await room.run(20)
-    assert room.bound() == []
-
-    room.change_group("default/g", minMember=3)
-    await room.settle()
-    assert len(room.bound("g")) == 3
-
-
 async def test_a_minmember_that_is_lowered_helps_a_gang_that_did_not_fit(world: World) -> None:
     world.add_nodes(make_node("a", cpu="3"))
     world.add_group("g", 5)
@@ -54,25 +43,6 @@ async def test_a_minmember_that_is_raised_while_members_wait_is_what_counts(room
     assert len(room.bound("g")) == 7
 
 
-async def test_a_minmember_that_is_raised_while_the_gang_runs_disturbs_nobody_and_holds_for_new_members(
-    room: World,
-) -> None:
-    room.add_group("g", 3)
-    room.add(*make_members("g", 3))
-    await room.settle()
-    room.change_group("default/g", minMember=5)
-    await room.run(10)
-    assert len(room.bound("g")) == 3
-
-    [fourth] = room.add(make_member("fourth", "g"))
-    await room.run(10)
-    assert room.node_of(fourth) == ""
-    assert room.notes(fourth)[-1].endswith("current pods number: 4, minMember of group: 5.")
-    room.add(make_member("fifth", "g"))
-    await room.settle()
-    assert len(room.bound("g")) == 5
-
-
 async def test_members_that_wait_singly_are_placed_together_once_the_gang_needs_more_of_them(world: World) -> None:
     world.add_nodes(make_node("a", cpu="3"))
     world.add_group("g", 3)
@@ -88,24 +58,6 @@ async def test_members_that_wait_singly_are_placed_together_once_the_gang_needs_
     world.add_nodes(make_node("c", cpu="1"))
     await world.run(30)
     assert len(world.bound("g")) == 6
-
-
-async def test_a_podgroup_that_asks_for_more_than_is_left_after_a_scale_down_says_so(room: World) -> None:
-    """KubeRay never updates its PodGroup: after a scale-down its minMember is more than pods exist."""
-    room.add_group("ray", 5)
-    keys = room.add(*make_members("ray", 5))
-    await room.settle()
-    room.delete(*keys[2:])
-    await room.run(10)
-    assert len(room.bound("ray")) == 2
-
-    [key] = room.add(make_member("again", "ray"))
-    await room.run(10)
-    assert room.notes(key)[-1].endswith("current pods number: 3, minMember of group: 5.")
-    assert word(room, "ray") == ("WaitingForPods", "3 of 5 pods exist")
-    room.change_group("default/ray", minMember=3)
-    await room.settle()
-    assert room.node_of(key) == "a"
 
 
 async def test_a_name_in_two_namespaces_is_two_groups(room: World) -> None:
@@ -152,19 +104,6 @@ async def test_the_age_of_a_gang_begins_anew_with_its_next_life(room: World) -> 
     await room.run(5)
 
     assert room.groups.age("default/g") == 5
-
-
-async def test_a_member_that_is_deleted_while_its_siblings_run_is_replaced_alone(room: World) -> None:
-    room.add_group("g", 3)
-    keys = room.add(*make_members("g", 3))
-    await room.settle()
-    room.delete(keys[1])
-    await room.run(5)
-    [successor] = room.add(make_member("successor", "g"))
-    await room.settle()
-
-    assert room.node_of(successor) == "a"
-    room.check()
 
 
 async def test_the_successor_of_a_member_that_is_still_ending_need_not_wait_for_its_end(room: World) -> None:
@@ -222,32 +161,6 @@ async def test_members_that_have_ended_are_no_part_of_a_quorum(room: World) -> N
 
     assert room.bound("g") == ["default/ended"]
     assert room.notes(keys[0])[-1].endswith("current pods number: 5, minMember of group: 6.")
-
-
-async def test_gated_members_hold_the_quorum_that_needs_them_and_start_it_when_let_go(room: World) -> None:
-    room.add_group("g", 3)
-    pods = make_members("g", 3)
-    keys = room.add(pods[0], pods[1], pods[2].gate("quota"))
-    await room.run(30)
-    assert room.bound() == []
-    assert room.notes(keys[0])[-1] == (
-        "0/1 nodes are available: pre-filter pod g-0 cannot proceed due to gated pods in the same PodGroup: g-2."
-    )
-
-    room.api.change("pods", keys[2], lambda pod: pod["spec"].update(schedulingGates=[]))
-    await room.settle()
-    assert len(room.bound("g")) == 3
-
-
-async def test_a_gang_starts_without_gated_members_that_it_does_not_need(room: World) -> None:
-    room.add_group("g", 3)
-    keys = room.add(*make_members("g", 3), make_member("gated", "g").gate("quota"))
-    await room.settle()
-    assert sorted(room.bound("g")) == sorted(keys[:3])
-
-    room.api.change("pods", keys[3], lambda pod: pod["spec"].update(schedulingGates=[]))
-    await room.settle()
-    assert len(room.bound("g")) == 4
 
 
 async def test_a_pod_that_is_labelled_later_joins_and_completes_its_gang(room: World) -> None:

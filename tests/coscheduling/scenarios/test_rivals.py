@@ -2,9 +2,26 @@
 
 import pytest
 
+from muster.framework.contract import CycleState, PermitPlugin, PodInfo, Wait
 from tests.builders import make_node, make_pod
+from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
+
+
+class Hesitation(PermitPlugin):
+    """Holds every pod for two seconds between its decision and its Binding."""
+
+    name = "Hesitation"
+
+    def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Wait:
+        def allow() -> None:
+            waiting = self.handle.waiting_pods.get(pod.uid)
+            if waiting is not None:
+                waiting.allow(self.name)
+
+        self.handle.clock.call_later(2.0, allow)
+        return Wait(60.0)
 
 
 async def decided(world: World, nodes: int, members: int, needed: int) -> list[str]:
@@ -48,6 +65,25 @@ async def test_with_room_elsewhere_the_gang_comes_again_by_itself(world: World) 
     seconds = await world.until(lambda: len(world.bound("g")) == 4, within=10)
 
     assert seconds <= 2
+    world.check()
+
+
+async def test_a_gang_whose_node_a_rival_takes_while_it_waits_at_permit_goes_back_whole_and_comes_again(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(plugins={"Hesitation": Hesitation})
+    keys = await decided(world, nodes=6, members=4, needed=4)
+    await world.settle()
+    for number in range(3):  # of six nodes four are taken; one of any three is
+        take(world, f"n-{number}", f"rival-{number}")
+    await world.run(5)
+    assert any("lost its place on node" in note for key in keys for note in world.notes(key))
+    assert world.bound("g") == []
+
+    world.delete("default/rival-2")
+    await world.run(10)
+    assert len(world.bound("g")) == 4
+    assert len({world.node_of(key) for key in world.bound()}) == 6
     world.check()
 
 

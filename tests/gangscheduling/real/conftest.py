@@ -46,11 +46,11 @@ def deployed(gated_plane: ControlPlane) -> Path:
 
 @pytest.fixture(scope="session")
 def muster(deployed: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
-    """One `muster run` for all tests; nothing goes wrong in it but groups that cannot be one."""
+    """One `muster run` for all tests; nothing goes wrong in it."""
     log = tmp_path_factory.mktemp("muster") / "muster.log"
     with running(Options(kubeconfig=deployed, log=log, names=["native"])) as process:
         yield process
-    assert [error for error in process.errors if "all pods in a single pod group" not in error] == []
+    assert process.errors == []
 
 
 @pytest.fixture
