@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.sandbox import Sandbox
+from tests.commands.asking import bounded
 
 MUSTER = Path(sys.executable).with_name("muster")
 
@@ -59,13 +60,12 @@ def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
-    process = subprocess.Popen(
-        [MUSTER, "sandbox"], stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("serving http://127.0.0.1:")
-    assert [path.name for folder in tmp_path.iterdir() for path in folder.iterdir()] == ["kubeconfig"]
-    process.send_signal(number)
-    rest, _ = process.communicate()
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with bounded(subprocess.Popen([MUSTER, "sandbox"], stdout=subprocess.PIPE, text=True, env=environment)) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("serving http://127.0.0.1:")
+        assert [path.name for folder in tmp_path.iterdir() for path in folder.iterdir()] == ["kubeconfig"]
+        process.send_signal(number)
+        rest, _ = process.communicate(timeout=60)
     assert (process.returncode, rest.split()[-1]) == (0, "ended")
     assert list(tmp_path.iterdir()) == []
