@@ -58,6 +58,20 @@ def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item
     assert refused("--from", dump).startswith(f"Error: {dump}: {message}")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"kind: List\nitems: [", "yaml: line 2: did not find expected node content"),
+        (b"kind: \x07", "yaml: control characters are not allowed"),
+        (b"- kind: Pod", "not a Kubernetes object or list"),
+    ],
+)
+def test_a_dump_that_is_neither_json_nor_yaml_is_told_in_a_line(tmp_path: Path, text: bytes, message: str) -> None:
+    dump = tmp_path / "dump.yaml"
+    dump.write_bytes(text)
+    assert refused("--from", dump) == f"Error: {dump}: {message}\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path)}
