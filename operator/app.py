@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import kopf
 import uvloop
 
+from muster.operator.failures import in_words
 from muster.operator.kube.transport import Transport
 from muster.operator.logs import ignore_kopfs_end, tell_of_loop
 from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
@@ -148,7 +149,7 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
             )
         except Exception as error:  # kopf ends by whatever its first look at the API met
             asyncio.get_running_loop().set_exception_handler(_of_no_interest)
-            raise OperatorEndedError(f"{type(error).__name__}: {error}") from error
+            raise OperatorEndedError(f"{connection.server}: {in_words(error)}") from error
     if process.failed:
         raise SystemExit(FAILED)
 

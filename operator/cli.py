@@ -28,6 +28,7 @@ _SUBCOMMANDS = {
     "replay": "Decide a recording again, and show what is decided otherwise.",
     "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
+    "plugin": "Write a new plugin in a package of its own.",
     "completion": "Print the completion script for a shell.",
 }
 

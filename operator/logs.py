@@ -13,11 +13,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, TextIO
 
 import msgspec
+
+from muster.operator.failures import in_words_within
 
 Style = Literal["text", "json"]
 
@@ -51,6 +54,7 @@ def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
     """
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter() if style == "json" else TextFormatter())
+    handler.addFilter(_kopfs_errors_in_words)
     if verbosity < _TRACEBACKS_FROM:
         handler.addFilter(_without_kopfs_traceback)
     root = logging.getLogger()
@@ -83,6 +87,14 @@ def _without_kopfs_traceback(record: logging.LogRecord) -> bool:
     """Shortens kopf's tracebacks of API errors to the API's answer; failures in our handlers keep their tracebacks."""
     if record.name.startswith(_KOPFS_OWN):
         record.exc_info = record.exc_text = None
+    return True
+
+
+def _kopfs_errors_in_words(record: logging.LogRecord) -> bool:
+    """kopf writes the repr of what it met into its messages, while it handles it."""
+    error = record.exc_info[1] if record.exc_info else sys.exception()
+    if error is not None and record.name.startswith(_KOPFS_OWN):
+        record.msg, record.args = in_words_within(record.getMessage(), error), ()
     return True
 
 

@@ -171,4 +171,5 @@ def decoded(data: bytes) -> Any:
     try:
         return yaml.load(data, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise bad_request(f"error decoding the request body: {error}") from None
+        problem = getattr(error, "problem", None) or "it is neither JSON nor YAML"
+        raise bad_request(f"error decoding the request body: {problem}") from None

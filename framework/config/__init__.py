@@ -13,7 +13,7 @@ from muster.framework.config.args import ARGS_MODELS, decode_plugin_args
 from muster.framework.config.document import read_documents
 from muster.framework.config.durations import format_duration, parse_duration
 from muster.framework.config.extenders import ExtenderConfig, ExtenderManagedResource, ExtenderTLSConfig
-from muster.framework.config.load import default_configuration, load
+from muster.framework.config.load import default_configuration, load, read
 from muster.framework.config.merge import Extends, PluginRef
 from muster.framework.config.model import (
     ClientConnectionConfiguration,
@@ -26,7 +26,7 @@ from muster.framework.config.model import (
     PluginSet,
 )
 from muster.framework.config.points import POINTS
-from muster.framework.config.problems import ConfigurationError, Problem
+from muster.framework.config.problems import ConfigurationError, Problem, nearest
 from muster.framework.config.resolve import ResolvedProfile, enabled_plugins, resolve
 
 __all__ = [
@@ -53,7 +53,9 @@ __all__ = [
     "enabled_plugins",
     "format_duration",
     "load",
+    "nearest",
     "parse_duration",
+    "read",
     "read_documents",
     "resolve",
 ]

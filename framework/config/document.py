@@ -11,10 +11,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import yaml
+from yaml.reader import ReaderError
 
 from muster.framework.config.problems import ConfigurationError, Problem, repeated_key
 
 _TAG = "tag:yaml.org,2002:"
+_WORDS = [
+    (re.compile(words), go)
+    for words, go in (
+        (r"expected the node content", "did not find expected node content"),
+        (r"expected (.+?), but (?:found|got) ", "did not find expected {}"),
+        (r"mapping values are not allowed here", "mapping values are not allowed in this context"),
+        (r"found character .+ that cannot start any token", "found character that cannot start any token"),
+        (r"found undefined alias '(.*)'", "unknown anchor '{}' referenced"),
+        (r"found unknown escape character", "found unknown escape character"),
+    )
+]
+"""The beginning of PyYAML's message -> that of the reader which Kubernetes uses."""
 _TRUE = ("y", "yes", "true", "on")
 
 
@@ -40,15 +53,27 @@ def read_documents(text: str | bytes, source: str) -> Iterator[Document]:
             value = reader.value(root, "")
             yield Document(value, tuple(reader.problems))
     except (yaml.YAMLError, UnicodeError) as error:
-        raise ConfigurationError([_malformed(error)], source=source) from error
+        raise ConfigurationError([Problem("", malformed(error))], source=source) from error
 
 
-def _malformed(error: Exception) -> Problem:
-    if not isinstance(error, yaml.MarkedYAMLError):
-        return Problem("", f"yaml: {error}")
-    mark = error.problem_mark or error.context_mark
-    line = f"line {mark.line + 1}: " if mark else ""
-    return Problem("", f"yaml: {line}{error.problem or error.context}")
+def malformed(error: yaml.YAMLError | UnicodeError) -> str:
+    """Why a text is not YAML, in the words of Kubernetes' YAML reader."""
+    if isinstance(error, yaml.MarkedYAMLError):
+        mark = error.problem_mark or error.context_mark
+        line = f"line {mark.line + 1}: " if mark else ""
+        return f"yaml: {line}{_in_go(error)}"
+    if isinstance(error, ReaderError) and error.encoding == "unicode":
+        return "yaml: control characters are not allowed"
+    encoding = getattr(error, "encoding", "utf-8").upper()
+    return f"yaml: the text is not valid {encoding.removesuffix('-LE').removesuffix('-BE')}"
+
+
+def _in_go(error: yaml.MarkedYAMLError) -> str:
+    problem = error.problem or error.context or "it cannot be read"
+    if problem.startswith("expected <block end>"):
+        within = "key" if "mapping" in (error.context or "") else "'-' indicator"
+        return f"did not find expected {within}"
+    return next((go.format(*found.groups()) for words, go in _WORDS if (found := words.match(problem))), problem)
 
 
 class _Loader(yaml.BaseLoader):

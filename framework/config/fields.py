@@ -10,11 +10,20 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, PlainSerializer, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    PlainSerializer,
+    ValidationInfo,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from muster.framework.config.durations import format_duration, parse_duration
+from muster.framework.config.problems import nearest
 
 JSON_KINDS: dict[type, str] = {
     bool: "bool",
@@ -34,12 +43,33 @@ class ConfigModel(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _nulls_are_absent(cls, data: Any) -> Any:
+    def _nulls_are_absent(cls, data: Any, info: ValidationInfo) -> Any:
         if data is None:
             return {}
         if isinstance(data, Mapping):
+            if isinstance(info.context, Misspellings):
+                info.context.note(cls, data)
             return {name: value for name, value in data.items() if value is not None}
         return data
+
+
+class Misspellings:
+    """Fields that models do not know, each with the nearest field that they do know.
+
+    A decoder passes one as the validation's context, because pydantic's errors do not say which model a field is of.
+    """
+
+    def __init__(self) -> None:
+        self._near: dict[str, str] = {}
+
+    def note(self, model: type[BaseModel], data: Mapping[Any, object]) -> None:
+        """Note what `data` holds beside the fields of the model."""
+        known = {field.alias or name for name, field in model.model_fields.items()}
+        self._near.update({str(name): nearest(str(name), known) for name in data if name not in known})
+
+    def near(self, name: str) -> str:
+        """The field that was probably meant, or ""."""
+        return self._near.get(name, "")
 
 
 def unless_zero(default: object) -> AfterValidator:

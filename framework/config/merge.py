@@ -5,13 +5,13 @@ default plugins, the result is distributed to the points that each plugin extend
 precedes that.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from muster.framework.config.model import PluginReference, Plugins, PluginSet
 from muster.framework.config.points import POINTS, WEIGHTED_POINTS
-from muster.framework.config.problems import Problem
+from muster.framework.config.problems import Problem, nearest
 
 Extends: TypeAlias = Mapping[str, frozenset[str]]
 """Plugin name -> the extension points it extends. A plugin that is not in it does not exist."""
@@ -75,29 +75,34 @@ def plugins_at(point: str, plugins: Plugins, extends: Extends) -> tuple[PluginRe
     return tuple(PluginRef(name, weights.get(name, 0)) for name in names)
 
 
-def plugin_problems(plugins: Plugins, extends: Extends, path: str) -> Iterator[Problem]:
-    """Names in merged `plugins` that do not exist, do not fit their point or stand there twice."""
+def plugin_problems(plugins: Plugins, extends: Extends, path: str, *, known: Collection[str]) -> Iterator[Problem]:
+    """Names in merged `plugins` that do not exist, do not fit their point or stand there twice.
+
+    A name that does not exist may be meant for one of `known`.
+    """
     for point, plugin_type in POINTS.items():
         seen = set()
         for plugin in plugins.at(point).enabled:
             place = f"{path}.{point}"
             if plugin.name not in extends:
-                yield Problem(place, f'{place}: {plugin_type} "{plugin.name}" does not exist')
+                text = f'{place}: {plugin_type} "{plugin.name}" does not exist'
+                yield Problem(place, text, nearest(plugin.name, known))
             elif point not in extends[plugin.name]:
                 yield Problem(place, f'{place}: plugin "{plugin.name}" does not extend {plugin_type} plugin')
             elif plugin.name in seen:
                 yield Problem(place, f'{place}: plugin "{plugin.name}" already registered as "{plugin_type}"')
             seen.add(plugin.name)
-    yield from _multi_point_problems(plugins, extends, f"{path}.multiPoint")
+    yield from _multi_point_problems(plugins, extends, f"{path}.multiPoint", known)
 
 
-def _multi_point_problems(plugins: Plugins, extends: Extends, path: str) -> Iterator[Problem]:
+def _multi_point_problems(plugins: Plugins, extends: Extends, path: str, known: Collection[str]) -> Iterator[Problem]:
     """A fault is reported for the first point at which the plugin would be put, as kube-scheduler does."""
     names = [plugin.name for plugin in plugins.multi_point.enabled]
     for name in dict.fromkeys(names):
         points = [point for point in POINTS if not _disables(plugins.at(point), ALL)]
         if name not in extends:
-            yield from (Problem(path, f'{path}: {POINTS[point]} "{name}" does not exist') for point in points[:1])
+            near = nearest(name, known)
+            yield from (Problem(path, f'{path}: {POINTS[point]} "{name}" does not exist', near) for point in points[:1])
         elif names.count(name) > 1:
             taken = [point for point in points if name in _spread(point, plugins, extends)]
             free = [point for point in taken if name not in {plugin.name for plugin in plugins.at(point).enabled}]

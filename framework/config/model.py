@@ -94,7 +94,7 @@ class PluginConfig(ConfigModel):
     @field_validator("args", mode="before")
     @classmethod
     def _as_model(cls, value: Any, info: ValidationInfo) -> Any:
-        return known_args(info.data.get("name", ""), value)
+        return known_args(info.data.get("name", ""), value, info.context)
 
 
 class KubeSchedulerProfile(ConfigModel):

@@ -3,7 +3,7 @@
 The builder of the profiles calls it once, with facts about plugins. It creates no plugin itself.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -66,6 +66,7 @@ def resolve(
     args_models: Mapping[str, type[BaseModel]] = _NO_MODELS,
     known_unimplemented: frozenset[str] = frozenset(),
     always: Sequence[str] = (),
+    known: Collection[str] = (),
 ) -> tuple[ResolvedProfile, ...]:
     """The profiles of `configuration`, in its order.
 
@@ -77,18 +78,21 @@ def resolve(
         known_unimplemented: plugins that kube-scheduler has and Muster does not. A profile may name them; they are
             left out.
         always: plugins that run whether a profile enables them or not; their arguments are read all the same.
+        known: further plugins that a profile could enable; a name that does not exist may be meant for one of them.
 
     Raises ConfigurationError with the faults of all profiles.
     """
     missing = known_unimplemented.difference(extends)
     ignored = _resources_ignored_for_extenders(configuration)
+    names_known = frozenset(extends).union(known, known_unimplemented)
     profiles, problems = [], []
     for index, profile in enumerate(configuration.profiles):
         path = f"profiles[{index}]"
         merged = without(merge_plugins(defaults, profile.plugins), missing)
         points = {point: plugins_at(point, merged, extends) for point in POINTS}
         place = f"{path}.plugins"
-        problems += list(plugin_problems(merged, extends, place)) or _count_problems(profile, points, place)
+        faults = list(plugin_problems(merged, extends, place, known=names_known))
+        problems += faults or _count_problems(profile, points, place)
         problems += weight_problems(merged, extends, place)
         names = dict.fromkeys([*always, *(plugin.name for plugins in points.values() for plugin in plugins)])
         args, faults = _args(profile, names, args_models, f"{path}.pluginConfig")
@@ -172,7 +176,8 @@ def _count_problems(
         count = len(points[point])
         if count < least or (most is not None and count > most):
             place = f"{path}.{point}"
-            problems.append(Problem(place, f"{place}: {message.format(owner=owner, count=count)}"))
+            text = f"{place}: {message.format(owner=owner, count=count)}"
+            problems.append(Problem(place, text, compared=(path,)))
     return problems
 
 
@@ -185,6 +190,7 @@ def _queue_sort_problems(profiles: Sequence[ResolvedProfile]) -> Iterator[Proble
         place, name = f"profiles[{index}]", profile.scheduler_name
         if sorter != sorters[0]:
             fault = f'different queue sort plugins for profile "{name}": "{sorter}", first: "{sorters[0]}"'
-            yield Problem(place, f"{place}: {fault}")
+            yield Problem(place, f"{place}: {fault}", compared=("profiles",))
         elif profile.args.get(sorter) != profiles[0].args.get(sorter):
-            yield Problem(place, f'{place}: different queue sort plugin args for profile "{name}"')
+            text = f'{place}: different queue sort plugin args for profile "{name}"'
+            yield Problem(place, text, compared=("profiles",))

@@ -60,7 +60,8 @@ def _election_problems(election: LeaderElectionConfiguration, path: str) -> Iter
             yield invalid(f"{path}.{name}", format_duration(seconds), "must be greater than zero")
     if election.lease_duration <= election.renew_deadline:
         deadline = format_duration(election.renew_deadline)
-        yield invalid(f"{path}.leaseDuration", deadline, "must be greater than `RenewDeadline`")
+        detail, compared = "must be greater than `RenewDeadline`", (f"{path}.renewDeadline",)
+        yield invalid(f"{path}.leaseDuration", deadline, detail, compared=compared)
     if election.resource_lock != "leases":
         yield invalid(f"{path}.resourceLock", election.resource_lock, 'resourceLock value must be "leases"')
 
@@ -69,7 +70,7 @@ def _elector_problems(election: LeaderElectionConfiguration, path: str) -> Itera
     """The problems that client-go's elector refuses, which kube-scheduler asks once all else is well."""
     if election.leader_elect and election.renew_deadline <= _JITTER_FACTOR * election.retry_period:
         text = "couldn't create leader elector: renewDeadline must be greater than retryPeriod*JitterFactor"
-        yield Problem(f"{path}.renewDeadline", text)
+        yield Problem(f"{path}.renewDeadline", text, compared=(f"{path}.retryPeriod",))
 
 
 def _parallelism_problems(parallelism: int, path: str) -> Iterator[Problem]:
@@ -87,7 +88,8 @@ def _backoff_problems(configuration: KubeSchedulerConfiguration) -> Iterator[Pro
     if initial <= 0:
         yield invalid("podInitialBackoffSeconds", initial, "must be greater than 0")
     if longest < initial:
-        yield invalid("podMaxBackoffSeconds", longest, "must be greater than or equal to PodInitialBackoffSeconds")
+        detail, compared = "must be greater than or equal to PodInitialBackoffSeconds", ("podInitialBackoffSeconds",)
+        yield invalid("podMaxBackoffSeconds", longest, detail, compared=compared)
 
 
 def _profiles_problems(profiles: Sequence[KubeSchedulerProfile], path: str) -> Iterator[Problem]:
@@ -142,11 +144,13 @@ def _queue_sort_problems(profiles: Sequence[KubeSchedulerProfile], path: str) ->
         queue_sort = profile.plugins.queue_sort
         if _comparable(queue_sort) != _comparable(canon):
             place = f"{path}[{index}].plugins.queueSort"
-            yield invalid(place, _comparable(queue_sort), "must be the same for all profiles")
+            compared = (place, f"{path}[0].plugins.queueSort")
+            yield invalid(place, _comparable(queue_sort), "must be the same for all profiles", compared=compared)
         for entry in profile.plugin_config:
             if sorter and entry.name == sorter and entry.args != canon_args:
                 place = f"{path}[{index}].pluginConfig.args"
-                yield invalid(place, entry.args, "queueSort must be the same for all profiles")
+                detail, compared = "queueSort must be the same for all profiles", (f"{path}[0]", f"{path}[{index}]")
+                yield invalid(place, entry.args, detail, compared=compared)
 
 
 def _comparable(plugins: PluginSet) -> dict[str, list[dict[str, object]] | None]:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
@@ -35,9 +35,23 @@ config_option = click.option(
 
 
 class BadInputError(click.ClickException):
-    """The user asked for something that cannot be done."""
+    """The user asked for something that cannot be done, for one or several reasons."""
 
     exit_code = BAD_INPUT
+
+    def __init__(self, *reasons: str) -> None:
+        super().__init__("\n".join(reasons))
+        self._reasons = reasons
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print each reason."""
+        for reason in self._reasons:
+            click.echo(f"Error: {reason}", err=True, file=file)
+
+
+def errors_of(error: ConfigurationError) -> list[str]:
+    """All errors of a configuration, each after the name of its file."""
+    return [f"{error.source}: {problem}" if error.source else str(problem) for problem in error.errors]
 
 
 @contextmanager
@@ -45,7 +59,9 @@ def bad_input() -> Iterator[None]:
     """Turn what is wrong with files and configuration into a message and exit code 2."""
     try:
         yield
-    except (ConfigurationError, CredentialsError) as error:
+    except ConfigurationError as error:
+        raise BadInputError(*errors_of(error)) from error
+    except CredentialsError as error:
         raise BadInputError(str(error)) from error
     except OSError as error:
         if error.filename is None:

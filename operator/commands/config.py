@@ -1,4 +1,4 @@
-"""`muster config`: the effective configuration of a file, before a scheduler runs with it."""
+"""`muster config`: the errors of a configuration file and what it comes to, before a scheduler runs with it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ import click
 from pydantic import BaseModel
 
 from muster.framework.config import ConfigurationError, ResolvedProfile
-from muster.operator.explain.layout import lines
-from muster.operator.process.settings import Assembly, assemble, cautions, read_configuration
+from muster.framework.config.problems import as_json
+from muster.operator.explain.layout import lines, printable
+from muster.operator.process.settings import Assembly, cautions, read_assembly
 from muster.plugins.catalog import KNOWN_UNIMPLEMENTED, known
 
-from .common import BAD_INPUT, bad_input
+from .common import bad_input, errors_of
 from .output import Output, emit, emit_lines, output_option
+
+_WRONG = 1
+"""Exit code of a check that found errors."""
 
 
 @click.group("config")
@@ -25,37 +29,32 @@ def command() -> None:
 
 @command.command("check")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@output_option(Output.YAML, Output.JSON)
+@output_option(Output.WIDE, Output.YAML, Output.JSON)
 def check(file: Path | None, output: Output) -> None:
-    """Print what FILE, a KubeSchedulerConfiguration, comes to; without FILE, what Muster runs by default.
+    """Check FILE, a KubeSchedulerConfiguration; without FILE, the configuration that Muster runs by default.
 
-    That is each profile with its plugins in calling order, the plugins that are installed, and what may not be what was
-    meant. What is wrong is told line by line, with exit code 2.
+    Prints all errors, one per line, or else the settings that may be mistakes. -o wide prints what is enabled too: each
+    profile with its plugins at each point, in calling order, their arguments, and the plugins that are installed.
+
+    Exit codes: 0 for a file that Muster can run with, 1 for a file with errors, 2 for a file that cannot be read.
     """
-    try:
-        with bad_input():
-            assembly = _assembled(file)
-    except _WrongError as error:
-        emit_lines(f"{file}: {text}" for text in error.args)
-        raise SystemExit(BAD_INPUT) from error
+    with bad_input():
+        try:
+            assembly = read_assembly(file)
+        except ConfigurationError as error:
+            emit_lines(map(printable, errors_of(error)))
+            raise SystemExit(_WRONG) from error
     if output.document:
         emit(_as_json(assembly), output)
-    else:
-        emit_lines(_told(assembly))
+        return
+    if output is Output.WIDE:
+        emit_lines(_enabled(assembly))
+    emit_lines(f"mind: {printable(caution)}" for caution in cautions(assembly))
+    names = ", ".join(profile.scheduler_name for profile in assembly.profiles)
+    emit_lines([printable(f"{file or 'the default configuration'}: nothing is wrong, pods are scheduled for {names}")])
 
 
-class _WrongError(Exception):
-    """The errors of the file: a text each."""
-
-
-def _assembled(file: Path | None) -> Assembly:
-    try:
-        return assemble(read_configuration(file))
-    except ConfigurationError as error:
-        raise _WrongError(*(problem.text for problem in error.errors)) from error
-
-
-def _told(assembly: Assembly) -> Iterator[str]:
+def _enabled(assembly: Assembly) -> Iterator[str]:
     for profile in assembly.profiles:
         share = profile.percentage_of_nodes_to_score
         scored = "all nodes" if share is None else "an adaptive share of nodes" if share == 0 else f"{share} % of nodes"
@@ -71,9 +70,7 @@ def _told(assembly: Assembly) -> Iterator[str]:
     yield from lines(("KNOWN", "FROM"), sorted(known().items()))
     yield ""
     yield f"known to kube-scheduler and not here: {', '.join(sorted(KNOWN_UNIMPLEMENTED))}"
-    for caution in cautions(assembly):
-        yield f"mind: {caution}"
-    yield "nothing is wrong"
+    yield ""
 
 
 def _points(profile: ResolvedProfile) -> Mapping[str, list[str]]:
@@ -91,8 +88,9 @@ def _plain(args: object) -> Any:
 def _flat(args: object) -> str:
     plain = _plain(args)
     if not isinstance(plain, dict):
-        return str(plain)
-    return ", ".join(f"{key}={value}" for key, value in plain.items() if value not in (None, [], {}))
+        return as_json(plain)
+    given = {key: value for key, value in plain.items() if value not in (None, [], {})}
+    return ", ".join(f"{key}={value if isinstance(value, str) else as_json(value)}" for key, value in given.items())
 
 
 def _as_json(assembly: Assembly) -> dict[str, object]:

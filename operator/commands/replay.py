@@ -66,7 +66,8 @@ def command(*, files: Sequence[Path], config: Path | None, everything: bool, cop
             configuration = recorded if config is None else read_configuration(config)
             if len(configuration.profiles) == 1:
                 configuration = with_scheduler_names(configuration, names)
-            comparison = replay(recording, replace(assemble(configuration), assumed_ttl=recording.head.assumed_ttl))
+            assembly = assemble(configuration, source=str(config or files[0]))
+            comparison = replay(recording, replace(assembly, assumed_ttl=recording.head.assumed_ttl))
         except RecordingError as error:
             raise BadInputError(str(error)) from error
     if output.document:

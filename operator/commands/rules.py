@@ -55,7 +55,7 @@ class ConfigurationOptions:
         Raises ConfigurationError for an invalid file, and OSError for a file that cannot be read.
         """
         if self.config is not None:
-            return EffectiveConfiguration(self._assembled(read_configuration(self.config)))
+            return EffectiveConfiguration(self._assembled(read_configuration(self.config), str(self.config)))
         if leader is None or connection is None:
             caution = f"{_BY_DEFAULT}: give --config, or --muster-url to ask the leader"
             return EffectiveConfiguration(self._assembled(read_configuration(None)), caution)
@@ -65,8 +65,8 @@ class ConfigurationOptions:
             caution = f"{_BY_DEFAULT}; the leader's cannot be used: {error}"
             return EffectiveConfiguration(self._assembled(read_configuration(None)), caution)
 
-    def _assembled(self, configuration: KubeSchedulerConfiguration) -> Assembly:
-        assembly = assemble(configuration)
+    def _assembled(self, configuration: KubeSchedulerConfiguration, source: str = "") -> Assembly:
+        assembly = assemble(configuration, source=source)
         if not self.no_extenders:
             return assembly
         return replace(assembly, configuration=assembly.configuration.model_copy(update={"extenders": ()}))

@@ -29,7 +29,7 @@ from muster.operator.recording.writer import make_file
 from muster.operator.serving import CertificateError, ListenError, certificate_files
 from muster.operator.serving.server import DEFAULT_PORT
 
-from .common import BadInputError, bad_input, config_option, kubeconfig_option
+from .common import BadInputError, bad_input, config_option, errors_of, kubeconfig_option
 
 _HTTP_PORT = 80
 
@@ -123,7 +123,7 @@ class _Options:
     def assembly(self) -> Assembly:
         """The assembly to run. Raises ConfigurationError, UsageError, and OSError for files that cannot be used."""
         configuration = with_leader_election(read_configuration(self.config), self.leader_elect)
-        assembly = assemble(with_scheduler_names(configuration, self.names))
+        assembly = assemble(with_scheduler_names(configuration, self.names), source=str(self.config or ""))
         assembly = replace(assembly, assumed_ttl=self.assumed_pod_ttl or None)
         if self.recorded is None:
             return assembly
@@ -243,7 +243,9 @@ def command(**given: Any) -> None:
         connection = load_connection(options.kubeconfig or configured or None)
     try:
         app.run(assembly, connection, serving)
-    except (CertificateError, ConfigurationError, ListenError) as error:
+    except ConfigurationError as error:
+        raise BadInputError(*errors_of(error)) from error
+    except (CertificateError, ListenError) as error:
         raise BadInputError(str(error)) from error
 
 

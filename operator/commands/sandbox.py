@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 import msgspec
-import yaml
 
+from muster.framework.config.document import read_document
 from muster.operator import logs
 from muster.plugins.catalog import definitions
 from muster.sandbox import HOST, DumpError, Sandbox
@@ -79,10 +79,7 @@ def _objects(dump: Path) -> list[dict[str, object]]:
     try:
         found = msgspec.json.decode(text)
     except msgspec.DecodeError:
-        try:
-            found = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError) as error:  # ValueError for what looks like a time and is none
-            raise BadInputError(f"{dump}: {' '.join(str(error).split())}") from error
+        found = read_document(text, str(dump)).value
     if not isinstance(found, dict):
         raise BadInputError(f"{dump}: not a Kubernetes object or list")
     return [found]

@@ -23,7 +23,7 @@ from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 
 from . import candidates
-from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .common import BadInputError, Target, bad_input, errors_of, leader_options, target_options
 from .rules import ConfigurationOptions, rules_options
 
 _HOST = "127.0.0.1"
@@ -62,7 +62,9 @@ def command(
     rules.warn()
     try:
         asyncio.run(_serve(asked, port))
-    except (ConfigurationError, ListenError) as error:
+    except ConfigurationError as error:
+        raise BadInputError(*errors_of(error)) from error
+    except ListenError as error:
         raise BadInputError(str(error)) from error
     click.echo("\nended")
 

@@ -6,8 +6,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import msgspec
-
 from muster.framework.contract.reservation import Start
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -15,6 +13,7 @@ from muster.framework.model.run_seconds import says_its_end
 from muster.framework.scheduler.explain import Explanation, explain_with
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
+from muster.operator.kube.listing import read_object
 from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
@@ -78,8 +77,7 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        reply = await client.get(f"/api/v1/namespaces/{namespace}/pods/{name}")
-        pod = PodInfo(msgspec.json.decode(reply.body, type=Pod))
+        pod = PodInfo(await read_object(client, f"/api/v1/namespaces/{namespace}/pods/{name}", Pod))
     cluster = await read_cluster(connection, assembly.read())
     async with hearing_about(cluster, assembly.configuration, connection) as hearing:
         return await explain_among(assembly, cluster, pod, now=time.time(), hearing=hearing)

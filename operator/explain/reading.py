@@ -20,7 +20,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
-from muster.operator.kube.listing import list_all, list_raw
+from muster.operator.kube.listing import list_all, list_raw, read_object
 from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.membership import GroupKinds
 
@@ -119,8 +119,7 @@ async def read_group(connection: Connection, namespace: str, name: str, kinds: S
 
 
 async def _read_group(client: ApiClient, asked: Selected, kind: GroupKind[Any], name: str) -> GroupView:
-    reply = await client.get(f"{asked.groups(kind).path}/{name}")
-    group: Any = msgspec.json.decode(reply.body, type=kind.objects.type)
+    group: Any = await read_object(client, f"{asked.groups(kind).path}/{name}", kind.objects.type)
     lists = [replace(asked.pods, label_selector=each) for each in kind.selectors(name) or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))
     pods = {pod.metadata.key: pod for some in found for pod in some}.values()

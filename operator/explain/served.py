@@ -20,6 +20,7 @@ from muster.framework.queue.contents import QueuePosition
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ServerError
+from muster.operator.kube.listing import read_object
 from muster.operator.kube.tls import ClientTls
 from muster.operator.kube.transport import Transport
 
@@ -65,7 +66,7 @@ async def ask_leader(leader: Leader, connection: Connection, namespace: str, nam
     for left in reversed(range(_TRIES)):
         async with Transport(there) as transport:  # a new one each time: a connection stays with its replica
             try:
-                return msgspec.json.decode((await ApiClient(transport).get(path)).body, type=ServedDecision)
+                return await read_object(ApiClient(transport), path, ServedDecision)
             except ServerError as error:
                 if error.status != _NOT_LEADING or not left:
                     raise

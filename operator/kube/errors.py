@@ -53,6 +53,10 @@ class Unreachable(ApiError):
     """No answer came. A write may or may not have been done."""
 
 
+class NotKubernetes(ApiError):
+    """The answer is not one of a Kubernetes API server: another program or a proxy's page is at this address."""
+
+
 class ConnectionRefused(Unreachable):
     """The server's port is closed: the request was certainly not done."""
 

@@ -10,7 +10,6 @@ import asyncio
 import io
 import os
 import socket
-import ssl
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,6 +18,8 @@ import msgspec
 
 from muster.framework.config import ConfigurationError, Problem
 from muster.framework.contract.extender import ExtenderError, ExtenderFilterResult, MetaVictims
+from muster.framework.model.faults import fault
+from muster.operator.failures import in_words
 
 from . import extender_wire as wire
 from .errors import CredentialsError
@@ -156,7 +157,7 @@ class HttpExtender:
         try:
             return read(answer)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ExtenderError(f"the answer of {url} is not readable: {error}" if answer else "EOF") from error
+            raise ExtenderError(f"the answer of {url} is not readable: {fault(error)}" if answer else "EOF") from error
 
     async def _post(self, verb: str, url: str, body: bytes) -> bytes:
         proxy = self._proxy
@@ -229,23 +230,16 @@ def _problem(path: str, text: str) -> ConfigurationError:
 def _cause(error: Exception) -> str:
     """The cause of a failure, in Go's words where it is a common one."""
     match error:
-        case aiohttp.ServerDisconnectedError():
-            return "EOF"
-        case aiohttp.ClientConnectorCertificateError():
-            return f"tls: failed to verify certificate: {error.certificate_error}"
-        case aiohttp.ClientConnectorSSLError():
-            return f"tls: {error.os_error.strerror or error.os_error}"
         case aiohttp.ClientConnectorDNSError():
-            return f"dial tcp: lookup {error.host}: no such host"
+            return f"dial tcp: lookup {error.host}: {in_words(error)}"
+        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
+            return in_words(error)
         case aiohttp.ClientConnectorError():
-            told = os.strerror(error.os_error.errno).lower() if error.os_error.errno else str(error.os_error)
-            return f"dial tcp {_address(error.host, error.port)}: connect: {told}"
-        case ssl.SSLError():
-            return f"tls: {error.reason or error}"
+            return f"dial tcp {_address(error.host, error.port)}: connect: {in_words(error)}"
         case aiohttp.InvalidURL():
             return "unsupported protocol scheme"
         case _:
-            return str(error) or type(error).__name__
+            return in_words(error)
 
 
 def _address(host: str, port: int | None) -> str:

@@ -139,7 +139,7 @@ class Decoder(Generic[T]):
                 decoded = _decode_raw_list(body)
                 items = [item for raw in decoded.items or () if (item := self._item(raw, unreadable)) is not None]
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise GarbageError(f"not a list: {error}") from error
+                raise GarbageError(f"not a list: {fault(error)}") from error
         return ListPage(items, unreadable, decoded.metadata.resource_version, decoded.metadata.next_page)
 
     def _item(self, raw: msgspec.Raw, unreadable: list[Unreadable]) -> T | None:
@@ -159,7 +159,7 @@ def _second_look(
             return StreamError(error_from_status(_decode_status(raw.object)))
         identity = _decode_bare(raw.object).metadata
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise GarbageError(f"not a watch event: {error}") from error
+        raise GarbageError(f"not a watch event: {fault(error)}") from error
     if raw.type == "BOOKMARK":
         return Bookmark(identity.resource_version)
     if raw.type not in _CHANGES or problem is None:

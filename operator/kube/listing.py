@@ -1,4 +1,7 @@
-"""All objects of a kind, listed once: for commands that look at a cluster and do not follow it."""
+"""Objects that are read once, one or all of a kind: for commands that look at a cluster and do not follow it.
+
+Of an answer that no Kubernetes API server sends, such as a page of HTML, `NotKubernetes` tells users.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,15 @@ from typing import Any, TypeVar
 import msgspec
 
 from muster.framework.contract.handle import HasMetadata
+from muster.framework.model.faults import fault
 
 from .client import ApiClient
-from .frames import Decoder
+from .errors import NotKubernetes
+from .frames import Decoder, GarbageError
 from .informer import PAGE_SIZE, Listed
 
 T = TypeVar("T", bound=HasMetadata)
+Object = TypeVar("Object")
 
 
 async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
@@ -28,11 +34,20 @@ async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
     if resource.label_selector:
         params["labelSelector"] = resource.label_selector
     while True:
-        page = decoder.page((await client.get(resource.path, params=params)).body)
+        body = (await client.get(resource.path, params=params)).body
+        try:
+            page = decoder.page(body)
+        except GarbageError as error:
+            raise _foreign(resource.path, str(error)) from error
         items += page.items
         if not page.next_page:
             return items
         params["continue"] = page.next_page
+
+
+async def read_object(client: ApiClient, path: str, kind: type[Object]) -> Object:
+    """The object at this path. Raises ApiError."""
+    return _decoded((await client.get(path)).body, kind, path)
 
 
 class _RawPage(msgspec.Struct):
@@ -50,8 +65,19 @@ async def list_raw(client: ApiClient, path: str, *, label_selector: str = "") ->
     items: list[msgspec.Raw] = []
     params = {"limit": str(PAGE_SIZE)} | ({"labelSelector": label_selector} if label_selector else {})
     while True:
-        page = msgspec.json.decode((await client.get(path, params=params)).body, type=_RawPage)
+        page = _decoded((await client.get(path, params=params)).body, _RawPage, path)
         items += page.items
         if not page.metadata.get("continue"):
             return items
         params["continue"] = page.metadata["continue"]
+
+
+def _decoded(body: bytes, kind: type[Object], path: str) -> Object:
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _foreign(path, fault(error)) from error
+
+
+def _foreign(path: str, problem: str) -> NotKubernetes:
+    return NotKubernetes(f"the answer to {path} is not one of a Kubernetes API server: {problem}")

@@ -16,6 +16,7 @@ import msgspec
 
 from muster.framework.model.faults import fault
 from muster.framework.model.times import parse_time
+from muster.operator.failures import in_words
 
 from .auth import Headers, Issued, with_bearer
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _CLUSTER_EXTENSION = "client.authentication.k8s.io/exec"
 _OIDC_PERIOD = 60.0
+_UNDECODABLE = "failed to decode process output"
 
 
 class _Given(msgspec.Struct, rename="camel", frozen=True):
@@ -99,8 +101,13 @@ class ExecIssuer:
             answer: object = kube_config.ExecProvider(node, "", cluster).run()
         except FileNotFoundError as error:
             raise self._not_found() from error
-        except (kube_config.ConfigException, OSError, ValueError, TypeError) as error:
-            raise self._complaint(f"failed: {error}") from error  # a ValueError for no text, a TypeError for no object
+        except kube_config.ConfigException as error:
+            told, undecodable, _ = str(error).partition(_UNDECODABLE)  # then comes what Python's JSON decoder says
+            raise self._complaint(f"failed: {told}{undecodable}") from error
+        except (ValueError, TypeError) as error:  # for no text, and for no object
+            raise self._complaint("failed: exec: the output is no ExecCredential") from error
+        except OSError as error:
+            raise self._complaint(f"failed: {in_words(error)}") from error
         return answer
 
     @property
@@ -163,8 +170,13 @@ class OidcIssuer:
                 client_configuration=configuration,
                 persist_config=False,
             )
-        except (kube_config.ConfigException, ValueError, OSError) as error:
-            raise self._origin.complain(f"the OIDC token could not be refreshed: {error}") from error
+        except (
+            kube_config.ConfigException,
+            ValueError,
+            OSError,
+            import_module("urllib3.exceptions").HTTPError,
+        ) as error:
+            raise self._origin.complain(f"the OIDC token could not be refreshed: {in_words(error)}") from error
         authorization = configuration.api_key.get("BearerToken")
         if not authorization:
             raise self._origin.complain("auth-provider oidc has no usable id-token")

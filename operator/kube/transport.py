@@ -22,6 +22,8 @@ from aiohttp.abc import AbstractStreamWriter
 from multidict import CIMultiDict
 from yarl import URL
 
+from muster.operator.failures import in_words
+
 from .connections import CONNECT_TIMEOUT, ConnectionPool, make_socket
 from .errors import (
     ApiError,
@@ -336,10 +338,10 @@ def _translated(error: Exception, server: str) -> ApiError:
         case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
             return ConnectionRefused(f"connection to {server} refused")
         case ssl.SSLError() | aiohttp.ClientConnectorCertificateError() | aiohttp.ClientConnectorSSLError():
-            return Unreachable(f"TLS to {server} failed: {error}")
+            return Unreachable(f"TLS to {server} failed: {in_words(error)}")
         case socket.gaierror() | aiohttp.ClientConnectorDNSError():
             return Unreachable(f"the host name of {server} does not resolve")
         case aiohttp.ClientHttpProxyError():
             return Unreachable(f"the proxy refused the connection to {server}: {error.status} {error.message}")
         case _:
-            return Unreachable(f"connection to {server} broke: {str(error) or type(error).__name__}")
+            return Unreachable(f"connection to {server} broke: {in_words(error)}")

@@ -18,6 +18,7 @@ import kopf
 import msgspec
 from aiohttp import web
 
+from muster.framework.model.faults import fault
 from muster.operator.serving import Bounds, Limits, Server, certificate_files
 
 log = logging.getLogger(__name__)
@@ -97,7 +98,7 @@ async def _review(request: web.Request, decide: kopf.WebhookFn) -> web.Response:
         asked = cast("Any", msgspec.json.decode(body))
         answer = await decide(asked, webhook=request.match_info["id"] or None, headers=dict(request.headers))
     except Exception as error:
-        text = " ".join(str(error).split())
+        text = fault(error) if isinstance(error, msgspec.DecodeError) else " ".join(str(error).split())
         log.log(
             logging.INFO - 2, "Refused a request for review", extra={"pairs": {"err": text, "from": request.remote}}
         )

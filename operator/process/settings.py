@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster.framework.config import (
+    POINTS,
     ConfigurationError,
     Plugins,
     PluginSet,
     Problem,
     default_configuration,
     enabled_plugins,
-    load,
+    nearest,
+    read,
     resolve,
 )
 from muster.framework.config import PluginReference as PluginName
+from muster.framework.config.merge import ALL
 from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.plugin import extension_points
@@ -32,6 +35,7 @@ from muster.plugins.catalog import (
     discover,
     group_kinds,
     guarded,
+    known,
 )
 
 if TYPE_CHECKING:
@@ -98,11 +102,15 @@ def read_configuration(path: Path | None) -> KubeSchedulerConfiguration:
 
     A file that names no lease gets one of Muster's own: waiting for kube-scheduler's would be waiting for ever.
 
-    Raises ConfigurationError for what is wrong in it, OSError when it cannot be read.
+    Raises ConfigurationError with all that is wrong in it, OSError when it cannot be read.
     """
     if path is None:
         return muster_configuration()
-    configuration = load(path.read_bytes(), str(path))
+    reading = read(path.read_bytes(), str(path))
+    configuration = reading.configuration
+    if configuration is None or reading.problems:
+        further = () if configuration is None else reading.own(_plugin_problems(configuration))
+        raise ConfigurationError([*reading.problems, *further], source=str(path))
     election = configuration.leader_election
     if "resource_name" not in election.model_fields_set:
         election = election.model_copy(update={"resource_name": LEASE})
@@ -143,21 +151,39 @@ def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Seque
     return configuration.model_copy(update={"profiles": profiles})
 
 
-def assemble(configuration: KubeSchedulerConfiguration) -> Assembly:
+def assemble(configuration: KubeSchedulerConfiguration, *, source: str = "") -> Assembly:
     """Resolve the configuration against the plugins that are installed.
 
-    Raises ConfigurationError, also for plugins that cannot be loaded.
+    Raises ConfigurationError, also for plugins that cannot be loaded; `source` is where the configuration is from.
     """
-    registry = discover(enabled_plugins(configuration, DEFAULTS))
-    profiles = resolve(
-        configuration,
-        defaults=DEFAULTS,
-        extends={name: extension_points(plugin) for name, plugin in registry.items()},
-        args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
-        known_unimplemented=KNOWN_UNIMPLEMENTED,
-        always=ALWAYS,
-    )
+    try:
+        registry = discover(enabled_plugins(configuration, DEFAULTS))
+        profiles = resolve(
+            configuration,
+            defaults=DEFAULTS,
+            extends={name: extension_points(plugin) for name, plugin in registry.items()},
+            args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
+            known_unimplemented=KNOWN_UNIMPLEMENTED,
+            always=ALWAYS,
+            known=known(),
+        )
+    except ConfigurationError as error:
+        raise ConfigurationError(error.errors, source=source) from error
     return Assembly(configuration, tuple(guarded(profile) for profile in profiles), registry)
+
+
+def read_assembly(path: Path | None) -> Assembly:
+    """The assembly of the configuration in the file, or of `muster_configuration`. Raises as both of its steps do."""
+    return assemble(read_configuration(path), source=str(path or ""))
+
+
+def _plugin_problems(configuration: KubeSchedulerConfiguration) -> Sequence[Problem]:
+    """What is wrong with the configuration's plugins."""
+    try:
+        assemble(configuration)
+    except ConfigurationError as error:
+        return error.errors
+    return ()
 
 
 def cautions(assembly: Assembly) -> Iterator[str]:
@@ -170,3 +196,21 @@ def cautions(assembly: Assembly) -> Iterator[str]:
         if profile.unimplemented:
             names = ", ".join(profile.unimplemented)
             yield f'profile "{profile.scheduler_name}" runs without {names}: Muster does not have these plugins yet'
+    yield from _without_effect(assembly.configuration)
+
+
+def _without_effect(configuration: KubeSchedulerConfiguration) -> Iterator[str]:
+    """Names of plugins that do not exist where kube-scheduler accepts them, without any effect."""
+    names = {*known(), *KNOWN_UNIMPLEMENTED}
+    for index, profile in enumerate(configuration.profiles):
+        sets = {"multiPoint": profile.plugins.multi_point} | {point: profile.plugins.at(point) for point in POINTS}
+        places = [
+            (f"plugins.{point}.disabled[{number}]", plugin.name)
+            for point, plugins in sets.items()
+            for number, plugin in enumerate(plugins.disabled)
+        ]
+        places += [(f"pluginConfig[{number}]", entry.name) for number, entry in enumerate(profile.plugin_config)]
+        for place, name in places:
+            if name not in names and name != ALL:
+                text = f'profiles[{index}].{place} has no effect: there is no plugin "{name}"'
+                yield str(Problem(place, text, nearest(name, names)))

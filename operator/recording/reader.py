@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from muster.framework.model.faults import fault
+
 from .events import FORMAT, AnyEvent, Began, Ended, ObjectKnown
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ class Recording:
                 except msgspec.DecodeError as error:
                     if not text.endswith(b"\n"):
                         return
-                    raise RecordingError(f"{path}: line {number}: {error}") from error
+                    raise RecordingError(f"{path}: line {number}: {fault(error)}") from error
                 if isinstance(event, Ended):
                     self.ended = path is self._paths[-1]
                     return
@@ -75,7 +77,7 @@ def _head(path: Path) -> Began:
     try:
         head = msgspec.json.decode(text, type=AnyEvent)
     except msgspec.DecodeError as error:
-        raise RecordingError(f"{path}: line 1: not a recording of Muster: {error}") from error
+        raise RecordingError(f"{path}: line 1: not a recording of Muster: {fault(error)}") from error
     if not isinstance(head, Began):
         raise RecordingError(f"{path}: line 1: not the head of a recording of Muster")
     if head.format > FORMAT:

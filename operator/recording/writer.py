@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
 
+from muster.operator.failures import in_words
+
 from .events import Began, Decided, Ended, GroupDecided, ObjectAdded, ObjectChanged, ObjectGone, ObjectKnown, OfObject
 from .secrets import reduced
 
@@ -145,7 +147,7 @@ class RecordingWriter:
                     self._files.write(event)
                 self._files.flush()
         except OSError as error:
-            self._give_up(str(error))
+            self._give_up(in_words(error))
         finally:
             with suppress(OSError):
                 self._files.close()

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from muster.operator.failures import in_words
+
 _VALID_DAYS = 365
 
 log = logging.getLogger(__name__)
@@ -52,7 +54,7 @@ async def self_signed(names: Sequence[str]) -> ssl.SSLContext:
                 stderr=asyncio.subprocess.PIPE,
             )
         except OSError as error:
-            raise CertificateError(f"a self-signed certificate needs the openssl command: {error}") from error
+            raise CertificateError(f"a self-signed certificate needs the openssl command: {in_words(error)}") from error
         _, complaint = await process.communicate()
         if process.returncode:
             raise CertificateError(f"openssl could not make a certificate: {complaint.decode(errors='replace')}")
@@ -75,7 +77,9 @@ class _Files:
             context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(self._certificate, self._key)
         except OSError as error:
-            raise CertificateError(f"cannot serve with {self._certificate} and {self._key}: {error}") from error
+            raise CertificateError(
+                f"cannot serve with {self._certificate} and {self._key}: {in_words(error)}"
+            ) from error
         self._context = context
         return context
 

@@ -19,7 +19,7 @@ BY_DEFAULT = (
 )
 """What is said where nobody says by what is to be decided."""
 _END_SECONDS = 60.0
-"""How long a watch may take to end. None takes so long: the limit keeps a broken one from hanging the suite."""
+"""How long a process may take to end. None takes so long: the limit keeps a broken one from hanging the suite."""
 
 
 def kubectl(kubeconfig: Path, *words: str) -> None:
@@ -33,6 +33,17 @@ def ask(*words: str) -> Result:
 
 
 @contextmanager
+def bounded(process: subprocess.Popen[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that has to end by itself within a minute of the block, and is killed if the block fails."""
+    with process:
+        try:
+            yield process
+            process.wait(_END_SECONDS)
+        finally:
+            process.kill()
+
+
+@contextmanager
 def watching(*words: str, ignoring_interrupts: bool = False) -> Iterator[IO[str]]:
     """The output of a command of Muster's that runs until Ctrl-C, which it gets at the end and obeys with exit code 0.
 
@@ -43,11 +54,8 @@ def watching(*words: str, ignoring_interrupts: bool = False) -> Iterator[IO[str]
         process = subprocess.Popen([str(MUSTER), *words], stdout=subprocess.PIPE, text=True)
     finally:
         signal.signal(signal.SIGINT, before)
-    with process:
+    with bounded(process):
         assert process.stdout is not None
-        try:
-            yield process.stdout
-            process.send_signal(signal.SIGINT)
-            assert process.wait(_END_SECONDS) == 0
-        finally:
-            process.kill()
+        yield process.stdout
+        process.send_signal(signal.SIGINT)
+    assert process.returncode == 0

@@ -117,8 +117,14 @@ def test_an_address_that_is_none_is_refused(kubeconfig: Path) -> None:
 
 def test_a_serving_certificate_that_cannot_be_read_is_named(kubeconfig: Path) -> None:
     message = refusal(kubeconfig, "--tls-cert-file=nope", "--tls-private-key-file=none")
-    assert message.startswith("Error: cannot serve with nope and none: ")
-    assert message.endswith("No such file or directory: 'nope'")
+    assert message == "Error: cannot serve with nope and none: open nope: no such file or directory"
+
+
+def test_a_serving_certificate_that_is_none_is_named(kubeconfig: Path, tmp_path: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.write_text("no certificate\n")
+    message = refusal(kubeconfig, f"--tls-cert-file={empty}", f"--tls-private-key-file={empty}")
+    assert message == f"Error: cannot serve with {empty} and {empty}: tls: failed to find any PEM data"
 
 
 def test_a_certificate_of_the_webhook_that_cannot_be_read_is_named(kubeconfig: Path) -> None:

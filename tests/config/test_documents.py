@@ -90,11 +90,18 @@ def test_a_repeated_key_is_a_fault_with_its_place_and_line(text: str, fault: str
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: b: c\n", "config.yaml: yaml: line 1: mapping values are not allowed here"),
-        ("a: 1\nb: [1\nc: 2\n", "config.yaml: yaml: line 3: expected ',' or ']', but got ':'"),
-        ("a: *x\n", "config.yaml: yaml: line 1: found undefined alias 'x'"),
+        ("a: b: c\n", "config.yaml: yaml: line 1: mapping values are not allowed in this context"),
+        ("a: 1\nb: [1\nc: 2\n", "config.yaml: yaml: line 3: did not find expected ',' or ']'"),
+        ("a: *x\n", "config.yaml: yaml: line 1: unknown anchor 'x' referenced"),
         ("a: &x [*x]\n", "config.yaml: yaml: line 1: anchor value contains itself"),
         ("a: {<<: &x {<<: *x}}\n", "config.yaml: yaml: line 1: anchor value contains itself"),
+        ("a: [", "config.yaml: yaml: line 1: did not find expected node content"),
+        ("a: 1\n b: 2\n", "config.yaml: yaml: line 2: mapping values are not allowed in this context"),
+        ("a: 1\n- b\n", "config.yaml: yaml: line 2: did not find expected key"),
+        ("- b\na: 1\n", "config.yaml: yaml: line 2: did not find expected '-' indicator"),
+        ("a: @b\n", "config.yaml: yaml: line 1: found character that cannot start any token"),
+        ('a: "\\q"\n', "config.yaml: yaml: line 1: found unknown escape character"),
+        ("a: \x07\n", "config.yaml: yaml: control characters are not allowed"),
         ("\n? [a]\n: b\n", "config.yaml: yaml: line 2: invalid map key"),
         ("a: {<<: 5}\n", "config.yaml: yaml: line 1: map merge requires map or sequence of maps"),
     ],
@@ -106,5 +113,7 @@ def test_malformed_yaml_is_refused_with_file_and_line(text: str, message: str) -
 
 
 def test_bytes_that_are_no_text_are_refused() -> None:
-    with pytest.raises(ConfigurationError, match=r"^config\.yaml: yaml: "):
+    with pytest.raises(ConfigurationError, match=r"^config\.yaml: yaml: the text is not valid UTF-8$"):
         read_document(b"a: \xff\xfe\xfd", "config.yaml")
+    with pytest.raises(ConfigurationError, match=r"^config\.yaml: yaml: the text is not valid UTF-16$"):
+        read_document(b"\xff\xfea", "config.yaml")

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.commands.asking import bounded
+
 MUSTER = Path(sys.executable).with_name("muster")
 BUSY = "A plugin held up the scheduler"
 """The warning that a call took long: on a busy machine any call may."""
@@ -33,7 +35,7 @@ def test_the_whole_story_happens() -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_at_any_moment_in_good_order(moment: str, number: signal.Signals, tmp_path: Path) -> None:
     pipe, environment = subprocess.PIPE, os.environ | {"TMPDIR": str(tmp_path)}
-    with subprocess.Popen([MUSTER, "demo"], stdout=pipe, stderr=pipe, text=True, env=environment) as demo:
+    with bounded(subprocess.Popen([MUSTER, "demo"], stdout=pipe, stderr=pipe, text=True, env=environment)) as demo:
         assert demo.stdout is not None
         assert any(moment in line for line in demo.stdout)
         demo.send_signal(number)
@@ -44,7 +46,7 @@ def test_a_signal_ends_it_at_any_moment_in_good_order(moment: str, number: signa
 
 
 def test_a_story_that_was_cut_short_did_not_happen() -> None:
-    with subprocess.Popen([MUSTER, "demo", "--once"], stdout=subprocess.PIPE, text=True) as demo:
+    with bounded(subprocess.Popen([MUSTER, "demo", "--once"], stdout=subprocess.PIPE, text=True)) as demo:
         assert demo.stdout is not None
         assert any("1. Plain pods" in line for line in demo.stdout)
         demo.send_signal(signal.SIGINT)

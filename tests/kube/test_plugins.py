@@ -125,8 +125,8 @@ async def test_a_new_client_certificate_comes_with_a_new_tls_context(plugin: Plu
             f"echo '{credential(token='t', expirationTimestamp='soon')}'",
             "exec plugin gave a wrong expirationTimestamp 'soon'",
         ),
-        ("echo 17", "exec plugin './plugin' failed: "),
-        (r"printf '\377'", "exec plugin './plugin' failed: "),
+        ("echo 17", "exec plugin './plugin' failed: exec: the output is no ExecCredential"),
+        (r"printf '\377'", "exec plugin './plugin' failed: exec: the output is no ExecCredential"),
         (
             f"echo '{answer('oops')}'",
             "exec plugin './plugin' answered nonsense: must be of type object, not string",
@@ -153,7 +153,7 @@ async def test_a_plugin_that_fails_is_named_with_the_reason(plugin: Plugin, scri
     plugin.does(script)
     with pytest.raises(CredentialsError) as caught:
         await plugin.connection().auth.renew(None)
-    assert f"config: user 'u': {problem}" in str(caught.value)
+    assert str(caught.value).endswith(f"config: user 'u': {problem}")
 
 
 def test_a_plugin_that_is_not_installed_is_named_with_the_hint(plugin: Plugin) -> None:
@@ -186,6 +186,14 @@ async def test_an_oidc_token_that_is_good_is_used_as_it_is(tmp_path: Path) -> No
     assert isinstance(auth, PluginAuth)
     await auth.renew(None)
     assert auth.current() == {"Authorization": f"Bearer {token}"}
+
+
+async def test_an_issuer_that_cannot_be_reached_is_complained_about(tmp_path: Path) -> None:
+    config = {"id-token": web_token(expires=1), "idp-issuer-url": "https://127.0.0.1:1", "client-id": "c"}
+    auth = oidc_connection(tmp_path, **config, **{"client-secret": "s", "refresh-token": "r"}).auth
+    told = r"user 'u': the OIDC token could not be refreshed: connection refused$"
+    with pytest.raises(CredentialsError, match=told):
+        await auth.renew(None)
 
 
 async def test_an_oidc_token_that_is_none_is_complained_about(tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"".join(lines))
     ended = muster_replay(path)
     assert ended.exit_code == 2
-    assert f"{path}: line 4: " in ended.output
+    assert f"{path}: line 4: at: must be of type number, not string" in ended.output
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,10 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
         yield path
     finally:
         sandbox.terminate()
-        sandbox.wait(30)
+        try:
+            sandbox.wait(30)
+        finally:
+            sandbox.kill()
 
 
 def server_of(kubeconfig: Path) -> str:
@@ -75,7 +78,10 @@ def test_a_process_records_what_replays_to_the_same_decisions(kubeconfig: Path, 
         eventually(lambda: unbound(kubeconfig) == ["huge"])
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        try:
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     ended = subprocess.run([MUSTER, "replay", path], capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "every decision is the same"), ended
@@ -97,7 +103,10 @@ def test_evictions_are_recorded_and_replay_to_the_same_decisions(kubeconfig: Pat
         eventually(lambda: not unbound(kubeconfig))
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        try:
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
     assert '"call":"delete /api/v1/namespaces/default/pods/gang-' in path.read_text()
     ended = subprocess.run([MUSTER, "replay", path], capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stdout.splitlines()[-1]) == (0, "every decision is the same"), ended

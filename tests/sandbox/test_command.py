@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.sandbox import Sandbox
+from tests.commands.asking import bounded
 
 MUSTER = Path(sys.executable).with_name("muster")
 
@@ -57,15 +58,28 @@ def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item
     assert refused("--from", dump).startswith(f"Error: {dump}: {message}")
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"kind: List\nitems: [", "yaml: line 2: did not find expected node content"),
+        (b"kind: \x07", "yaml: control characters are not allowed"),
+        (b"- kind: Pod", "not a Kubernetes object or list"),
+    ],
+)
+def test_a_dump_that_is_neither_json_nor_yaml_is_told_in_a_line(tmp_path: Path, text: bytes, message: str) -> None:
+    dump = tmp_path / "dump.yaml"
+    dump.write_bytes(text)
+    assert refused("--from", dump) == f"Error: {dump}: {message}\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
-    process = subprocess.Popen(
-        [MUSTER, "sandbox"], stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": str(tmp_path)}
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline().startswith("serving http://127.0.0.1:")
-    assert [path.name for folder in tmp_path.iterdir() for path in folder.iterdir()] == ["kubeconfig"]
-    process.send_signal(number)
-    rest, _ = process.communicate()
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    with bounded(subprocess.Popen([MUSTER, "sandbox"], stdout=subprocess.PIPE, text=True, env=environment)) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("serving http://127.0.0.1:")
+        assert [path.name for folder in tmp_path.iterdir() for path in folder.iterdir()] == ["kubeconfig"]
+        process.send_signal(number)
+        rest, _ = process.communicate(timeout=60)
     assert (process.returncode, rest.split()[-1]) == (0, "ended")
     assert list(tmp_path.iterdir()) == []

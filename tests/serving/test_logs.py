@@ -1,6 +1,7 @@
 """Lines of the log: their form, who is heard at which verbosity, and what never gets into them."""
 
 import asyncio
+import errno
 import io
 import json
 import logging
@@ -256,3 +257,14 @@ def test_something_left_to_be_sent_on_a_connection_that_broke_is_no_error() -> N
         runner.run(told())
     assert stream.getvalue().count("Fatal error on SSL protocol") == 1
     assert "RuntimeError: a bug" in stream.getvalue()
+
+
+@pytest.mark.parametrize("style", ["text", "json"])
+def test_a_request_of_kopf_that_failed_is_told_in_words(style: Style) -> None:
+    out = logged(style)
+    try:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)")
+    except OSError as error:
+        logging.getLogger("kopf._cogs.clients.api").error(f"will retry: GET https://x/api -> {error!r}")
+    assert "will retry: GET https://x/api -> connection refused" in out.getvalue()
+    assert "Error(" not in out.getvalue()

@@ -30,7 +30,7 @@ LAYER_NAMES = (
 )
 PROCESS_LAYER_NAMES = (
     *("cli", "commands", "app", "demo", "web", "explain", "simulate", "process", "podgroups", "recording"),
-    *("leader", "serving", "metrics", "kube", "logs", "versions"),
+    *("leader", "serving", "metrics", "kube", "logs", "versions", "failures"),
 )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.request import HTTPCookieProcessor, build_opener
 
 from muster.sandbox import Sandbox
-from tests.commands.asking import BY_DEFAULT
+from tests.commands.asking import BY_DEFAULT, bounded
 
 MUSTER = Path(sys.executable).with_name("muster")
 
@@ -30,11 +30,11 @@ def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path
     pipe, environment = subprocess.PIPE, os.environ | {"PYTHONUNBUFFERED": "1"}
     config = ["--kubeconfig", str(path)]
     sandbox = [str(MUSTER), "sandbox", "--nodes", "2", *config]
-    with subprocess.Popen(sandbox, stdout=pipe, text=True, env=environment) as cluster:
+    with bounded(subprocess.Popen(sandbox, stdout=pipe, text=True, env=environment)) as cluster:
         assert cluster.stdout is not None
         assert any("export KUBECONFIG" in line for line in cluster.stdout)
-        with subprocess.Popen(
-            [str(MUSTER), "web", *config], stdout=pipe, stderr=pipe, text=True, env=environment
+        with bounded(
+            subprocess.Popen([str(MUSTER), "web", *config], stdout=pipe, stderr=pipe, text=True, env=environment)
         ) as web:
             assert web.stdout is not None
             address = re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", web.stdout.readline())

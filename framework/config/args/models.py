@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import field_validator
+from pydantic import ValidationInfo, field_validator
 
 from muster.framework.config.args.selectors import AddedAffinity
 from muster.framework.config.durations import format_duration
@@ -74,8 +74,8 @@ class NodeAffinityArgs(PluginArgs):
 
     @field_validator("added_affinity", mode="before")
     @classmethod
-    def _in_form(cls, value: Any) -> Any:
-        shape = _shape(value)
+    def _in_form(cls, value: Any, info: ValidationInfo) -> Any:
+        shape = _shape(value, info.context)
         return shape.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     def problems(self, path: str) -> Iterator[Problem]:
@@ -95,8 +95,8 @@ class InterPodAffinityArgs(PluginArgs):
             yield invalid(place, self.hard_pod_affinity_weight, "not in valid range [0, 100]")
 
 
-def _shape(value: Any) -> AddedAffinity:
-    return AddedAffinity.model_validate(value, by_alias=True, by_name=False)
+def _shape(value: Any, context: object = None) -> AddedAffinity:
+    return AddedAffinity.model_validate(value, by_alias=True, by_name=False, context=context)
 
 
 class DynamicResourcesArgs(PluginArgs):
@@ -126,8 +126,9 @@ class DefaultPreemptionArgs(PluginArgs):
         if absolute < 0:
             yield invalid(absolute_path, absolute, "not in valid range [0, inf)")
         if percentage == 0 and absolute == 0:
-            yield invalid(percentage_path, 0, "cannot be zero at the same time as minCandidateNodesAbsolute")
-            yield invalid(absolute_path, 0, "cannot be zero at the same time as minCandidateNodesPercentage")
+            both, detail = (percentage_path, absolute_path), "cannot be zero at the same time as"
+            yield invalid(percentage_path, 0, f"{detail} minCandidateNodesAbsolute", compared=both)
+            yield invalid(absolute_path, 0, f"{detail} minCandidateNodesPercentage", compared=both)
 
 
 MOST_FREE_FIRST = (UtilizationShapePoint(utilization=0, score=10), UtilizationShapePoint(utilization=100, score=0))
@@ -202,4 +203,7 @@ class PodTopologySpreadArgs(PluginArgs):
         if self.defaulting_type not in (SYSTEM_DEFAULTING, LIST_DEFAULTING):
             yield unsupported(path, self.defaulting_type, (SYSTEM_DEFAULTING, LIST_DEFAULTING))
         elif self.defaulting_type == SYSTEM_DEFAULTING and self.default_constraints:
-            yield invalid(path, self.defaulting_type, "when .defaultConstraints are not empty")
+            detail = "when .defaultConstraints are not empty"
+            yield invalid(
+                path, self.defaulting_type, detail, compared=(path, f"{path.rpartition('.')[0]}.defaultConstraints")
+            )

@@ -43,17 +43,18 @@ ARGS_MODELS: Final[Mapping[str, type[PluginArgs]]] = MappingProxyType(
 )
 
 
-def known_args(name: str, value: object) -> object:
+def known_args(name: str, value: object, context: object = None) -> object:
     """`value` as the model of plugin `name`, or unchanged for plugins that are not in ARGS_MODELS.
 
-    Runs inside of a validator: raises pydantic's errors, whose places pydantic extends to places in the document.
+    Runs inside of a validator, whose context it passes on: raises pydantic's errors, whose places pydantic extends to
+    places in the document.
     """
     model = ARGS_MODELS.get(name)
     if model is None or isinstance(value, model):
         return value
     if not _names_match(name, value):
         raise PydanticCustomError("mismatched_args", MISMATCH)
-    return model.model_validate(_without_type(value), by_alias=True, by_name=False)
+    return model.model_validate(_without_type(value), by_alias=True, by_name=False, context=context)
 
 
 def decode_plugin_args(model: type[Model], value: object, *, name: str, path: str) -> Model:

@@ -16,6 +16,7 @@ import pytest
 
 from muster.operator.podgroups.webhook import LONGEST_REVIEW, ReviewServer
 from tests.controlplane.ports import free_port
+from tests.words import PYTHON
 
 CERTIFICATE = Path(__file__).parents[2] / "kube" / "data" / "certificate.pem"
 RESOURCE = {"group": "scheduling.x-k8s.io", "version": "v1alpha1", "resource": "podgroups"}
@@ -89,7 +90,8 @@ async def test_what_is_no_review_is_answered_with_400_and_no_word_in_the_log(
     with caplog.at_level(logging.WARNING):
         async with serving() as (session, url):
             async with session.post(url, data=body) as refused:
-                assert (refused.status, (await refused.text()).count("\n")) == (400, 1)
+                told = await refused.text()
+            assert (refused.status, told.count("\n"), PYTHON.search(told)) == (400, 1, None)
             async with session.post(url, json=REVIEW) as answered:
                 assert (await answered.json())["response"] == {"uid": "1", "allowed": True}
     assert caplog.text == ""
