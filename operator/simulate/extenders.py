@@ -49,25 +49,31 @@ class Hearing:
         return node_name in self._names
 
     async def ask(self, question: Hashable, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer to a question, which is put unless it was before. Raises what `put` does."""
+        """The answer to a question, which is put unless it was before. Raises ExtenderError as `put` does."""
         answer = self._answers.get(question)
         if answer is None:
             assert self._home is not None
             answer = self._answers[question] = asyncio.run_coroutine_threadsafe(self._in_turn(put), self._home)
         self._awaited.append(answer)
         try:
-            found: T = await asyncio.shield(asyncio.wrap_future(answer))
+            found: T | ExtenderError = await asyncio.shield(asyncio.wrap_future(answer))
         finally:
             self._awaited.remove(answer)
+        if isinstance(found, ExtenderError):
+            raise found
         return found
 
     def unanswered(self) -> Sequence[Future[Any]]:
         """The answers that are awaited."""
         return self._awaited
 
-    async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T | ExtenderError:
+        """The answer or the error, as a value: a rehearsal may end before anything asks the future for it."""
         async with self._turns:
-            return await put()
+            try:
+                return await put()
+            except ExtenderError as error:
+                return error
 
 
 NOBODY = Hearing((), ())

@@ -1,5 +1,6 @@
 """`why`, `explain` and `simulate` ask the extenders of the configuration, over HTTP as the scheduler does."""
 
+import gc
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,6 +119,18 @@ def test_groups_and_simulations_tell_of_an_extender_that_cannot_be_reached(kubec
     assert message in asked(kubeconfig, config, "why", "pg/gang")["now"]["reason"]
     told = asked(kubeconfig, config, "simulate", "-f", str(manifest))
     assert ([each["reason"] for each in told["pods"]], told["missing"]) == ([message], None)
+
+
+def test_no_answer_of_an_extender_is_left_behind_unread(
+    kubeconfig: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    config = configured(tmp_path, f"http://127.0.0.1:{free_port()}")
+    manifest = tmp_path / "pod.json"
+    manifest.write_text(json.dumps(make_pod("new")))
+    asked(kubeconfig, config, "why", "pg/gang")
+    asked(kubeconfig, config, "simulate", "-f", str(manifest))
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 def test_an_extender_that_takes_too_long_has_its_timeout(
