@@ -5,13 +5,16 @@ There is one event loop, and deciding a gang of thousands takes long. A `Worker`
 stops there and the caller of `go_on` continues. So nothing between the scheduler and the checkpoint has to be a
 generator or a coroutine, and the same function runs without pauses where no worker runs it, as in `explain` and tests.
 
-The scheduler runs decisions in a worker, `SetAside` the long searches of Filter plugins, and `Standstill` tasks of the
-engine that change thousands of pods. Guarantees:
+The scheduler runs decisions in a worker, `SetAside` the long work of Filter plugins, and `Standstill` tasks of the
+engine that change thousands of pods. A plugin may have workers, too: for work that begins in one of its calls and is
+continued in others. A checkpoint stops the innermost worker's function. Guarantees:
 
 1. A function runs only within `go_on` and `give_up`, on the caller's thread.
 2. A function that is given up ends at its checkpoint as if it had never begun: `finally` and `with` blocks run. Within
    `shielded`, it first runs to the end of that block; after `commit`, it runs to its end.
 3. Whatever the function raises is raised by the call that resumed it.
+4. A function whose worker is dropped ends at its checkpoint, unless the function itself, or what it has called, refers
+   to the worker. `finally` and `with` blocks run.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from collections.abc import Callable
 from contextvars import copy_context
 from typing import Any, Protocol
 
-from greenlet import getcurrent, greenlet
+from greenlet import GreenletExit, getcurrent, greenlet
 
 Pause = Callable[[], None]
 """Called between two parts of something: `checkpoint`, or `at_once`."""
@@ -110,6 +113,8 @@ def _run(job: _Job) -> None:
         job.begun = True
         try:
             job.function()
+        except GreenletExit:  # the worker is gone
+            return
         except BaseException as error:
             job.failure = error
         job.function = None
@@ -196,6 +201,7 @@ def checkpoint() -> None:
     stack = getcurrent()
     if isinstance(stack, _Stack) and (job := stack.job).is_over():
         if job.ending is None:
+            del stack  # a stack whose own frames refer to it is never freed
             _resume_caller()
         if job.ending is not None and not job.shields:
             job.end()

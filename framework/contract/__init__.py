@@ -19,7 +19,7 @@ from ..snapshot.journal import DependsOn
 from ..snapshot.partitions import Partition
 from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeInfo, NodeView
-from ..work import checkpoint
+from ..work import Worker, at_each, checkpoint
 from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError, pod_path
 from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
@@ -207,6 +207,8 @@ __all__ = [
     "WatchedKind",
     "WholeNode",
     "Wire",
+    "Worker",
+    "at_each",
     "checkpoint",
     "fit_error",
     "invalid",

@@ -5,7 +5,8 @@ rows that changed since the previous pod, often only the row on which that pod w
 
 The work is done in parts, one for each request of a caller that needs a row's answer. Anything may change between two
 parts: changed rows are computed again, and a search continues only while its node is in the state in which the search
-began. So several callers that wait for the same answers share the work.
+began. So several callers that wait for the same answers share the work: a search has a stack of its own, which outlives
+the call in which it began.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import SnapshotReader
+from muster.framework.contract import SnapshotReader, Worker, at_each
 from muster.framework.model.devices import MAX_ALTERNATIVES
 
 from .inventory import Inventory
 from .problem import AllocationFailure, AllocationProblem
-from .search import STEPS_IN_A_PART, InvalidPools, Parts, Search, Site, Solution
+from .search import STEPS_IN_A_PART, InvalidPools, Search, Site, Solution
 
 _MAX_OUTCOMES = 65536
 _MAX_BEGUN = 16
@@ -56,12 +57,12 @@ _NOTHING, _UNKNOWN = 0, 1
 
 
 class _Begun(NamedTuple):
-    """A search for a node in a state."""
+    """A search for a node in a state, and the worker that runs it."""
 
     site: Site
     state: Hashable
     search: Search
-    parts: Parts[Solution | None]
+    worker: Worker
 
 
 class OutcomesByRow:
@@ -90,6 +91,7 @@ class OutcomesByRow:
         self._node_position = self._position = 0
         self.lost = 0
         self._begun: dict[int, _Begun] = {}
+        self._idle: Worker | None = None
         self._steps = 0
         self._forget()
 
@@ -169,24 +171,32 @@ class OutcomesByRow:
             begun = None
             self.lost += 1
         if begun is None:
-            search = Search(self.problem, site, self._inventory.use)
-            begun = _Begun(site, state, search, search.run())
+            begun = self._begin(site, state)
         before = begun.search.steps
         try:
-            next(begun.parts)
-            if len(self._begun) >= _MAX_BEGUN:
-                self._begun.clear()
-            self._begun[row] = begun
-            return self.outcomes[_UNKNOWN]
-        except StopIteration as end:
-            solution: Solution | None = end.value
+            ended = begun.worker.go_on(at_each)
         except InvalidPools:
             return AllocationOutcome(invalid=True)
         except AllocationFailure as failure:
             return AllocationOutcome(failure=failure)
         finally:
             self._steps += begun.search.steps - before
+            if not begun.worker.busy:
+                self._idle = begun.worker
+        if not ended:
+            if len(self._begun) >= _MAX_BEGUN:
+                self._begun.clear()
+            self._begun[row] = begun
+            return self.outcomes[_UNKNOWN]
+        solution = begun.search.solution
         return AllocationOutcome() if solution is None else AllocationOutcome(solution, self._score(solution))
+
+    def _begin(self, site: Site, state: Hashable) -> _Begun:
+        """A search that a worker is to run: the worker of the last search that ended, as a new stack is expensive."""
+        search = Search(self.problem, site, self._inventory.use)
+        worker, self._idle = self._idle or Worker(), None
+        worker.begin(search.run)
+        return _Begun(site, state, search, worker)
 
     def _score(self, solution: Solution) -> int:
         """The earlier an alternative stands, the more it is worth."""

@@ -4,18 +4,19 @@ The search goes claim by claim, request by request and device by device, in the 
 takes a choice back if the rest has no solution with it. Within a request it tries combinations of devices, not
 permutations. If an alternative has no solution, it tries the next one.
 
-There may be more combinations than can be tried, so the search runs in parts: its caller may do other work in between,
-as long as nothing that the search reads changes before the next part.
+There may be more combinations than can be tried in one go, so the search passes a checkpoint after each part. A caller
+that runs it in a `Worker` may do other work there, as long as nothing that the search reads changes before the next
+part.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from muster.framework.contract import checkpoint
 from muster.framework.model.devices import ALL, EXACT_COUNT, MAX_RESULTS, DeviceTaint
 
 from .capacity import CapacityError, consumption, has_room
@@ -37,10 +38,6 @@ STEPS_IN_A_PART = 64
 """A step looks at a device or chooses one."""
 _OF_AN_EVALUATION = 8
 """Steps of an expression's evaluation that take as long as one."""
-
-T = TypeVar("T")
-Parts = Generator[None, None, T]
-"""Work in parts; it yields between two of them."""
 
 Place = tuple[int, int, int]
 """Where a device is: index of pool, of slice in the pool and of device in the slice."""
@@ -81,6 +78,7 @@ class Search:
 
     Attributes:
         steps: how many were taken.
+        solution: what `run` found; None if there is no solution.
     """
 
     def __init__(self, problem: AllocationProblem, site: Site, use: DeviceUse) -> None:
@@ -88,6 +86,7 @@ class Search:
         self._site = site
         self._use = use
         self.steps = 0
+        self.solution: Solution | None = None
         self._part_ends = STEPS_IN_A_PART
         self._everything: dict[ResolvedRequest, Sequence[Place]] = {}
         self._chosen: list[list[ChosenDevice]] = [[] for _ in problem.claims]
@@ -96,32 +95,31 @@ class Search:
         self._shares: defaultdict[DeviceId, list[Mapping[str, int]]] = defaultdict(list)
         self._counters: dict[int, PoolCounters] = {}
 
-    def run(self) -> Parts[Solution | None]:
-        """The solution, or None. Raises AllocationFailure and InvalidPools."""
+    def run(self) -> None:
+        """Work out `solution`. Raises AllocationFailure and InvalidPools."""
         for index, claim in enumerate(self._problem.claims):
             total = 0
             for alternatives in claim.requests:
                 fewest = sys.maxsize
                 for wanted in alternatives:
-                    fewest = min(fewest, (yield from self._check(wanted, index)))
+                    fewest = min(fewest, self._check(wanted, index))
                 if fewest > MAX_RESULTS - total:
                     text = f", request {alternatives[0].request}: adding {fewest} devices exceeds the claim limit"
                     raise AllocationFailure(f"{text} of {MAX_RESULTS}, with {total} already accounted for", index)
                 total += fewest
         self._constraints = [constraints_of(each.constraints, at) for at, each in enumerate(self._problem.claims)]
         try:
-            found = yield from self._claim(0)
+            found = self._claim(0)
         except TooMany:
-            return None
+            return
         except RecursionError:
             raise AllocationFailure("the pod's claims ask for too many devices at once") from None
         if found:
-            return self._chosen
-        if any(pool.invalid for pool in self._site.pools):
+            self.solution = self._chosen
+        elif any(pool.invalid for pool in self._site.pools):
             raise InvalidPools
-        return None
 
-    def _check(self, wanted: ResolvedRequest, claim: int) -> Parts[int]:
+    def _check(self, wanted: ResolvedRequest, claim: int) -> int:
         """How many devices the request takes. Raises AllocationFailure for one that cannot be met as it stands."""
         at = f", request {wanted.own_name}"
         for selecting in wanted.selectors:
@@ -137,10 +135,10 @@ class Search:
             return wanted.count
         if wanted.mode != ALL:
             raise AllocationFailure(f"{at}: unsupported count mode {wanted.mode}", claim)
-        self._everything[wanted] = yield from self._all(wanted, claim, at)
+        self._everything[wanted] = self._all(wanted, claim, at)
         return len(self._everything[wanted])
 
-    def _all(self, wanted: ResolvedRequest, claim: int, at: str) -> Parts[list[Place]]:
+    def _all(self, wanted: ResolvedRequest, claim: int, at: str) -> list[Place]:
         found: list[Place] = []
         for index, pool in enumerate(self._site.pools):
             if not pool.usable:
@@ -150,43 +148,40 @@ class Search:
                 )
             for slice_index, each in enumerate(pool.slices):
                 for device_index, device in enumerate(each.devices):
-                    if self._part_is_over():
-                        yield
+                    self._step()
                     place = index, slice_index, device_index
-                    selectable = yield from self._selectable(wanted, claim, device, place)
+                    selectable = self._selectable(wanted, claim, device, place)
                     if selectable and self._has_room(wanted, claim, device, {}, more={}):
                         found.append(place)
         return found
 
-    def _part_is_over(self) -> bool:
-        """Whether one step more makes a part full."""
+    def _step(self) -> None:
+        """Count a step, and pass a checkpoint if that makes a part full."""
         self.steps += 1
-        if self.steps < self._part_ends:
-            return False
-        self._part_ends = self.steps + STEPS_IN_A_PART
-        return True
+        if self.steps >= self._part_ends:
+            self._part_ends = self.steps + STEPS_IN_A_PART
+            checkpoint()
 
-    def _claim(self, claim: int) -> Parts[bool]:
+    def _claim(self, claim: int) -> bool:
         if claim == len(self._problem.claims):
             return True
-        return (yield from self._request(claim, 0))
+        return self._request(claim, 0)
 
-    def _request(self, claim: int, request: int) -> Parts[bool]:
-        if self._part_is_over():
-            yield
+    def _request(self, claim: int, request: int) -> bool:
+        self._step()
         requests = self._problem.claims[claim].requests
         if request == len(requests):
             try:
-                return (yield from self._claim(claim + 1))
+                return self._claim(claim + 1)
             except TooMany:
                 return False
         alternatives = requests[request]
         if not alternatives[0].alternative:
-            return (yield from self._device(claim, request, alternatives[0], 0, start=(0, 0, 0)))
+            return self._device(claim, request, alternatives[0], 0, start=(0, 0, 0))
         always_too_many = True
         for wanted in alternatives:
             try:
-                found = yield from self._device(claim, request, wanted, 0, start=(0, 0, 0))
+                found = self._device(claim, request, wanted, 0, start=(0, 0, 0))
             except TooMany:
                 continue
             if found:
@@ -196,29 +191,28 @@ class Search:
             raise TooMany
         return False
 
-    def _device(self, claim: int, request: int, wanted: ResolvedRequest, number: int, *, start: Place) -> Parts[bool]:
+    def _device(self, claim: int, request: int, wanted: ResolvedRequest, number: int, *, start: Place) -> bool:
         """Choose the device with this number for the request, from `start` on, and everything after it."""
         everything = self._everything.get(wanted)
         if everything is not None and not everything:
             return False
         count = wanted.count if everything is None else len(everything)
         if number >= count:
-            return (yield from self._request(claim, request + 1))
+            return self._request(claim, request + 1)
         if count - number > MAX_RESULTS - len(self._chosen[claim]):
             raise TooMany
         if everything is not None:
-            return (yield from self._try(claim, request, wanted, number, place=everything[number], must=True))
+            return self._try(claim, request, wanted, number, place=everything[number], must=True)
         for place in self._places(start):
-            if self._part_is_over():
-                yield
+            self._step()
             device = self._at(place)
             if self._in_use(wanted, claim, device.id):
                 continue
-            if not (yield from self._selectable(wanted, claim, device, place)):
+            if not self._selectable(wanted, claim, device, place):
                 continue
             if not self._fits(wanted, claim, device):
                 continue
-            if (yield from self._try(claim, request, wanted, number, place=place, must=False)):
+            if self._try(claim, request, wanted, number, place=place, must=False):
                 return True
         return False
 
@@ -230,11 +224,8 @@ class Search:
                 for device_at in range(first, len(pool.slices[slice_at].devices)):
                     yield at, slice_at, device_at
 
-    def _try(
-        self, claim: int, request: int, wanted: ResolvedRequest, number: int, *, place: Place, must: bool
-    ) -> Parts[bool]:
-        if self._part_is_over():
-            yield
+    def _try(self, claim: int, request: int, wanted: ResolvedRequest, number: int, *, place: Place, must: bool) -> bool:
+        self._step()
         device = self._at(place)
         undo = self._take(claim, wanted, place, device, must=must)
         if undo is None:
@@ -242,7 +233,7 @@ class Search:
         found = False
         try:
             after = place[0], place[1], place[2] + 1
-            found = yield from self._device(claim, request, wanted, number + 1, start=after)
+            found = self._device(claim, request, wanted, number + 1, start=after)
         finally:
             if not found:
                 undo()
@@ -342,10 +333,10 @@ class Search:
             text = f", request {wanted.own_name}: checking capacity for device {device.id}: {error}"
             raise AllocationFailure(text, claim) from None
 
-    def _selectable(self, wanted: ResolvedRequest, claim: int, device: PoolDevice, place: Place) -> Parts[bool]:
+    def _selectable(self, wanted: ResolvedRequest, claim: int, device: PoolDevice, place: Place) -> bool:
         for selecting in wanted.selectors:
-            if self.steps >= self._part_ends and self._part_is_over():
-                yield
+            if self.steps >= self._part_ends:
+                self._step()
             before = device.kind.steps
             verdict = device.kind.verdict(selecting.expression)
             self.steps += (device.kind.steps - before) // _OF_AN_EVALUATION

@@ -57,13 +57,13 @@ class Cluster:
         self.put(*objects)
         self.steps: list[int] = []
         self._taken = 0
-        is_over = search.Search._part_is_over
+        step = search.Search._step
 
-        def counted(each: search.Search) -> bool:
+        def counted(each: search.Search) -> None:
             self._taken += 1
-            return is_over(each)
+            step(each)
 
-        monkeypatch.setattr(search.Search, "_part_is_over", counted)
+        monkeypatch.setattr(search.Search, "_step", counted)
 
     def put(self, *objects: Object) -> None:
         for each in objects:

@@ -1,8 +1,10 @@
 """A search for devices that takes long is taken in steps: none of them is long, and what comes of it is the same."""
 
+import gc
 from collections.abc import Callable
 from random import Random
 from typing import Any
+from weakref import ref
 
 import msgspec
 import pytest
@@ -297,6 +299,32 @@ def test_devices_that_share_counters_are_as_before_when_a_trial_is_undone() -> N
         first.unreserve("n0")
         assert inventory.state(inventory.site(0)) == before
     assert states[0] == states[1] != before
+
+
+def test_a_search_that_nobody_continues_does_not_keep_the_devices_in_memory() -> None:
+    bench = Bench(*(make_node(f"n{number}") for number in range(4)))
+    bench.put(*HARD)
+    attempt = bench.attempt(claiming_pod("hard", "hard"))
+    assert goes_on(attempt, 3)
+    inventory = ref(bench.devices.inventory)
+    assert inventory() is not None
+
+    del bench, attempt
+    for _ in range(2):  # first the search goes, then the devices to which its stack referred
+        gc.collect()
+    assert inventory() is None
+
+
+def test_claims_for_more_devices_than_the_search_can_nest_are_refused_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = [make_claim(f"c{number}", exactly(32)) for number in range(20)]
+    pools = [
+        make_slice(f"s{number}", *(device(f"d{each}") for each in range(64)), node="n0", pool=f"p{number}")
+        for number in range(10)
+    ]
+    world = Cluster(monkeypatch, make_class("gpu"), *claims, *pools)
+    world.add(claiming_pod("greedy", *(f"c{number}" for number in range(20))))
+    world.settle()
+    assert "the pod's claims ask for too many devices at once" in world.message("greedy")
 
 
 def test_an_expression_that_takes_long_is_a_step_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:

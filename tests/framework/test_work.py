@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable
 from contextvars import ContextVar, copy_context
+from functools import partial
 from weakref import ref
 
 import pytest
@@ -193,6 +194,43 @@ def test_the_stack_of_a_worker_ends_with_it() -> None:
     assert stacks() == before + 1
     del worker
     assert stacks() == before
+
+
+def is_dropped(worker: Worker) -> None:
+    del worker
+
+
+def is_dropped_in_a_cycle(worker: Worker) -> None:
+    cycle: list[object] = [worker]
+    cycle.append(cycle)
+
+
+@pytest.mark.parametrize("drop", [is_dropped, is_dropped_in_a_cycle])
+def test_a_function_whose_worker_is_dropped_ends_at_its_checkpoint(drop: Callable[[Worker], None]) -> None:
+    told: list[str] = []
+
+    class Used:
+        pass
+
+    def works(used: Used) -> None:
+        try:
+            checkpoint()
+            told.append("went on")
+        finally:
+            told.append("cleaned up")
+
+    used = Used()
+    gone = ref(used)
+    workers = [Worker()]
+    workers[0].begin(partial(works, used))
+    workers[0].go_on(at_each)
+    del used
+    assert gone() is not None
+
+    drop(workers.pop())
+    gc.collect()
+    assert told == ["cleaned up"]
+    assert gone() is None
 
 
 class Owner:
