@@ -14,12 +14,13 @@ from .members import Members
 from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .plugin import GangPlugin, GroupBookPlugin
-from .record import EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
+from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import GroupReporter, Look, Notice, Report
 
 __all__ = [
     "HEALING_POLICY",
     "PREFIX",
+    "Announcement",
     "EndedMember",
     "GangPlugin",
     "GroupBook",

@@ -7,17 +7,19 @@ from the informers; the process subscribes to it, and asks it when it writes sta
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from enum import StrEnum
 from functools import partial
-from typing import Generic
+from typing import ClassVar, Generic
 
 from ..contract.group import Disruption
 from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..model.pod_info import PodInfo
+from .announcements import Announcements
 from .healing import HealingPolicy, healing_policy
 from .members import Members, R
-from .record import EndedMember, G, GroupObject
+from .record import Announcement, EndedMember, G, GroupObject
 
 _ACCOUNTING_SECONDS = 0.5
 """How long the two watches of pods may be apart: by then a member that has ended is known to have."""
@@ -33,12 +35,18 @@ class GroupBook(ABC, Generic[G, R]):
         profiles: the schedulerNames of the profiles.
     """
 
+    counting: ClassVar[Collection[StrEnum]] = ()
+    """Reasons that a waiting group is given again and again, each time with other numbers; see `Announcements`."""
+    recurring: ClassVar[Collection[StrEnum]] = ()
+    """Reasons that are news each time."""
+
     def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock, new: Callable[[str], R]) -> None:
         self._clock = clock
         self.members = Members(group_key, new)
         self.record = self.members.record
         self.profiles: set[str] = set()
         self._readers: list[Callable[[str], None]] = []
+        self._announcements = Announcements(self._changed, clock, counting=self.counting, recurring=self.recurring)
 
     def subscribe(self, reader: Callable[[str], None]) -> None:
         """`reader` is called with a group whose object, members or latest decision changed; it must not block."""
@@ -82,7 +90,11 @@ class GroupBook(ABC, Generic[G, R]):
         """An object was added, changed or deleted. Decisions about a deleted object do not apply to a later one."""
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
-        self._group_changed(self.members.follow_group(group, new), known, another=another)
+        record = self.members.follow_group(group, new)
+        if another:
+            self._announcements.forget(record)
+            record.reported, record.answered, record.next_write = None, None, 0.0
+        self._group_changed(record, known, another=another)
         self._changed(group)
 
     def _left(self, record: R, pod: PodInfo) -> None:
@@ -93,6 +105,15 @@ class GroupBook(ABC, Generic[G, R]):
 
     def _group_changed(self, record: R, known: G | None, *, another: bool) -> None:
         """The group's object, which was `known` before, came, changed or went; `another` when that one is gone."""
+
+    # What was decided about them.
+
+    def announce(self, group: str, reason: StrEnum, message: str = "", *, note: str = "", generation: int = 0) -> None:
+        """Give the last word on a group: why it is, or is not, scheduled. See `Announcement`."""
+        record = self.record(group)
+        if record.group is not None:
+            announcement = Announcement(reason, message, self._clock.wall(), generation, note)
+            self._announcements.announce(record, announcement)
 
     # What the groups are.
 
@@ -147,16 +168,9 @@ class GroupBook(ABC, Generic[G, R]):
         """The other groups that cannot continue without this one."""
         return ()
 
-    def waiting_groups(self) -> int:
-        """The number of groups with members that lack their quorum."""
-        return sum(1 for _ in self._waiting())
-
-    def oldest_waiting(self) -> float:
-        """The longest wait of a group for its quorum, in seconds; 0.0 if none waits."""
-        return max((self.age(group) for group in self._waiting()), default=0.0)
-
-    def _waiting(self) -> Iterator[str]:
-        return (group for group in self if self.record(group).pods and self.missing(group) > 0)
+    def waits(self) -> list[float]:
+        """The seconds for which each group with members that lacks its quorum has waited."""
+        return [self.age(group) for group in self if self.record(group).pods and self.missing(group) > 0]
 
     def _write_off(self, group: str, uid: str) -> None:
         """A member with a node is gone, and was not reported as ended."""

@@ -1,8 +1,9 @@
-"""What is known of one group: its object on the API, and its members by what became of them.
+"""What is known of one group: its object on the API, its members, the last word on it, and what was done about it.
 
 `Members` keeps one record for each group that has an object or members; a family of plugins extends it by what its own
 rules remember of a group. Everybody may read a record. Its members are changed by `Members` alone, its object by
-`GroupBook`.
+`GroupBook`, its last word by `Announcements`, what was reported by the reporter and the controller of statuses, and its
+run by the controller that heals groups. What was decided and reported is forgotten with the object.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from ..contract.handle import Timer
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
+from .healing import GroupRun
 
 _MOST_OWNERS = 16
 """Usually there is one. A status is not the place for a list of thousands."""
@@ -77,6 +81,25 @@ class EndedMember(NamedTuple):
     succeeded: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """The last word on a group. Two that differ in nothing but their time are equal.
+
+    Attributes:
+        reason: why the group is, or is not, scheduled.
+        message: a sentence with the counts.
+        wall: when, in seconds since the epoch.
+        generation: of the object that was decided about, if its status is to say so.
+        note: a further sentence, for Events only.
+    """
+
+    reason: StrEnum
+    message: str
+    wall: float = field(compare=False)
+    generation: int = 0
+    note: str = ""
+
+
 @dataclass(slots=True, eq=False)
 class GroupRecord(Generic[G]):
     """The record of one group.
@@ -94,6 +117,13 @@ class GroupRecord(Generic[G]):
         ended: members that have ended, by UID.
         unaccounted: UIDs of members that have either ended or been deleted, which is not known yet; the counts are
             too low meanwhile.
+        decided: the latest decision about its object; None before the first.
+        announced: the latest decision that is news.
+        announcing: goes off when `decided` becomes news.
+        reported: the announcement that users were last told.
+        answered: the object on which the last status was based, and the object in the server's answer.
+        next_write: the earliest time of the next status, seconds on the controller's clock.
+        run: the run of its members; None while nobody heals the group.
     """
 
     key: str
@@ -107,6 +137,18 @@ class GroupRecord(Generic[G]):
     kinds: Counter[MemberKind] = field(default_factory=Counter)
     ended: dict[str, EndedMember] = field(default_factory=dict)
     unaccounted: set[str] = field(default_factory=set)
+    decided: Announcement | None = None
+    announced: Announcement | None = None
+    announcing: Timer | None = None
+    reported: Announcement | None = None
+    answered: tuple[G, G] | None = None
+    next_write: float = 0.0
+    run: GroupRun[PodInfo] | None = None
+
+    @property
+    def latest(self) -> G | None:
+        """The object in its latest version: the server's answer, until the informer reports the object again."""
+        return self.answered[1] if self.answered is not None and self.answered[0] is self.group else self.group
 
     @property
     def has_members(self) -> bool:

@@ -18,11 +18,10 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
 from . import messages
-from .announcements import Announcements
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import PodGroupDisruptionMode, mode_of
-from .record import Announcement, GroupState, PodGroupReason, PodGroupRecord
+from .record import GroupState, PodGroupReason, PodGroupRecord
 from .reservations import Reservations
 from .waiting_members import WaitingMembers
 
@@ -39,12 +38,14 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         reservations: what is reserved for members that are still to come.
     """
 
+    counting = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
+    recurring = frozenset({PodGroupReason.TIMEOUT})
+
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
         self.waiting = WaitingMembers(waiting, self.members)
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
-        self._announcements = Announcements(self._changed, clock)
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
@@ -81,7 +82,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if another:
             if record.state is not None:
                 record.state, record.first_seen = GroupState(), self._clock.now()
-            self._announcements.forget(record)
             self.reservations.follow(record, None)
         if another or (known is not None and new is not None and new.spec != known.spec):
             for cache in (self._denied, self._backed_off, self._permitted):
@@ -218,11 +218,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if refused:
             text = messages.not_bound(len(self.record(group).bound), self.quorum(group), refused)
             self.announce(group, PodGroupReason.BINDING_FAILED, text)
-
-    def announce(self, group: str, reason: PodGroupReason, message: str) -> None:
-        """Say why the group is, or is not, scheduled."""
-        if group in self:
-            self._announcements.announce(self.record(group), Announcement(reason, message, self._clock.wall()))
 
     def _default_wait(self) -> float:
         return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))

@@ -1,6 +1,6 @@
-"""What Coscheduling remembers of one group, besides its PodGroup and its members.
+"""What Coscheduling remembers of one group, besides what every kind of group has.
 
-`PodGroups` and those whom it has make changes: `Announcements`, `WaitingMembers`, `Reservations` and `GroupActivation`.
+`PodGroups` and those whom it has make changes: `WaitingMembers`, `Reservations` and `GroupActivation`.
 All times are on the engine's clock. A restart forgets everything but what the API tells.
 """
 
@@ -40,21 +40,6 @@ class PodGroupReason(StrEnum):
     """Enough pods exist, and fewer than its quorum have nodes yet. Not announced: the pods show it."""
     LOST_MEMBERS = "LostMembers"
     """The quorum had nodes; pods are gone, and their successors have none yet. Not announced: the pods show it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """The last word on a group.
-
-    Attributes:
-        reason: why it is, or is not, scheduled.
-        message: a sentence with the counts.
-        wall: when, in seconds since the epoch.
-    """
-
-    reason: PodGroupReason
-    message: str
-    wall: float
 
 
 @dataclass(slots=True)
@@ -131,9 +116,6 @@ class PodGroupRecord(GroupRecord[PodGroup]):
         state: None while it has no member.
         waits: until when members wait at Permit, by UID, in the order they began to.
         claim: None for a group that asks for nothing.
-        decided: the last that was decided about it.
-        announced: the last of that which counts.
-        announcing: goes off when `decided` counts.
         look: when the group is looked at, and what goes off then.
         is_gathering: whether it is looked at in a moment because a member came.
     """
@@ -142,9 +124,6 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     state: GroupState | None = None
     waits: dict[str, float] = field(default_factory=dict)
     claim: Claim | None = None
-    decided: Announcement | None = None
-    announced: Announcement | None = None
-    announcing: Timer | None = None
     look: tuple[float, Timer] | None = None
     is_gathering: bool = False
 

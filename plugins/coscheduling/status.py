@@ -11,16 +11,17 @@ refusal remains valid. A condition never disappears once it exists.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from msgspec.structs import replace
 
-from muster.framework.groups import MemberCounts
+from muster.framework.groups import Announcement, MemberCounts
 from muster.framework.model.times import rfc3339
 
 from . import messages
 from .api import SCHEDULED, PodGroupCondition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, phase_of, situation
-from .record import Announcement, PodGroupReason
+from .record import PodGroupReason
 
 REFUSALS = frozenset(
     {
@@ -127,7 +128,7 @@ def _are_gated(counts: MemberCounts, needed: int) -> bool:
     return counts.pods - counts.gated < needed <= counts.pods
 
 
-def _said(status: str, reason: PodGroupReason, message: str) -> PodGroupCondition:
+def _said(status: str, reason: StrEnum, message: str) -> PodGroupCondition:
     return PodGroupCondition(type=SCHEDULED, status=status, reason=reason.value, message=message)
 
 

@@ -5,9 +5,9 @@ Pure: the reporter passes in the object and the latest decision on it, and write
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from muster.framework.groups import Announcement
 from muster.framework.model.times import rfc3339
 
 from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
@@ -21,27 +21,7 @@ class NativePodGroupReason(StrEnum):
     SCHEDULER_ERROR = "SchedulerError"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The last word on a group.
-
-    Attributes:
-        generation: of its object that was decided about.
-        note: more for people, beyond what kube-scheduler has words for.
-    """
-
-    reason: NativePodGroupReason
-    message: str
-    generation: int
-    note: str = ""
-
-    @property
-    def scheduled(self) -> bool:
-        """Whether the group has been scheduled."""
-        return self.reason is NativePodGroupReason.SCHEDULED
-
-
-def next_condition(group: NativePodGroup, said: Said, *, now: float) -> NativePodGroupCondition | None:
+def next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> NativePodGroupCondition | None:
     """The condition that is to be written; None when there is nothing to write.
 
     Once True it stays as it is. Its transition time is `now`, in seconds since the epoch, unless its status stays.

@@ -16,7 +16,7 @@ from muster.framework.model.pod_info import PodInfo
 from . import messages
 from .api import NativePodGroup, group_key
 from .composite_api import CompositePodGroup
-from .conditions import NativePodGroupReason, Said
+from .conditions import NativePodGroupReason
 from .hierarchy import Hierarchy, topology_of
 from .validation import GroupFaults
 
@@ -26,10 +26,15 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
     """The record of one PodGroup.
 
     Attributes:
-        said: the last word on it.
+        lateness_reported: whether users were told that it waits for pods.
     """
 
-    said: Said | None = None
+    lateness_reported: bool = False
+
+    @property
+    def has_been_scheduled(self) -> bool:
+        """Whether the last word is that the group was scheduled."""
+        return self.announced is not None and self.announced.reason is NativePodGroupReason.SCHEDULED
 
     @property
     def scheduled(self) -> int:
@@ -93,7 +98,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def _group_changed(self, record: NativePodGroupRecord, known: NativePodGroup | None, *, another: bool) -> None:
         if another:
-            record.said = None
+            record.lateness_reported = False
         new = record.group
         if known is None or new is None or (known.metadata.uid, known.spec) != (new.metadata.uid, new.spec):
             self.hierarchy.follow_leaf(record.key, new)
@@ -220,16 +225,12 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def say(self, group: str, reason: NativePodGroupReason, message: str = "", note: str = "") -> None:
         """The last word on a group. That it has been scheduled is the last of all."""
         record = self.record(group)
-        said = record.said
-        if record.group is None or (said is not None and said.scheduled):
-            return
-        record.said = Said(reason, message, record.group.metadata.generation, note)
-        if record.said != said:
-            self._changed(group)
+        if record.group is not None and not record.has_been_scheduled:
+            self.announce(group, reason, message, note=note, generation=record.group.metadata.generation)
 
     def _look(self, record: NativePodGroupRecord) -> None:
         """Once the quorum of a group of ours is bound that is the word on it."""
-        if record.group is None or (record.said is not None and record.said.scheduled):
+        if record.group is None or record.has_been_scheduled:
             return
         if len(record.bound) + record.succeeded >= record.group.spec.min_count and self._is_ours(record):
             self.say(record.key, NativePodGroupReason.SCHEDULED)

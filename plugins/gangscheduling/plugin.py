@@ -240,10 +240,10 @@ class GangScheduling(
 
     def _say_too_few(self, group: str) -> None:
         """Report a group that asks for more pods by now than exist; what was said of it before is no longer true."""
-        if self._groups.record(group).said is None or self._groups.record(group).has_enough:
+        record = self._groups.record(group)
+        if record.announced is None or record.has_enough:
             return
-        scheduled, remaining = self._groups.record(group).scheduled, self._groups.remaining_count(group)
-        text = messages.too_few(self._groups.quorum(group), scheduled, remaining)
+        text = messages.too_few(self._groups.quorum(group), record.scheduled, self._groups.remaining_count(group))
         self._groups.say(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
