@@ -7,13 +7,13 @@ WORKERS ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
-ROOMS := framework operator plugins sandbox testing
+FOLDERS := framework operator plugins sandbox testing
 # Tests of the engine and of plugins, in folders that need nothing but Python.
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
-# The rooms under their import names, for tools that do not follow an editable install's mapping.
-LINKS := $(ROOMS:%=build/typing/muster/%)
+# The folders under their import names, for tools that do not follow an editable install's mapping.
+LINKS := $(FOLDERS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables bench-backlog bench-gangs bench-latency bench-loop \

@@ -26,9 +26,9 @@ class ErrorLog:
     def error(
         self, message: str, *, cause: Hashable, error: BaseException | None = None, pairs: Mapping[str, object]
     ) -> None:
-        """Write a line with the traceback, unless `cause` had one a moment ago; the next tells how many it stands for.
+        """Log an error with its traceback, unless one of the same `cause` was logged recently.
 
-        The type of the error belongs to the cause.
+        The next line then has the number of errors for which it stands. The type of the error is part of the cause.
         """
         key, now = (cause, type(error)), self._now()
         since, left_out = self._causes.get(key, (float("-inf"), 0))

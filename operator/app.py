@@ -126,7 +126,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
 
 
 async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
-    """Run the scheduler on this loop until it is told to end; see `run`."""
+    """Run the scheduler on this loop until it is asked to end; see `run`."""
     asyncio.get_running_loop().set_exception_handler(tell_of_loop)
     async with AsyncExitStack() as stack:
         process = Process(assembly, await stack.enter_async_context(Transport(connection)))

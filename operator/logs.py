@@ -69,8 +69,8 @@ def ignore_kopfs_end() -> None:
 def tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log what an event loop cannot raise: its exception handler.
 
-    uvloop makes an error of it when something is left to be sent on a connection that broke a moment ago. Whoever has
-    the connection hears that it is lost, and so it is not one.
+    uvloop reports an error if data is left to be sent on a connection that has just broken. The owner of the connection
+    learns of the loss anyway, so this is not logged as an error.
     """
     error = context.get("exception")
     if isinstance(error, RuntimeError) and _ON_CLOSED in str(error):
@@ -80,7 +80,7 @@ def tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> No
 
 
 def _without_kopfs_traceback(record: logging.LogRecord) -> bool:
-    """kopf tells where its own parts failed, which is what the API answered; failures in our handlers stay whole."""
+    """Shortens kopf's tracebacks of API errors to the API's answer; failures in our handlers keep their tracebacks."""
     if record.name.startswith(_KOPFS_OWN):
         record.exc_info = record.exc_text = None
     return True

@@ -22,10 +22,10 @@ About = TypeVar("About", default=Any)
 
 
 class EventResource(StrEnum):
-    """Kinds of objects that Muster's own plugins ask about; POD covers the three kinds of pod events below it.
+    """Kinds of objects that Muster's own plugins register for; POD covers the three kinds of pod events below it.
 
-    A kind is a plain string wherever one is asked for: a plugin that watches a resource of its own names it as
-    kube-scheduler's plugins do, `<plural>.<version>.<group>`.
+    A kind is a plain string: a plugin that watches a resource of its own names it as kube-scheduler's plugins do,
+    `<plural>.<version>.<group>`.
     """
 
     POD = "Pod"
@@ -74,17 +74,32 @@ class Action(IntFlag):
     UPDATE_OTHER = 2048
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = 4096
     UPDATE_NODE_DECLARED_FEATURE = 8192
-    UPDATE = 16383 - 3
-    ALL = 16383
+    UPDATE = (
+        UPDATE_NODE_ALLOCATABLE
+        | UPDATE_NODE_LABEL
+        | UPDATE_NODE_TAINT
+        | UPDATE_NODE_IMAGE
+        | UPDATE_POD_LABEL
+        | UPDATE_POD_SCALE_DOWN
+        | UPDATE_POD_SCALE_UP
+        | UPDATE_POD_TOLERATION
+        | UPDATE_POD_SCHEDULING_GATES_ELIMINATED
+        | UPDATE_OTHER
+        | UPDATE_POD_GENERATED_RESOURCE_CLAIM
+        | UPDATE_NODE_DECLARED_FEATURE
+    )
+    ALL = ADD | DELETE | UPDATE
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class ClusterEvent(Generic[About]):
-    """An event, or in a registration a set of events. `ClusterEvent(PERMITS, …)` is about a kind that a plugin watches.
+    """An event, or in a registration a set of events.
+
+    A plugin names a kind that it watches by its `WatchedKind`, for example `ClusterEvent(APPROVALS, Action.ADD)`.
 
     Attributes:
-        resource: the kind of object.
-        action: bits of what happened; a registration may join several.
+        resource: the kind of object, see `EventResource`.
+        action: what happened; a registration may combine several actions.
         label: the event's name in metrics and logs, e.g. `AssignedPodAdd`; empty in a registration.
     """
 
@@ -116,11 +131,11 @@ class ClusterEvent(Generic[About]):
 
     @property
     def wildcard(self) -> bool:
-        """Whether it concerns every pod, whichever plugins rejected it."""
+        """Whether the event concerns every pod, whichever plugins rejected it."""
         return self.resource == EventResource.WILDCARD
 
     def matches(self, other: ClusterEvent) -> bool:
-        """Whether `other`, something that happened, is among what this registration asks for."""
+        """Whether the event `other` is one of those that this registration names."""
         if not self.action & other.action:
             return False
         return self.resource == other.resource or (
@@ -129,7 +144,7 @@ class ClusterEvent(Generic[About]):
 
 
 class Hint(Enum):
-    """A plugin's word on whether an event may make a pod it rejected schedulable."""
+    """A plugin's answer whether an event may make a pod schedulable that the plugin rejected."""
 
     QUEUE = "Queue"
     SKIP = "QueueSkip"
@@ -149,8 +164,8 @@ HintAbout = (
 )
 """A `HintFunction` about objects of one type: `Node`, `PodInfo`, or the struct of a watched kind.
 
-A hint for adds and deletes takes `old: Permit | None, new: Permit | None`; one that is registered for updates alone,
-for adds alone or for deletes alone may name what it then gets.
+A hint for adds and deletes takes `old: Approval | None, new: Approval | None`; a hint that is registered for updates
+alone, for adds alone or for deletes alone may declare the narrower types that it then receives.
 """
 
 
@@ -160,15 +175,15 @@ class EventRegistration(Generic[About]):
 
     Attributes:
         event: the events.
-        hint: which of them help.
-        by_signature: whether the hint goes by nothing but the pod's spec, the two objects and the cluster. Pods of one
-            signature are then answered together, which counts where thousands wait.
-        by_class: whether it goes by the pod's namespace, labels and controller besides, so that one pod of those that
-            have these in common answers for all.
-        by_group: whether it goes by nothing but the pod's group and the two objects, so that one pod of those that wait
-            with their group answers for all.
-        of_gated: whether they may help pods, too, that the plugin keeps out at PreEnqueue. Those are asked about one by
-            one, so that false is worth a word where they may be thousands.
+        hint: which of the events help.
+        by_signature: whether the hint depends only on the pod's spec, the two objects and the cluster. The hint is then
+            called once for all pods of a signature, which matters where thousands wait.
+        by_class: whether the hint depends on the pod's namespace, labels and controller besides, so that one pod of
+            those that have these in common answers for all.
+        by_group: whether the hint depends only on the pod's group and the two objects, so that one pod of those that
+            wait with their group answers for all.
+        of_gated: whether the events may also help pods that the plugin gates at PreEnqueue. The hint is called for each
+            gated pod. Set it to False if thousands of pods may be gated.
     """
 
     event: ClusterEvent[About]
@@ -246,7 +261,7 @@ _OF_ASSIGNED = {
 
 
 def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
-    """The events that the update of a waiting pod amounts to; `TARGET_POD_OTHER` when it is none of the named ones."""
+    """The events that follow from the update of a waiting pod; `TARGET_POD_OTHER` alone if none of the others does."""
     found: list[ClusterEvent] = []
     if old.labels != new.labels:
         found.append(TARGET_POD_LABEL)
@@ -267,7 +282,7 @@ def pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
 
 
 def assigned_pod_update_events(old: PodInfo, new: PodInfo) -> tuple[ClusterEvent, ...]:
-    """The events that the update of a pod with a node amounts to; see `pod_update_events`."""
+    """The events that follow from the update of a pod with a node; see `pod_update_events`."""
     return tuple(_OF_ASSIGNED[event] for event in pod_update_events(old, new))
 
 

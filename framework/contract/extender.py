@@ -19,7 +19,7 @@ MAX_EXTENDER_PRIORITY = 10
 
 
 class ExtenderError(Exception):
-    """An extender did not answer, or said that it failed; the text is for people."""
+    """An extender did not answer, or answered that it failed; the text is for users."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +53,13 @@ class Victims:
 
 
 class Extender(Protocol):
-    """A webhook. What it does not take part in it need not be asked; every verb raises ExtenderError and nothing else.
+    """A webhook. Only the verbs that it supports are called; each raises ExtenderError and nothing else.
 
     Attributes:
-        name: for people, and for its scores.
-        weight: what its scores count.
-        ignorable: whether a failure of its is passed over.
-        is_filter, is_prioritizer, is_binder, supports_preemption: which verbs it has.
+        name: the name for users, and of its scores.
+        weight: the weight of its scores.
+        ignorable: whether its failures are ignored.
+        is_filter, is_prioritizer, is_binder, supports_preemption: whether it supports the verb.
     """
 
     name: str

@@ -63,8 +63,8 @@ class GroupPlugin(Plugin[Args]):
 
         `cause` is the status of the first member that did not fit; if it names no plugin, it is PENDING and means that
         too few members existed to be tried. With `no_domain`, the members need one domain, and counts and cause are
-        those of the domain that comes closest. Pure, like all deciding: `DecisionFollower.on_group_decision` carries
-        out the consequences.
+        those of the domain that comes closest. If the answer is UNSCHEDULABLE, PodGroupPostFilter then looks for pods
+        to evict. Pure, like all deciding: `DecisionFollower.on_group_decision` carries out the consequences.
 
         Legal statuses: a rejection, ERROR.
         """

@@ -80,13 +80,13 @@ class GroupKind(ABC, Generic[G]):
         plugin: the name of the plugin that schedules its groups.
         objects: the groups, as they are read.
         composites: the groups of groups that its groups may be parts of, if there are such.
-        short_names: what else people call the kind, besides `kind` and `plural`.
+        short_names: further names of the kind, besides `kind` and `plural`.
         tag: a word that distinguishes its groups from those of other kinds where both are shown; "" for none.
         annotations: the keys under Muster's prefix that its objects, and those of `composites`, may carry.
         fields: by part of an object, the struct that has all of the part's fields; empty where the official client
             knows the kind.
         counts_members: whether the status of its objects says how many members have nodes, run, or have ended, so that
-            nobody has to read pods for that.
+            pods need not be read for that.
         judges: whether it has `problems`, because the API server does not judge its objects by all of their rules.
     """
 

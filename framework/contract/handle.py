@@ -36,7 +36,7 @@ MAX_WAIT_SECONDS = 15 * 60.0
 
 @dataclass(frozen=True, slots=True)
 class WatchedKind(Generic[Obj]):
-    """A kind of object that a plugin lists and watches: `WatchedKind[Permit]` is a kind of `Permit`s.
+    """A kind of object that a plugin lists and watches: `WatchedKind[Approval]` is a kind of `Approval`s.
 
     Attributes:
         resource: the name in its cluster events, `<plural>.<version>.<group>` for a custom resource.

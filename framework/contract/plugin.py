@@ -56,6 +56,9 @@ class QueuedPod:
 
 
 Scores = npt.NDArray[np.int64]
+"""A score for each node or domain, from 0 to `MAX_NODE_SCORE` where it is not to be normalized."""
+Counts = npt.NDArray[np.int64]
+"""A number of pods for each node."""
 MAX_NODE_SCORE = 100
 Args = TypeVar("Args", default=Any)
 """The type of a plugin's arguments: its `args_model`, or None."""
@@ -94,11 +97,17 @@ class Plugin(ABC, Generic[Args]):
 
 
 class EnqueueExtensions(Plugin[Args]):
-    """Declares which events may help the pods that it rejected. A plugin without it is asked on every event."""
+    """Declares which events may help the pods that the plugin rejected.
+
+    Without it, every event retries the pods that the plugin rejected.
+    """
 
     @abstractmethod
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Called once, when the profile is built."""
+        """The events, each with a hint if not every such event helps. Called once, when the profile is built.
+
+        An empty sequence means that no event helps, and the plugin activates its pods itself.
+        """
 
 
 class PreEnqueuePlugin(Plugin[Args]):
@@ -137,7 +146,7 @@ class PreFilterPlugin(Plugin[Args]):
         """Called once an attempt with a view of all nodes.
 
         SKIP skips this plugin's Filter; UNSCHEDULABLE lets the other PreFilters run and then rejects the pod;
-        UNSCHEDULABLE_AND_UNRESOLVABLE rejects it at once. The default does nothing.
+        UNSCHEDULABLE_AND_UNRESOLVABLE and PENDING reject it at once. The default does nothing.
 
         Legal statuses: success, SKIP, a rejection, ERROR.
         """
@@ -192,11 +201,12 @@ class CapacityPlugin(FilterPlugin[Args]):
     """A filter that computes how many equal pods a node can take, not only whether it can take one more."""
 
     @abstractmethod
-    def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
+    def capacity(self, pod: PodInfo, nodes: NodeView) -> Counts:
         """int64, shape (nodes,): how many pods of this one's signature each node could take; never too few.
 
-        Must depend only on the signature, the nodes and the pods on them. A group that needs more than all nodes
-        together could take is not tried.
+        Must depend only on the signature, the nodes and the pods on them. Of a group that needs more than all nodes
+        together could take, only the first member is tried and, for the reason, members without capacity until too few
+        are left for the quorum.
         """
 
 
@@ -291,11 +301,12 @@ class PlacementScorePlugin(Plugin[Args]):
 
 
 class ReservePlugin(Plugin[Args]):
-    """Maintains a plugin's own state when a pod is assumed on a node."""
+    """Maintains a plugin's own state when a pod is assumed on a node, or placed there in a trial."""
 
     @abstractmethod
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Called after the pod was assumed. A failure undoes every Reserve in reverse order.
+        """Called after the pod was assumed, or placed in a group's trial. A failure undoes every Reserve in reverse
+        order.
 
         Legal statuses: success, a rejection, ERROR.
         """
@@ -340,7 +351,7 @@ class PreBindPlugin(Plugin[Args]):
 
     @abstractmethod
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Whether `pre_bind` has work to do: success, or SKIP to skip it. Must be fast and do no I/O.
+        """Success if `pre_bind` has work to do, SKIP if not. Must be fast and do no I/O.
 
         Legal statuses: success, SKIP, ERROR.
         """

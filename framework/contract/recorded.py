@@ -48,7 +48,7 @@ class TextKind(Enum):
     ANYTHING = auto()
     """JSON of unknown form."""
     UNREAD = auto()
-    """What no decision goes by. It is left out."""
+    """A text on which no decision depends. It is left out."""
     OWNED_KIND = auto()
     """The kind that goes with the `apiVersion` beside it."""
     OBJECT = auto()

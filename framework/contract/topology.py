@@ -53,13 +53,13 @@ class NoDomain:
     """The result of a search for a domain when none could take the group.
 
     Attributes:
-        levels: the labels whose domains were looked at, the widest first; without any domain the labels that no node
+        levels: the labels whose domains were searched, the widest first; if there is no domain, the labels that no node
             has, or that no node has together.
-        domains: how many of them could be tried.
-        best: the values of the labels in the domain that comes closest; empty when there is no domain.
-        capacity: at most so many of the members fit there; None when no plugin counts.
-        slices: what members have to be together in besides, for people; "" for nothing.
-        pinned: whether members that have a node leave one domain alone.
+        domains: the number of domains that could be tried.
+        best: the values of the labels in the domain that comes closest; empty if there is no domain.
+        capacity: an upper bound of the members that fit there; None if no plugin counts capacity.
+        slices: for users, the domain in which each slice has to be; "" without slices.
+        pinned: whether placed members leave only one domain.
     """
 
     levels: Sequence[str]
@@ -71,7 +71,7 @@ class NoDomain:
 
     @property
     def where(self) -> str:
-        """The best domain, for people: `zone=a, rack=r7`."""
+        """The best domain, for users: `zone=a, rack=r7`."""
         return ", ".join(f"{key}={value}" for key, value in zip(self.levels, self.best, strict=False))
 
 

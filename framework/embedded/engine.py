@@ -27,8 +27,8 @@ def _at_once() -> int:
 class EmbeddedEngine:
     """An engine that was built on this clock and whose tasks are spawned on this loop.
 
-    `turns_between` tells how many turns of the loop come between two decisions, for tests of races. `calls` tells which
-    calls that left the process are unanswered; their answers wake tasks of the loop.
+    `turns_between` is the number of turns of the loop between two decisions, for tests of races. `calls` has the
+    unanswered calls that left the process; their answers wake tasks of the loop.
     """
 
     def __init__(

@@ -22,14 +22,14 @@ class KindHandler(Protocol):
 
 
 class KnownObjects:
-    """Implements `contract.Lister`. Changes are told to `handler`, if there is one, or to the one of `follow`."""
+    """Implements `contract.Lister`. Changes are reported to `handler`, if there is one, or to that of `follow`."""
 
     def __init__(self, handler: KindHandler | None = None) -> None:
         self._handler = handler
         self._by_key: dict[str, Any] = {}
 
     def follow(self, handler: KindHandler) -> None:
-        """Tell this handler of everything, and of whatever happens from now on."""
+        """Report all objects to this handler, and every later change."""
         self._handler = handler
         for obj in list(self._by_key.values()):
             handler.on_add(obj)

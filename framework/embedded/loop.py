@@ -124,7 +124,7 @@ class VirtualLoop(TaskLoop):
 
     @contextmanager
     def _instead_of_the_running_loop(self) -> Iterator[None]:
-        """Callbacks run in this loop, also when a task of another is under way."""
+        """Callbacks run in this loop, also while a task of another loop runs."""
         outer = asyncio._get_running_loop()
         if outer is self:
             raise RuntimeError("what runs on this loop cannot run it")

@@ -1,6 +1,6 @@
 """Announcements: the latest decision on each group, for reports.
 
-The book of groups announces decisions, and the reporter of the groups reads them. Both run on one event loop.
+The book of groups announces decisions, and the reporter reads them from the record. Both run on one event loop.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ _NUMBERS = re.compile(r"\d+")
 
 
 class Announcements:
-    """Announces of groups, and calls `changed` with one of which there is something new.
+    """Records announcements, and calls `changed` with the group when there is a new one.
 
-    A group is given each of the reasons in `counting` again and again while it waits, each time with other numbers in
-    the text: other numbers alone count as new at most every half minute, and then the latest. A decision for a reason
-    in `recurring` is new although the last one said the same.
+    `counting` are the reasons whose messages change in numbers alone while a group waits, with every attempt. Such a
+    message counts as new at most every half minute. `recurring` are the reasons of which each repetition is new.
     """
 
     def __init__(
@@ -40,23 +39,23 @@ class Announcements:
         self._recurring = recurring
 
     def announce(self, record: GroupRecord[Any], announcement: Announcement) -> None:
-        """Something was decided; what says the same as the last is left out, unless its reason recurs."""
-        told = record.announced
+        """Record a decision. A repetition of the last one is ignored, unless its reason is recurring."""
+        announced = record.announced
         if record.decided == announcement and announcement.reason not in self._recurring:
             return
         record.decided = announcement
-        if told is None or not self._differ_in_numbers_alone(told, announcement):
-            self._tell(record)
+        if announced is None or not self._differ_in_numbers_alone(announced, announcement):
+            self._publish(record)
         elif record.announcing is None:
-            seconds = max(0.0, told.wall + QUIET_SECONDS - self._clock.wall())
-            record.announcing = self._clock.call_later(seconds, partial(self._tell, record))
+            seconds = max(0.0, announced.wall + QUIET_SECONDS - self._clock.wall())
+            record.announcing = self._clock.call_later(seconds, partial(self._publish, record))
 
     def forget(self, record: GroupRecord[Any]) -> None:
-        """The group is gone."""
+        """Forget the announcements of a deleted group."""
         record.decided = record.announced = None
         self._cancel(record)
 
-    def _tell(self, record: GroupRecord[Any]) -> None:
+    def _publish(self, record: GroupRecord[Any]) -> None:
         self._cancel(record)
         record.announced = record.decided
         self._changed(record.key)

@@ -1,7 +1,7 @@
-"""The book of groups: what the watches reported of them and of their members, for all that ask about a group.
+"""The book of groups: the groups and members that the watches have reported.
 
 Each family of plugins extends `GroupBook` with the contents of its groups. The plugins of all profiles feed one book
-from the informers; the process subscribes to it, and asks it when it writes statuses, heals groups and shows them.
+from the informers; the process subscribes to it, and reads it in order to write statuses, heal groups and show them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .members import Members, R
 from .record import Announcement, EndedMember, G, GroupObject
 
 _ACCOUNTING_SECONDS = 0.5
-"""How long the two watches of pods may be apart: by then a member that has ended is known to have."""
+"""The longest lag between the two watches of pods, after which an ended member must have been reported as ended."""
 
 
 class GroupBook(ABC, Generic[G, R]):
@@ -36,9 +36,9 @@ class GroupBook(ABC, Generic[G, R]):
     """
 
     counting: ClassVar[Collection[StrEnum]] = ()
-    """Reasons that a waiting group is given again and again, each time with other numbers; see `Announcements`."""
+    """Reasons whose messages change in numbers alone while a group waits; see `Announcements`."""
     recurring: ClassVar[Collection[StrEnum]] = ()
-    """Reasons that are news each time."""
+    """Reasons of which each repetition is announced."""
 
     def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock, new: Callable[[str], R]) -> None:
         self._clock = clock
@@ -52,7 +52,7 @@ class GroupBook(ABC, Generic[G, R]):
         """`reader` is called with a group whose object, members or latest decision changed; it must not block."""
         self._readers.append(reader)
 
-    # What the watches saw.
+    # Reports of the watches.
 
     def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """A pod that has not ended was added, changed or removed."""
@@ -98,24 +98,24 @@ class GroupBook(ABC, Generic[G, R]):
         self._changed(group)
 
     def _left(self, record: R, pod: PodInfo) -> None:
-        """A member left the group, whose object may be gone."""
+        """A member left the group, whose object may have been deleted."""
 
     def _joined(self, record: R, old: PodInfo | None, new: PodInfo) -> None:
         """A member was added or changed."""
 
     def _group_changed(self, record: R, known: G | None, *, another: bool) -> None:
-        """The group's object, which was `known` before, came, changed or went; `another` when that one is gone."""
+        """The group's object, before `known`, was added, changed or deleted; `another` if `known` was deleted."""
 
-    # What was decided about them.
+    # What was decided about groups.
 
     def announce(self, group: str, reason: StrEnum, message: str = "", *, note: str = "", generation: int = 0) -> None:
-        """Give the last word on a group: why it is, or is not, scheduled. See `Announcement`."""
+        """Announce why the group is, or is not, scheduled. See `Announcement`."""
         record = self.record(group)
         if record.group is not None:
             announcement = Announcement(reason, message, self._clock.wall(), generation, note)
             self._announcements.announce(record, announcement)
 
-    # What the groups are.
+    # Questions about groups.
 
     def get(self, group: str) -> G | None:
         """The group's object as last seen."""
@@ -127,7 +127,7 @@ class GroupBook(ABC, Generic[G, R]):
         return self.get(group)
 
     def __contains__(self, group: object) -> bool:
-        """Whether there is such an object."""
+        """Whether the group has an object."""
         return isinstance(group, str) and self.record(group).group is not None
 
     def __iter__(self) -> Iterator[str]:
@@ -139,7 +139,7 @@ class GroupBook(ABC, Generic[G, R]):
         """The number of members that the group needs; 0 for a group that does not exist."""
 
     def missing(self, group: str) -> int:
-        """The number of members that still must get a node for the quorum."""
+        """The number of members that still need a node for the quorum; 0 or less when the group has it."""
         return self.quorum(group) - len(self.record(group).placed)
 
     def quorum_state(self, group: str) -> tuple[bool, int]:
@@ -156,12 +156,12 @@ class GroupBook(ABC, Generic[G, R]):
         return 0.0 if first_seen is None else self._clock.now() - first_seen
 
     def healing(self, group: str) -> HealingPolicy:
-        """The consequences for the group when it has lost members."""
+        """The policy for the case that the group loses members."""
         found = self.get(group)
         return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
 
     def tree_around(self, group: str) -> Part | None:
-        """The groups with which this one is decided, as they are now; None for a group in no tree."""
+        """The tree of groups with which this one is decided, in its present state; None for a group in no tree."""
         return None
 
     def falling_with(self, group: str) -> Sequence[str]:
@@ -173,7 +173,7 @@ class GroupBook(ABC, Generic[G, R]):
         return [self.age(group) for group in self if self.record(group).pods and self.missing(group) > 0]
 
     def _write_off(self, group: str, uid: str) -> None:
-        """A member with a node is gone, and was not reported as ended."""
+        """A removed member was not reported as ended in time, so it was deleted."""
         if uid in self.record(group).unaccounted:
             self.members.write_off(group, uid)
             self._changed(group)

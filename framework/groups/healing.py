@@ -1,7 +1,7 @@
 """Healing: what happens to a running group when it has lost members for good.
 
 An annotation of the group's object names the policy; the owners of the pods create replacements. `GroupRun` is pure:
-the operator asks it after each change of members, and evicts the pods that it names.
+the operator calls it after each change of members, and evicts the pods that it names.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class HealingPolicy(StrEnum):
     """The consequences of a lost member for the other members."""
 
     KEEP = "Keep"
-    """Nothing: they go on, and a successor joins them."""
+    """None: the other members continue, and a replacement joins them."""
     RESTART = "Restart"
-    """The others cannot go on: they are evicted, so that the owner creates all anew."""
+    """The other members are evicted, so that the owner creates all of them again."""
     SHRINK = "Shrink"
-    """The others go on as long as the quorum is left; then they are evicted."""
+    """The other members continue while they have a quorum; then they are evicted."""
 
 
 def healing_policy(*annotations: Mapping[str, str]) -> HealingPolicy:
@@ -82,7 +82,7 @@ class GroupRun(Generic[T]):
             del self.members[uid]
 
     def decide(self, policy: HealingPolicy, bound: Mapping[str, T], quorum: int) -> bool:
-        """Members are lost for good: whether that ends the run. Otherwise the run continues with all bound members."""
+        """Whether the run ends because members are lost for good. If not, it continues with all bound members."""
         self.members = {**bound}
         borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
         if policy is HealingPolicy.KEEP or borne:
@@ -91,5 +91,5 @@ class GroupRun(Generic[T]):
         return True
 
     def end(self, bound: Collection[str]) -> None:
-        """End the run: all bound members are to be evicted."""
+        """End the run; all bound members have to be evicted."""
         self.doomed, self.members, self.succeeded = {*bound}, {}, set()

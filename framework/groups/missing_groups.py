@@ -14,16 +14,16 @@ from ..model.pod_info import PodInfo
 
 _PATIENCE_SECONDS = 1.0
 _SLACK_SECONDS = 0.01
-"""Timers may go off a little early."""
+"""Timers may fire a little early."""
 
 
 def group_missing(group: str) -> str:
-    """The pod names a group, `namespace/name`, that does not exist (yet), in kube-scheduler's words."""
+    """The message, in kube-scheduler's words, for a pod whose group, `namespace/name`, does not exist (yet)."""
     return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
 
 
 class _Waiting(NamedTuple):
-    """A pod, the group that it waits for, and since when."""
+    """A pod, the group that it waits for, and since when, in seconds on the engine's clock."""
 
     pod: PodInfo
     group: str

@@ -46,11 +46,11 @@ class MemberNominations:
         for pod in [*self.of(group)]:
             if not pod.pod.status.nominated_node_name:
                 self._handle.end_nomination(pod)
-            # The watch may only be behind: what the API was told would come back with it, for good.
+            # The watch may lag behind: a nomination that was written to the API would reappear with it, and stay.
             self._handle.spawn(self._end(pod))
 
     async def _end(self, pod: PodInfo) -> None:
-        """Withdraw the nomination. If the API does not accept that, it ends in this process alone."""
+        """Withdraw the nomination in the API. If the API refuses, the nomination ends in this process only."""
         patch = msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": None}})
         path = pod_path(pod.pod.metadata, "status")
         try:

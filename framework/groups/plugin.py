@@ -1,8 +1,8 @@
-"""The plugins of groups: what each of them does with its book of groups, whichever kind of groups it knows.
+"""Base classes of group plugins: the behaviour that plugins with a book of groups share, whatever the kind of groups.
 
-`GroupBookPlugin` is the least: members hold nodes from Reserve on, until they are unreserved or expire. `GangPlugin` is
-an adapter's base that starts pods of its groups together: pods whose group is missing are kept out of the queue, and
-members that wait are tried when their group stands better than before. The process finds both in every profile.
+`GroupBookPlugin` is the minimum: members hold nodes from Reserve on, until they are unreserved or expire. `GangPlugin`
+is the base of adapters that start the pods of a group together: it gates pods whose group is missing, and retries
+waiting members when their group has changed for the better. The process finds both in every profile.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
         return self._groups
 
     def reporter(self) -> GroupReporter | None:
-        """A new reporter on the book's groups; None if nothing is reported of them."""
+        """A new reporter on the book's groups; None if nothing is reported about them."""
         return None
 
     def missing(self, group: str) -> int:
-        """The number of members that must get a node together."""
+        """The number of members that still need a node for the quorum."""
         return self._groups.missing(group)
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
@@ -98,14 +98,14 @@ class GangPlugin(
         """Retry the waiting members."""
 
     def _lack(self, group: str) -> str | None:
-        """The reason why members of an existing group are kept out of the queue; None if they are not."""
+        """The reason why members of an existing group are gated; None if they are not."""
         return None
 
     def _admitted(self, group: str) -> None:
         """A member was admitted to the queue."""
 
     def _member_came(self, group: str) -> None:
-        """There is one more member without a node."""
+        """A member without a node arrived; the quorum may still be incomplete."""
 
     def _member_moved(self, group: str, pod: PodInfo) -> None:
         """A pod left the group without being deleted."""
@@ -186,9 +186,9 @@ class GangPlugin(
         return self._reserved.get(f"{self.name}/{group}")
 
     def _keep_node_if_binding_failed(self, decision: PodDecision) -> bool:
-        """Nominate a member whose binding failed to its node, if its group's quorum is not bound; whether it was so.
+        """Nominate a member whose binding failed to its node unless its group's quorum is bound; whether it did.
 
-        Members whose Bindings are in flight do not count: they may be refused as well, and those that are left may be
+        Members whose Bindings are in flight do not count as bound: these may fail as well, and the bound members may be
         enough for the quorum but not in the domains that the group needs.
         """
         group, status = self._groups.members.wanted(decision.pod), decision.status

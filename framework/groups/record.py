@@ -1,9 +1,9 @@
-"""What is known of one group: its object on the API, its members, the last word on it, and what was done about it.
+"""The record of one group: its object on the API, its members by their state, and the latest decision on it.
 
-`Members` keeps one record for each group that has an object or members; a family of plugins extends it by what its own
-rules remember of a group. Everybody may read a record. Its members are changed by `Members` alone, its object by
-`GroupBook`, its last word by `Announcements`, what was reported by the reporter and the controller of statuses, and its
-run by the controller that heals groups. What was decided and reported is forgotten with the object.
+`Members` keeps one record for each group that has an object or members; a family of plugins extends the record with the
+state that its own rules need. Any code may read a record. Only `Members` changes its members, only `GroupBook` its
+object, only `Announcements` its announcements, only reporter and controller what was reported and written, and only the
+healer its run. What was announced, reported and written is forgotten with the object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..model.pod_info import PodInfo
 from .healing import GroupRun
 
 _MOST_OWNERS = 16
-"""Usually there is one. A status is not the place for a list of thousands."""
+"""The most owners in a status. Usually there is one; a list of thousands would be too large."""
 
 _NEVER = "Never"
 
@@ -83,14 +83,14 @@ class EndedMember(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """The last word on a group. Two that differ in nothing but their time are equal.
+    """The latest decision on a group, for users. Announcements that differ in their time alone are equal.
 
     Attributes:
         reason: why the group is, or is not, scheduled.
         message: a sentence with the counts.
-        wall: when, in seconds since the epoch.
-        generation: of the object that was decided about, if its status is to say so.
-        note: a further sentence, for Events only.
+        wall: when it was decided, in seconds since the epoch.
+        generation: the generation of the group's object, if the status has to name the one that was decided about.
+        note: a further sentence, for Events alone.
     """
 
     reason: StrEnum
@@ -117,13 +117,13 @@ class GroupRecord(Generic[G]):
         ended: members that have ended, by UID.
         unaccounted: UIDs of members that have either ended or been deleted, which is not known yet; the counts are
             too low meanwhile.
-        decided: the latest decision about its object; None before the first.
-        announced: the latest decision that is news.
-        announcing: goes off when `decided` becomes news.
-        reported: the announcement that users were last told.
+        decided: the latest announcement; None before the first.
+        announced: the latest announcement that was passed on.
+        announcing: the timer after which `decided` is passed on.
+        reported: the announcement on which the last report to users was based.
         answered: the object on which the last status was based, and the object in the server's answer.
-        next_write: the earliest time of the next status, seconds on the controller's clock.
-        run: the run of its members; None while nobody heals the group.
+        next_write: the earliest time for the next status, in seconds on the controller's clock.
+        run: the current run of its members, which the healer follows; None for a group that is not healed.
     """
 
     key: str
@@ -147,7 +147,7 @@ class GroupRecord(Generic[G]):
 
     @property
     def latest(self) -> G | None:
-        """The object in its latest version: the server's answer, until the informer reports the object again."""
+        """The latest version of the object: the server's answer, until the informer reports the object again."""
         return self.answered[1] if self.answered is not None and self.answered[0] is self.group else self.group
 
     @property
@@ -177,7 +177,7 @@ class GroupRecord(Generic[G]):
 
     @property
     def may_preempt(self) -> bool:
-        """Whether pods may be evicted for the group: `preemptionPolicy: Never` of any member means never."""
+        """Whether pods may be evicted for the group: not if any member has `preemptionPolicy: Never`."""
         return not self.never_preempting
 
     def placed_pods(self) -> Iterator[PodInfo]:
@@ -197,11 +197,11 @@ class GroupRecord(Generic[G]):
         return [self.pods[uid] for uid in self.gated]
 
     def succeeded_uids(self) -> set[str]:
-        """Members that have ended well."""
+        """The UIDs of members that have succeeded."""
         return {uid for uid, member in self.ended.items() if member.succeeded}
 
     def counts(self) -> MemberCounts:
-        """All members in numbers, those that have ended included."""
+        """The numbers of members, including ended ones."""
         alive = self.pods.keys() - self.ended.keys()
         succeeded = self.succeeded
         return MemberCounts(

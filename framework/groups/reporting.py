@@ -1,7 +1,7 @@
-"""Reports about groups to users: the statuses and Events that the plugin which keeps their book decides on.
+"""Reports about groups to users: the plugin that keeps the book of groups decides on their statuses and Events.
 
-The process asks: one worker for each kind of group writes a group at most once a second, and only while the process
-leads. What was reported of a group is in its record; a reporter itself remembers nothing.
+The process calls the reporter: one worker for each kind of group writes a group at most once a second, and only while
+the process leads. A reporter has no memory of its own: what was reported of a group is in its record.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .record import GroupRecord
 
 
 class Notice(NamedTuple):
-    """An Event's variable parts; `kind` is Normal or Warning."""
+    """The variable parts of an Event; `kind` is its type, Normal or Warning."""
 
     kind: str
     reason: str
@@ -26,7 +26,7 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """When to look at a group: after so many seconds; a patient look comes after all others that are due."""
+    """When to report on a group: `after` seconds; a `patient` look comes after all others that are due."""
 
     after: float = 0.0
     patient: bool = False
@@ -42,7 +42,7 @@ class Report:
 
     Attributes:
         patch: of the status subresource of its object, in JSON; None if it need not be written.
-        strategic: whether that is a strategic merge patch, which only the API's own kinds accept, not a merge patch.
+        strategic: whether `patch` is a strategic merge patch, which only built-in kinds accept, not a merge patch.
         accepted: called when the patch was accepted, with the object in the server's answer, or with None if there
             is no patch. It returns the Events to record.
     """
@@ -56,7 +56,7 @@ class GroupReporter(ABC):
     """Decides which statuses and Events are written about the groups of one book.
 
     Attributes:
-        counts_ended: whether it counts ended members: then it is asked for no report before these are known.
+        counts_ended: whether it counts ended members. If so, `report` is not called before these are known.
     """
 
     counts_ended: ClassVar[bool] = False
@@ -66,12 +66,12 @@ class GroupReporter(ABC):
         self._clock = clock
 
     def look(self, group: str) -> Look | None:
-        """When to ask for a report on a group that changed or is gone; None for not at all."""
+        """When to call `report` for a group that changed or was deleted; None for never."""
         return Look() if group in self._groups else None
 
     @abstractmethod
     def report(self, group: str) -> Report | None:
-        """The changes of an existing group; None for none. Asked again if the patch was not accepted."""
+        """The changes of an existing group; None for none. Called again if the patch was not accepted."""
 
     def report_of(
         self,
@@ -81,23 +81,24 @@ class GroupReporter(ABC):
         *,
         strategic: bool = False,
     ) -> Report:
-        """The report of the last word on a group. It counts as reported once the patch is accepted, with the Events
-        that `notices` then returns; unless the object is gone by then.
+        """The report of a group's latest announcement, which counts as reported once the patch is accepted.
+
+        `notices` is called then, and returns the Events to record.
         """
         based_on: Any = record.group
         announcement = record.announced
 
         def accepted(answer: bytes | None) -> Iterable[Notice]:
-            told = [*notices()]
+            events = [*notices()]
             if record.group is not None and record.group.metadata.uid == based_on.metadata.uid:
                 record.reported = announcement
                 latest = None if answer is None else self._read(answer)
                 if latest is not None:
                     record.answered = based_on, latest
-            return told
+            return events
 
         return Report(patch, strategic, accepted)
 
     def _read(self, answer: bytes) -> Any:
-        """The object in the server's answer to a patch; None to base reports on what the informer reports alone."""
+        """The object in the server's answer to a patch; None to base every report on the informer's object."""
         return None

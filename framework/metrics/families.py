@@ -41,7 +41,7 @@ class Family:
 
 
 class Counter(Family):
-    """Numbers that only grow. A family without labels stands at 0 from the start."""
+    """Numbers that only grow. A family without labels starts at 0."""
 
     __slots__ = ("_values",)
 
@@ -96,13 +96,13 @@ class GaugeFunc(Family):
 
 
 class Gauge(Family):
-    """Numbers that go up and down, kept here."""
+    """Numbers that go up and down, kept here. A family without labels starts at 0."""
 
     __slots__ = ("_values",)
 
     def __init__(self, name: str, text: str, labels: Labels = ()) -> None:
         super().__init__(name, text, labels)
-        self._values: dict[Labels, int] = {}
+        self._values: dict[Labels, int] = {} if labels else {(): 0}
 
     def add(self, labels: Labels, change: int) -> None:
         """Move one series up or down; a new one begins at 0."""
@@ -114,7 +114,7 @@ class Gauge(Family):
 
 
 class Histogram(Family):
-    """Observations, counted in buckets. A family without labels stands at 0 from the start."""
+    """Observations, counted in buckets. A family without labels starts at 0."""
 
     __slots__ = ("_bounds", "_cells", "_les")
 

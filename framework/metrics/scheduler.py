@@ -92,7 +92,7 @@ class SchedulerMetrics:
     )
     plugin_slow_calls: Counter = _counter(
         "muster_plugin_slow_calls_total",
-        "Calls of a plugin that held up the scheduler for more than a tenth of a second.",
+        "[ALPHA] Calls of a plugin that held up the scheduler for more than a tenth of a second.",
         ("plugin", "extension_point"),
     )
     pod_scheduling_attempts: Histogram = _histogram(

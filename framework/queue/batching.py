@@ -1,10 +1,10 @@
 """Batching: of many equal pods that no node can take, one is tried for all (upstream: opportunistic batching).
 
-Pods are equal if they share a signature, or, where a plugin that reads labels rejected them, an equivalence class. What
-rejected one of them would have rejected each, so a backlog costs as many attempts as it has kinds of pods. An event
-that may help wakes a batch: when its turn comes, its first pod is tried if capacity is still free. The next pod follows
-only if the first one found a node, or failed in another way. Many batches may be woken for the same capacity, which is
-soon taken; until a batch's turn comes, only the batch itself moves, not its pods.
+Pods are equal if they share a signature, or, if a plugin that reads labels rejected them, an equivalence class. A
+rejection of one of them holds for all, so a backlog costs as many attempts as it has signatures. An event that may help
+wakes a batch: when the batch's turn comes, its first pod is tried if capacity is still free. The next pod is tried only
+if the first one found a node, or failed in another way. Many batches may be woken for the same capacity, which is soon
+taken; until the turn of a batch comes, only the batch moves, not its pods.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NONE: frozenset[str] = frozenset()
 
 
 class Batching:
-    """Decides which pods wait in batches, and when the next of a batch is tried. `Moves` moves them."""
+    """Decides which pods wait in batches, and when the next pod of a batch is tried. `Moves` moves the pods."""
 
     def __init__(
         self,
@@ -45,20 +45,20 @@ class Batching:
         self._tried_for: dict[QueuedPodInfo, Batch] = {}
 
     def attempt_ended(self, pod: QueuedPodInfo) -> None:
-        """A pod found a node, came back, or is gone. Unless it was refused, the next of its batch is tried."""
+        """A pod found a node, returned, or was deleted. Unless it was rejected, wake the next pod of its batch."""
         batch = self._tried_for.get(pod)
         if batch is None:
             return
         entity = self._sub_queues.entity_of.get(pod.info.uid)
         refused = entity is not None and entity.batched_by is batch.common
         if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
-            return  # something has helped meanwhile: it is to be tried once more
+            return  # an event has helped the pod meanwhile, so it is tried once more
         self._forget(pod)
         if not (refused or self._is_trying(batch)):
             self.wake(batch, batch.strategy, batch.cause)
 
     def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
-        """Let a pod that no node could take wait with those like it, if what refused it would refuse them as well."""
+        """Let a pod that no node could take wait with its batch, if the rejection holds for all equal pods."""
         by_signature, by_class = self._plugins(entity.profile)
         [pod] = entity.pods.values()
         if entity.rejectors <= by_signature:
@@ -76,12 +76,12 @@ class Batching:
             self._sub_queues.count_rejected(other, 1)
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
-        """Whether a refusal of one of the batch by these plugins would be that of each of them."""
+        """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
         by_signature, by_class = self._plugins(batch.profile)
         return rejectors <= (by_signature if isinstance(batch.common, PodSignature) else by_class)
 
     def leave(self, entity: QueuedEntity) -> None:
-        """Let an entity whose pod is not like the others any more wait by itself, or go if they were woken."""
+        """Take a changed pod out of its batch; wake it if the batch was woken."""
         unschedulable = entity.place is Place.UNSCHEDULABLE
         batch = self._sub_queues.unschedulable_pods.batch_of(entity) if unschedulable else None
         if batch is None:
@@ -94,14 +94,14 @@ class Batching:
             self._moves.move_by_strategy(entity, batch.strategy, batch.cause)
 
     def reconsider(self, batch: Batch, event: ObjectEvent) -> None:
-        """Wake a batch if its first is helped, unless one is about to be tried anyway."""
+        """Wake a batch if the event helps its first pod, unless a pod of it is about to be tried anyway."""
         if batch and not batch.ticket and not self._is_trying(batch):
             strategy = self._hints.strategy(batch.first(self._now()), event)
             if strategy is not QueueingStrategy.SKIP:
                 self.wake(batch, strategy, Cause.of(event.event))
 
     def wake(self, batch: Batch, strategy: QueueingStrategy, cause: Cause) -> None:
-        """Have the next pod of a batch tried when its turn comes. One that backs off goes on with that by itself."""
+        """Wake a batch, so that its next pod is tried in turn. A pod that backs off moves to backoffQ at once."""
         batch.strategy, batch.cause = strategy, cause
         if not batch:
             return
@@ -112,13 +112,13 @@ class Batching:
             self.release_first(batch, strategy, cause)
 
     def release_first_in_turn(self) -> None:
-        """Make the first of a woken batch active if its turn has come; while capacity is lacking again, all wait on."""
+        """Make the first pod of a woken batch active if its turn has come. If capacity is lacking again, it waits."""
         while (batch := self._sub_queues.pop_woken()) is not None:
             if not self._moves.lacks_capacity(batch.first(self._now())):
                 self.release_first(batch, batch.strategy, batch.cause)
 
     def release_first(self, batch: Batch, strategy: QueueingStrategy, cause: Cause) -> None:
-        """Move the next pod of a batch on, to be tried for all."""
+        """Move the next pod of a batch where the strategy says, to be tried for all."""
         batch.strategy, batch.cause = strategy, cause
         while batch:
             entity = batch.first(self._now())
@@ -130,7 +130,7 @@ class Batching:
                 return
 
     def call_off(self, entity: QueuedEntity) -> bool:
-        """Let a pod that is to be tried for its batch wait on if capacity was taken by others since; whether it was."""
+        """Return a pod that was to be tried for its batch to the batch if the capacity is taken; whether it was."""
         [pod] = entity.pods.values()
         if entity.flushed or pod not in self._tried_for or not self._moves.lacks_capacity(entity):
             return False
@@ -139,7 +139,7 @@ class Batching:
         return True
 
     def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The plugins that go by nothing but a pod's signature, and all that go by its equivalence class at most."""
+        """The plugins whose rejections depend only on a pod's signature, and those with at most its class besides."""
         by_signature = self._policy.signature_plugins.get(profile, _NONE)
         return by_signature, by_signature | self._policy.class_plugins.get(profile, _NONE)
 
@@ -149,7 +149,7 @@ class Batching:
             batch.trying = None
 
     def _is_trying(self, batch: Batch) -> bool:
-        """Whether a pod of the batch is in activeQ or in flight. One that backs off keeps no other from being tried."""
+        """Whether a pod of the batch is in activeQ or in flight. A pod that backs off does not delay another one."""
         if batch.trying is None:
             return False
         entity = self._sub_queues.entity_of.get(batch.trying.info.uid)

@@ -1,6 +1,6 @@
-"""What is in the queue: where each pod is and how many wait where. Nothing here changes anything.
+"""The contents of the queue: where each pod is, and how many pods are in each place. This module changes nothing.
 
-The scheduler and the event handlers look here for a pod, the process counts for its metrics, and dumps for people.
+The scheduler and the event handlers look up pods here; the process counts pods for metrics, and logs them on demand.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from .in_flight import InFlightPods
 from .pending_pods import DumpLine, dump_lines
 from .sub_queues import SubQueues
 from .transitions import Place
-from .unschedulable_pods import Waiting
+from .unschedulable_pods import WaitingEntities
 
 
 class QueueContents:
-    """The pods of a queue, waiting and in flight, to be read."""
+    """The pods of a queue, waiting and in flight, for reading."""
 
     def __init__(self, sub_queues: SubQueues, in_flight: InFlightPods) -> None:
         self._sub_queues = sub_queues
@@ -37,12 +37,12 @@ class QueueContents:
         return self.place_of(uid) is Place.UNSCHEDULABLE
 
     def was_never_let_in(self, uid: str) -> bool:
-        """Whether PreEnqueue plugins have kept the pod out ever since it came."""
+        """Whether PreEnqueue plugins have gated the pod since it was added."""
         entity = self._sub_queues.entity_of.get(uid)
         return entity is not None and entity.place is Place.GATED and entity.pods[uid].attempts == 0
 
-    def unschedulable(self) -> Waiting:
-        """All that waits for an event. Its parts are the queue's own: to be read, and given to its `try_again`."""
+    def unschedulable(self) -> WaitingEntities:
+        """All batches and entities that wait for an event. Callers only read them, and pass them to `try_again`."""
         return self._sub_queues.unschedulable_pods.since_before(float("inf"), Place.UNSCHEDULABLE)
 
     @property
@@ -51,11 +51,11 @@ class QueueContents:
         return bool(self._sub_queues.active_q)
 
     def counts(self) -> dict[str, int]:
-        """Pods by where they wait: active, backoff, unschedulable, gated."""
+        """The number of waiting pods by sub-queue: active, backoff, unschedulable, gated."""
         return self._sub_queues.count_pods()
 
     def entity_counts(self) -> dict[tuple[str, EntityType], int]:
-        """Entities by where they wait and by what they are. A gated pod is one of its own."""
+        """The number of waiting entities by sub-queue and type. A gated pod is an entity of its own."""
         return self._sub_queues.count_entities()
 
     def dump(self) -> list[DumpLine]:

@@ -19,13 +19,13 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """Why an attempt failed, as far as it decides when to try again.
+    """Why an attempt failed, as far as it determines when the pods are retried.
 
     Attributes:
-        unschedulable_plugins: plugins that turned the pods away.
-        pending_plugins: plugins that answered PENDING; an event that helps one of them brings the pods back at once.
-        error: something broke; plugins do not count then.
-        no_node: whether plugins looked at the nodes and found none, so that other pods like these would fare the same.
+        unschedulable_plugins: plugins that rejected the pods.
+        pending_plugins: plugins that answered PENDING; an event that helps one of them retries the pods at once.
+        error: whether the attempt failed with an error; plugins do not count then.
+        no_node: whether no node was feasible, so that an attempt with an equal pod would fail too.
     """
 
     unschedulable_plugins: frozenset[str] = _NONE
@@ -35,13 +35,13 @@ class Rejection:
 
     @property
     def by_error(self) -> bool:
-        """Whether no plugin can say when to try again, so that the pods come back after backoff."""
+        """Whether no plugin knows which events may help, so that the pods are retried after backoff."""
         return self.error or not (self.unschedulable_plugins or self.pending_plugins)
 
 
 @dataclass(slots=True, eq=False)
 class QueuedPodInfo(QueuedPod):
-    """A pod as the queue tracks it. The counts are those of the entity that it left last.
+    """A pod as the queue tracks it. The counts are those of the entity to which it last belonged.
 
     Attributes:
         unschedulable_count: attempts that ended in a rejection.
@@ -56,7 +56,10 @@ class QueuedPodInfo(QueuedPod):
     deleted: bool = False
 
     def failed(self, now: float, rejection: Rejection) -> None:
-        """The pod's attempt has failed. One that no node could take keeps its place in line, as those like it do."""
+        """The pod's attempt has failed at `now`, seconds on the engine's clock.
+
+        A pod that no node could take keeps its place in the order, as equal pods do.
+        """
         if not rejection.no_node:
             self.timestamp = now
         if rejection.by_error:
@@ -72,24 +75,24 @@ class QueuedEntity:
 
     Attributes:
         key: `pod/<namespace>/<name>` or `group/<id>`.
-        group: `<plugin>/<id>` of the group; None for a pod by itself. A pod that is not let in names the group that it
-            would join.
+        group: `<plugin>/<id>` of the group; None for a pod without one. For a gated pod, the group that it would join.
         profile: the schedulerName of its first pod.
         pods: its pods by UID; at least one while it waits.
-        timestamp: when it came (back) to the queue, seconds on the engine's clock.
+        timestamp: when it last entered the queue, seconds on the engine's clock.
         unschedulable_count: attempts that ended in a rejection.
         consecutive_errors: attempts that ended in an error since the last rejection.
-        unschedulable_plugins: plugins that rejected the last attempt, or the one that gates it; empty once popped.
+        unschedulable_plugins: plugins that rejected the last attempt, or the plugin that gates it; empty once popped.
         pending_plugins: plugins that answered PENDING to the last attempt; empty once popped.
-        flushed: whether its time limit or a review, not an event, brought it out of unschedulablePods.
-        batched_by: what it has in common with those that it waits with in a batch while it is unschedulable: a
-            signature or an equivalence class; None when it waits by itself.
-        admitted: whether it was let in. One that was not, be it gated or struck by an error, is a pod by itself.
-        place: where it is, or comes from if it is in no sub-queue.
+        flushed: whether its time limit or a review, not an event, moved it out of unschedulablePods.
+        batched_by: the signature or equivalence class of the batch in which it waits while it is unschedulable; None
+            outside of batches.
+        admitted: whether PreEnqueue admitted it. A pod that was not, because it is gated or a plugin failed, waits
+            alone.
+        place: where it is; if it is in no sub-queue, the place that it comes from.
         backoff_until: start of the whole-second window in which backoff ends; `NO_BACKOFF` without backoff.
         sort_key: the smallest key of its pods when it was last put into a heap.
-        sort_key_is_old: whether `sort_key` may be too small by now, because a pod left or changed.
-        ticket: names its valid item in a heap; 0 outside of heaps.
+        sort_key_is_old: whether `sort_key` may be too small, because a pod left or changed since.
+        ticket: the number of its valid item in a heap; 0 outside of heaps.
     """
 
     key: str
@@ -113,7 +116,7 @@ class QueuedEntity:
 
     @classmethod
     def of(cls, pod: QueuedPodInfo, group: str | None, timestamp: float, place: Place) -> QueuedEntity:
-        """A new entity with one pod, which brings its counts along and comes from `place`."""
+        """A new entity with one pod, whose counts it takes over, and which comes from `place`."""
         info = pod.info
         key = f"pod/{info.key}" if group is None else f"group/{group}"
         profile = info.pod.spec.scheduler_name
@@ -121,23 +124,23 @@ class QueuedEntity:
         return cls(key, group, profile, {info.uid: pod}, timestamp, *counts, place=place)
 
     def batched_by_what_it_is(self) -> bool:
-        """Whether its only pod still has in common with others what it is batched by."""
+        """Whether its only pod still has the signature or equivalence class of the batch."""
         [pod] = self.pods.values()
         return self.batched_by in (pod.info.signature, equivalence_class_of(pod.info))
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """Every plugin that turned it away; empty when an error did."""
+        """Every plugin that rejected or gates it; empty after an error."""
         pending = self.pending_plugins
         return self.unschedulable_plugins | pending if pending else self.unschedulable_plugins
 
     @property
     def failures(self) -> int:
-        """The count that backoff grows with."""
+        """The number of failures from which its backoff follows."""
         return self.consecutive_errors or self.unschedulable_count
 
     def begin_attempt(self) -> None:
-        """The entity is handed out: its pods take its counts along, and what rejected it counts no more."""
+        """The entity was popped: its pods take over its counts, and its rejectors are forgotten."""
         self.unschedulable_plugins = self.pending_plugins = _NONE
         for pod in self.pods.values():
             pod.attempts += 1
@@ -151,10 +154,7 @@ class QueuedEntity:
             self._signatures.setdefault(pod.info.signature, pod.info)
 
     def remove(self, uid: str) -> QueuedPodInfo:
-        """A pod waits here no more; it takes the counts along.
-
-        Raises KeyError when it is not one of its pods.
-        """
+        """Remove a pod, which takes over the counts. Raises KeyError for a pod that is not in the entity."""
         pod = self.pods.pop(uid)
         pod.unschedulable_count = self.unschedulable_count
         pod.consecutive_errors = self.consecutive_errors
@@ -164,9 +164,10 @@ class QueuedEntity:
         return pod
 
     def absorb(self, failed: QueuedEntity) -> None:
-        """Pods of the same group that failed after these wait with them from now on.
+        """Take over the pods of `failed`, an entity of the same group that failed later.
 
-        An error among them means an error for all: no plugin can say any more when to try the group again.
+        If it failed with an error, this counts as an error of the whole entity: no plugin knows any more which events
+        may help the group.
         """
         by_error = not failed.rejectors
         self.unschedulable_plugins = _NONE if by_error else self.unschedulable_plugins | failed.unschedulable_plugins
@@ -179,9 +180,9 @@ class QueuedEntity:
             self.add(pod)
 
     def replace(self, new: PodInfo) -> QueuedPodInfo:
-        """Replace a pod by its present state. Thousands change one after another, as each is reported to wait.
+        """Replace a pod by its latest version. Raises KeyError for a pod that is not in the entity.
 
-        Raises KeyError when it is not one of its pods.
+        Must be cheap: thousands of pods change one after another as their conditions are written.
         """
         pod = self.pods[new.uid]
         if new.signature is not pod.info.signature or self._stands_for_others(pod.info):
@@ -195,7 +196,7 @@ class QueuedEntity:
         return (pod.info for pod in self.pods.values())
 
     def _stands_for_others(self, pod: PodInfo) -> bool:
-        """Whether it is the one of its signature."""
+        """Whether the pod is the one that stands for its signature."""
         return self._signatures is not None and self._signatures[pod.signature] is pod
 
     def one_per_signature(self) -> Collection[PodInfo]:

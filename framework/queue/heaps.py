@@ -37,8 +37,8 @@ _TOLERATED = 64
 class LazyHeap(Generic[T]):
     """Items by key, smallest first; equal keys in the order they were pushed. All keys have the same length.
 
-    Taking an item out of the middle only makes its slot void. Void slots are dropped when they come to the top, and all
-    at once when they outnumber the rest.
+    Removing an item from the middle only makes its slot void. Void slots are dropped when they reach the top, and all
+    at once when they outnumber the others.
     """
 
     __slots__ = ("_live", "_slots")
@@ -93,8 +93,8 @@ class LazyHeap(Generic[T]):
 class BackoffPolicy:
     """`podInitialBackoffSeconds` and `podMaxBackoffSeconds`. A maximum of 0 switches backoff off.
 
-    What an error struck is held off for up to half as long again, by `jitter`, a number in [0, 1): when the API fails,
-    it fails for thousands of pods at once, and they must not come back at once.
+    After an error, backoff is up to half as long again, by `jitter`, a number in [0, 1): when the API fails, it fails
+    for thousands of pods at once, which must not all be retried at once.
     """
 
     initial_seconds: float = 1.0
@@ -102,9 +102,9 @@ class BackoffPolicy:
     jitter: Callable[[], float] = lambda: 0.0
 
     def seconds(self, failures: int, pods: int = 1) -> float:
-        """The backoff of an entity of so many pods after so many failures (`calculateBackoffDuration`).
+        """The backoff, in seconds, of an entity with `pods` pods after `failures` (`calculateBackoffDuration`).
 
-        It doubles with each failure up to the maximum, which for a group grows with the square root of its size.
+        Backoff doubles with each failure up to the maximum, which grows with the square root of a group's size.
         """
         if failures == 0:
             return 0.0
@@ -112,7 +112,10 @@ class BackoffPolicy:
         return min(self.initial_seconds * 2.0 ** min(failures - 1, _MOST_DOUBLINGS), limit)
 
     def until(self, entity: QueuedEntity) -> float:
-        """Start of the window in which the entity's backoff ends; `NO_BACKOFF` if it need not wait."""
+        """Start of the window in which the entity's backoff ends, in whole seconds on the engine's clock.
+
+        `NO_BACKOFF` if the entity does not back off.
+        """
         if self.max_seconds == 0 or entity.failures == 0:
             return NO_BACKOFF
         seconds = self.seconds(entity.failures, len(entity.pods))
@@ -122,14 +125,15 @@ class BackoffPolicy:
 
 
 def backing_off(entity: QueuedEntity, now: float) -> bool:
-    """Whether the window in which the entity's backoff ends is not over yet (`isEntityBackingoff`)."""
+    """Whether the window in which the entity's backoff ends has not ended yet (`isEntityBackingoff`)."""
     return entity.backoff_until >= floor(now)
 
 
 class BackoffQueue:
-    """Two heaps, as in kube-scheduler: those that plugins rejected may be tried early, those struck by an error not.
+    """Two heaps, as in kube-scheduler: entities that plugins rejected may be tried early, those with an error may not.
 
-    Both are ordered by the window in which backoff ends. Only those that may be tried early need the order inside.
+    Both heaps are ordered by the window in which backoff ends; entities that may be tried early, within a window also
+    by their sort keys.
     """
 
     __slots__ = ("_heaps",)
@@ -145,7 +149,7 @@ class BackoffQueue:
         return len(self._heaps[place])
 
     def add(self, entity: QueuedEntity) -> None:
-        """Hold an entity off; its place says in which heap."""
+        """Add an entity to the heap that its place names."""
         order = entity.sort_key if entity.place is Place.BACKOFF else ()
         self._heaps[entity.place].push((entity.backoff_until, *order), entity)
 
@@ -154,11 +158,11 @@ class BackoffQueue:
         self._heaps[entity.place].discard(entity)
 
     def first(self) -> QueuedEntity | None:
-        """The rejected entity whose turn is next, although it is held off, left where it is."""
+        """The rejected entity that is tried next if nothing is ready; it stays in the heap. None if there is none."""
         return self._heaps[Place.BACKOFF].peek()
 
     def completed(self, now: float) -> QueuedEntity | None:
-        """An entity whose backoff is over, left where it is; None when there is none."""
+        """An entity whose backoff is over; it stays in its heap. None if there is none."""
         for heap in self._heaps.values():
             entity = heap.peek()
             if entity is not None and not backing_off(entity, now):
@@ -166,6 +170,6 @@ class BackoffQueue:
         return None
 
     def next_completion(self) -> float | None:
-        """When the next backoff is over, seconds on the engine's clock; None when nothing is held off."""
+        """When the next backoff is over, seconds on the engine's clock; None if no entity backs off."""
         ends = [entity.backoff_until for heap in self._heaps.values() if (entity := heap.peek()) is not None]
         return min(ends) + WINDOW_SECONDS if ends else None

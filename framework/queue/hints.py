@@ -1,6 +1,6 @@
-"""Which entities an event helps: the plugins' event registrations as a table, and the strategy that their hints yield.
+"""Which entities an event helps: the plugins' event registrations as a table, and the strategy that follows from hints.
 
-The queue asks for each entity that an event may concern. The rules are kube-scheduler's (`isPodWorthRequeuing`).
+The queue calls it for each entity that an event may concern. The rules are kube-scheduler's (`isPodWorthRequeuing`).
 Nothing here has side effects.
 """
 
@@ -19,13 +19,13 @@ from .entity import QueuedEntity, Rejection
 from .in_flight import InFlightEvents, ObjectEvent
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
-"""By profile (schedulerName) and plugin. Every event concerns an absent plugin while its pods wait; of the events in
-the time of an attempt, only those with a registration are known.
+"""By profile (schedulerName) and plugin. A plugin without an entry is woken by every event. But events during an
+attempt are recorded only if some plugin registered for them.
 """
 
 
 class Registered(Protocol):
-    """A registry of event registrations; asked when there is an event."""
+    """A registry of event registrations, read at each event."""
 
     @property
     def registrations(self) -> Registrations:
@@ -34,20 +34,20 @@ class Registered(Protocol):
 
 
 Rejector = tuple[str, str]
-"""A profile and the name of a plugin of it."""
+"""The name of a profile, and of a plugin in it."""
 
 _ALWAYS = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
 
 
 class QueueingStrategy(IntEnum):
-    """Where an event sends an entity (kube-scheduler's `queueingStrategy`); of several, the greatest counts."""
+    """When an event retries an entity (kube-scheduler's `queueingStrategy`); of several, the greatest counts."""
 
     SKIP = 0
-    """It keeps waiting for an event."""
+    """The entity keeps waiting for an event."""
     AFTER_BACKOFF = 1
-    """It is retried when its backoff is over."""
+    """The entity is retried when its backoff is over."""
     IMMEDIATELY = 2
-    """It is retried at once."""
+    """The entity is retried at once."""
 
 
 class QueueingHints:
@@ -70,14 +70,14 @@ class QueueingHints:
         return known
 
     def concerns(self, rejector: Rejector, event: ClusterEvent, *, gated: bool = False) -> bool:
-        """Whether the event may help a pod that this plugin rejected, or that it keeps out."""
+        """Whether the event may help a pod that this plugin rejected, or with `gated`, that it gates."""
         if event.wildcard:
             return True
         registered = self._registered(rejector, event)
         return any(each.of_gated for each in registered) if gated else bool(registered)
 
     def concerning(self, profiles: Iterable[str], rejection: Rejection) -> Callable[[ClusterEvent], bool]:
-        """Whether an event may help pods of these profiles that come back with this rejection."""
+        """A predicate: whether an event may help pods of these profiles that return with this rejection."""
         plugins = () if rejection.by_error else rejection.unschedulable_plugins | rejection.pending_plugins
         rejectors = [(profile, plugin) for profile in profiles for plugin in plugins]
         return lambda event: any(self.concerns(rejector, event) for rejector in rejectors)
@@ -87,7 +87,7 @@ class QueueingHints:
         return self.strategy_after(entity, (InFlightEvents(event.event, event.target, (event,)),))
 
     def strategy_after(self, entity: QueuedEntity, missed: Iterable[InFlightEvents]) -> QueueingStrategy:
-        """The effect of a series of events on an entity. One that an error struck is tried after backoff anyway."""
+        """The effect of a series of events on an entity. After an error, an entity is retried after backoff anyway."""
         if not entity.rejectors:
             return QueueingStrategy.AFTER_BACKOFF
         mine = [each for each in missed if each.target is None or each.target in entity.pods]
@@ -101,7 +101,7 @@ class QueueingHints:
         return QueueingStrategy.SKIP
 
     def asks_each(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Whether `strategy` asks a hint about each pod of the entity."""
+        """Whether `strategy` calls a hint for each pod of the entity."""
         return event.target is None and any(
             self._by_pod(registration)
             for plugin in entity.rejectors
@@ -113,7 +113,7 @@ class QueueingHints:
         return registration.hint is not None and not (registration.by_signature or registration.by_group)
 
     def _helps(self, plugin: str, entity: QueuedEntity, events: InFlightEvents) -> bool:
-        """Whether the plugin, asked about each pod that may get an answer of its own, says QUEUE of any."""
+        """Whether a hint of the plugin answers QUEUE for any pod; called once for pods whose answers are the same."""
         kind, target, _ = events
         if kind.wildcard:
             return False
@@ -155,7 +155,7 @@ class QueueingHints:
         return tuple(each for each in registered if each.event.wildcard or each.event.matches(event))
 
     def _says_queue(self, registration: EventRegistration, pod: PodInfo, plugin: str, events: InFlightEvents) -> bool:
-        """Whether the hint says QUEUE to any of the events."""
+        """Whether the hint answers QUEUE to any of the events."""
         hint = registration.hint
         if hint is None:
             return True
@@ -184,5 +184,5 @@ class QueueingHints:
 
 @lru_cache(maxsize=1024)
 def _in_order(plugins: frozenset[str]) -> tuple[str, ...]:
-    """Plugins in the order that their hints are asked in: the first that says QUEUE is the last, in every process."""
+    """The plugins sorted by name, so that hints are called in the same order in every process."""
     return tuple(sorted(plugins))

@@ -20,14 +20,14 @@ from .entity import QueuedEntity, QueuedPodInfo
 
 @dataclass(slots=True, eq=False)
 class ObjectEvent:
-    """A cluster event with the object that it happened to (kube-scheduler's `clusterEvent`).
+    """A cluster event with its object (kube-scheduler's `clusterEvent`).
 
     Attributes:
         event: what happened.
         old: the object before; None for an add.
         new: the object after; None for a delete.
-        target: the UID of the only pod that it concerns; None when it concerns all.
-        answers: the answers of hints that go by the pod's signature.
+        target: the UID of the only pod that it concerns; None if it concerns all.
+        answers: the answers of hints that depend only on the pod's signature.
     """
 
     event: ClusterEvent
@@ -38,7 +38,7 @@ class ObjectEvent:
 
 
 class InFlightEvents(NamedTuple):
-    """Events of one kind that happened while pods were in flight, in order; to one pod, if `target` names it."""
+    """Events of one kind that occurred while pods were in flight, in order. They concern the pod `target`, or all."""
 
     kind: ClusterEvent
     target: str | None
@@ -46,7 +46,7 @@ class InFlightEvents(NamedTuple):
 
 
 class _Flight:
-    """A popped entity: how many of its pods are still in flight, and which events had been recorded when it was."""
+    """A popped entity: how many of its pods are still in flight, and how many events had been recorded before."""
 
     __slots__ = ("entity", "pods", "position")
 
@@ -57,12 +57,12 @@ class _Flight:
 
 
 class InFlightPods:
-    """Pods in flight by UID, and what has happened since each was popped."""
+    """Pods in flight by UID, and the events since each was popped."""
 
     __slots__ = ("_events", "_flights", "_keeps", "_next", "_pods")
 
     def __init__(self, keeps: Callable[[ClusterEvent], bool]) -> None:
-        """`keeps` says which events are worth being kept."""
+        """`keeps` returns whether an event has to be kept."""
         self._keeps = keeps
         self._pods: dict[str, _Flight] = {}
         self._flights: dict[_Flight, None] = {}  # in the order they were popped
@@ -73,7 +73,7 @@ class InFlightPods:
         return len(self._pods)
 
     def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
-        """Every pod with the entity that it was popped in."""
+        """Every pod with the entity in which it was popped."""
         return ((flight.entity.pods[uid], flight.entity) for uid, flight in self._pods.items())
 
     @property
@@ -94,7 +94,7 @@ class InFlightPods:
             self._pods[uid] = flight
 
     def end(self, uid: str) -> None:
-        """The pod's attempt, if it is in flight, has come to an end."""
+        """The pod, if it is in flight, is no longer."""
         flight = self._pods.pop(uid, None)
         if flight is None:
             return
@@ -105,14 +105,14 @@ class InFlightPods:
                 self._prune()
 
     def record(self, event: ObjectEvent) -> None:
-        """Something happened while pods are in flight."""
+        """Record an event that occurred while pods are in flight."""
         if self._keeps(event.event):
             events = self._events.setdefault((event.event, event.target), deque())
             events.append((self._next, event))
             self._next += 1
 
     def missed(self, uids: Iterable[str], concerns: Callable[[ClusterEvent], bool]) -> list[InFlightEvents]:
-        """The events since the first of these pods, all in flight, was popped, for which `concerns` is true."""
+        """The events for which `concerns` is true since the first of these pods, all in flight, was popped."""
         start = min((self._pods[uid].position for uid in uids), default=self._next)
         found: list[InFlightEvents] = []
         for (kind, target), events in self._events.items():

@@ -1,13 +1,13 @@
 """Moves of entities that wait or return: which condition holds, which pods PreEnqueue gates, which pods join a group.
 
-`SchedulingQueue` and `Batching` report what happened. This module asks plugins, and lets `SubQueues` execute the move
-that the table names. A pod that PreEnqueue gates, or that a plugin's error keeps out, waits alone, even if it belongs
-to a group, until plugins are asked again and admit it.
+`SchedulingQueue` and `Batching` report what happened. This module calls plugins, and lets `SubQueues` execute the move
+that the table names. A pod that PreEnqueue gates, or that cannot enter because a plugin failed, waits alone, even if it
+belongs to a group, until plugins are called again and admit it.
 
 An event may require the hints of every member of a group, and a group that becomes ready requires PreEnqueue and
 QueueSort of every member, at some microseconds each. For a group of thousands, this would block the event loop.
-Therefore a large group stays unschedulable until the scheduler, which calls `settle` before it pops, has asked about
-all members in slices.
+Therefore a large group stays unschedulable until the scheduler, which calls `settle` before it pops, has called the
+plugins for all members in slices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from .transitions import ATTEMPT_FAILURE, Cause, Place, Trigger, When
 
 
 class _DueMove(NamedTuple):
-    """The target of a large group, the cause, and whether PreEnqueue has to be asked about its members."""
+    """The move of a large group: its strategy, its cause, and whether PreEnqueue has to be called for the members."""
 
     strategy: QueueingStrategy
     cause: Cause
@@ -38,11 +38,11 @@ class _DueMove(NamedTuple):
 
 
 class Moves:
-    """Moves entities as a whole, or without the pods that are not let in.
+    """Moves entities as a whole, or without the pods that PreEnqueue gates.
 
     Attributes:
-        considered: large groups that `settle` is to ask about, each with the events that may help it.
-        due: large groups that `settle` is to move.
+        considered: large groups whose hints `settle` has to call, each with the events that may help it.
+        due: large groups that `settle` has to move.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Moves:
         """Move the entity if it is unschedulable and the event helps it; whether it was moved."""
         if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
             return False
-        if not entity.pending_plugins and self._group_lacks_capacity(entity):  # sooner known than what hints say
+        if not entity.pending_plugins and self._group_lacks_capacity(entity):  # cheaper than calling hints
             return False
         if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
             self.considered.setdefault(entity, deque()).append(event)
@@ -94,14 +94,14 @@ class Moves:
                 self._move_whole(entity, strategy, cause)
 
     def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
-        """Make an entity that backs off active. PreEnqueue was asked about its pods when it began to."""
+        """Make an entity that backs off active. PreEnqueue was called for its pods when backoff began."""
         if self.are_many(entity.pods):
             self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, asks=False)
         else:
             self._sub_queues.move(entity, cause, When.READY)
 
     def lacks_capacity(self, entity: QueuedEntity) -> bool:
-        """Whether an attempt would fail, because no node has the capacity that the entity lacks."""
+        """Whether an attempt would fail because the nodes do not have the capacity that the entity needs."""
         may_evict = entity.group is None or not self._policy.asked.awaits_victims(entity.all_pods())
         return not self._policy.asked.has_capacity(
             entity.group, entity.one_per_signature(), entity.rejectors, may_evict=may_evict
@@ -120,7 +120,7 @@ class Moves:
     def _move_whole(
         self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once
     ) -> None:
-        """Move an entity with all its pods where the strategy says; with a pause after each question to QueueSort."""
+        """Move an entity with all its pods where the strategy says, with a pause after each call of QueueSort."""
         when = self._when(entity, strategy)
         asks = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
         found = self._sub_queues.key_of(entity, pause) if asks else None
@@ -133,7 +133,7 @@ class Moves:
         return When.BACKING_OFF_AFTER_ERROR if entity.consecutive_errors else When.BACKING_OFF
 
     def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Whether capacity was freed on a node for others, while this pod, by itself, is to get it on another."""
+        """Whether the freed capacity is for other pods, because this pod is nominated to another node."""
         if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
             return False
         [pod] = entity.pods.values()
@@ -145,7 +145,7 @@ class Moves:
     # Large groups move later.
 
     def are_many(self, pods: Sized) -> bool:
-        """Whether plugins are not to be asked about so many in one go."""
+        """Whether there are too many pods to call plugins for all of them at once."""
         return len(pods) > self._most_at_once
 
     def settle(self) -> None:
@@ -167,7 +167,7 @@ class Moves:
                 self._move_whole(entity, move.strategy, move.cause, checkpoint)
 
     def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
-        """Have `settle` move a large group, unless it is to move as soon anyway."""
+        """Let `settle` move a large group, unless a move that is due is as soon."""
         self._sub_queues.move(entity, cause, When.LARGE)
         known = self.due.get(entity)
         if known is None or known.strategy < strategy:
@@ -187,7 +187,7 @@ class Moves:
     # Pods join entities, and leave them.
 
     def admit(self, pod: QueuedPodInfo, place: Place, cause: Cause) -> None:
-        """Let a pod that comes from this place join, or gate it."""
+        """Let a pod that comes from `place` join its group or become an entity, or gate it."""
         group, status = self._policy.run_pre_enqueue(pod.info)
         if status is None:
             self.join(pod, group, place, QueueingStrategy.IMMEDIATELY, cause=cause)
@@ -197,7 +197,7 @@ class Moves:
     def join(
         self, pod: QueuedPodInfo, group: str | None, place: Place, strategy: QueueingStrategy, *, cause: Cause
     ) -> None:
-        """Let a pod that PreEnqueue lets in join its group's entity, or become an entity and go by the strategy."""
+        """Let an admitted pod join its group's entity, or become an entity that moves where the strategy says."""
         entity = self._sub_queues.of_group(group)
         if entity is None:
             entity = QueuedEntity.of(pod, group, pod.timestamp, place)
@@ -212,7 +212,7 @@ class Moves:
             self.move_to_active_q(entity, Cause(Trigger.CLUSTER_EVENT, cause.label))
 
     def merge(self, waiting: QueuedEntity, failed: QueuedEntity, strategy: QueueingStrategy) -> None:
-        """Let pods that failed, in an entity that comes back, join what their siblings have made of the group since."""
+        """Let pods that failed join the entity `waiting` that their siblings have formed since."""
         if waiting.place is Place.UNSCHEDULABLE:
             self._sub_queues.take_out(waiting)
             waiting.absorb(failed)
@@ -234,7 +234,7 @@ class Moves:
     # PreEnqueue.
 
     def run_pre_enqueue(self, entity: QueuedEntity, cause: Cause, pause: Pause = at_once) -> None:
-        """Gate those pods of an entity that PreEnqueue does not let in."""
+        """Gate the pods of an entity that PreEnqueue does not admit."""
         place = entity.place
         for uid, pod in [*entity.pods.items()]:
             group, status = self._policy.run_pre_enqueue(pod.info)
@@ -243,13 +243,16 @@ class Moves:
             pause()
 
     def ungate_if_helped(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
-        """Let a gated pod join if the event helps and nothing else gates it; whether it joined."""
+        """Admit a gated pod if the event helps it and no other plugin gates it; whether it was admitted."""
         if entity.admitted or self._hints.strategy(entity, event) is QueueingStrategy.SKIP:
             return False
         return self.ungate(entity, QueueingStrategy.AFTER_BACKOFF, Cause.of(event.event))
 
     def ungate(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause) -> bool:
-        """Ask about a pod that is gated, or kept out by an error, and let it join if nothing is; whether it joined."""
+        """Run PreEnqueue again for a pod that is gated or that failed there, and admit it if it may enter.
+
+        Returns whether the pod was admitted.
+        """
         [(uid, pod)] = entity.pods.items()
         place, gating_plugin = entity.place, next(iter(entity.unschedulable_plugins), "")
         group, status = self._policy.run_pre_enqueue(pod.info, gating_plugin)
@@ -265,13 +268,13 @@ class Moves:
         return False
 
     def _gate(self, pod: QueuedPodInfo, group: str | None, place: Place, status: Status, *, cause: Cause) -> None:
-        """Gate a pod that comes from this place."""
+        """Gate a pod that comes from `place`."""
         entity = QueuedEntity.of(pod, None, pod.timestamp, place)
         entity.group, entity.admitted = group, False
         self._move_gated(entity, status, cause)
 
     def _move_gated(self, entity: QueuedEntity, status: Status, cause: Cause, entering: int | None = None) -> None:
-        """Move a pod that does not wait, and that PreEnqueue does not let in, where the status says."""
+        """Move a pod that is in no sub-queue and that PreEnqueue does not admit where the status says."""
         if status.code is Code.ERROR:
             entity.unschedulable_plugins = frozenset()
             self._sub_queues.move(entity, cause, When.FAILED, found=status, entering=entering)

@@ -15,16 +15,16 @@ from .transitions import Place
 
 
 class DumpLine(NamedTuple):
-    """One pod in the queue, as the process logs it when it is asked to (SIGUSR2).
+    """One pod in the queue, as the process logs it on SIGUSR2.
 
     Attributes:
-        place: where it is.
-        entity: the key of the entity that it waits or is tried in; empty for a pod that is not let in.
+        place: the label of its place.
+        entity: the key of the entity in which it waits or is tried; empty for a gated pod.
         pod: `namespace/name`.
         uid: its UID.
         attempts: how often it has been tried.
-        since: when it came (back) to the queue, seconds on the engine's clock.
-        plugins: who holds it back.
+        since: when it last entered the queue, seconds on the engine's clock.
+        plugins: the plugins that rejected or gate it.
     """
 
     place: str
@@ -42,7 +42,7 @@ class DumpLine(NamedTuple):
 
 
 def dump_lines(pods: Iterable[tuple[QueuedPodInfo, QueuedEntity]]) -> list[DumpLine]:
-    """A line for each pod, given with the entity that it waits or is tried in; sorted by place and entity."""
+    """A line for each pod, which is given with its entity; sorted by place and entity."""
     lines = []
     for pod, entity in pods:
         key, plugins = entity.key if entity.admitted else "", tuple(sorted(entity.rejectors))
@@ -54,17 +54,15 @@ def dump_lines(pods: Iterable[tuple[QueuedPodInfo, QueuedEntity]]) -> list[DumpL
 
 @dataclass(frozen=True, slots=True)
 class PendingPod:
-    """Seconds are from now.
+    """A waiting pod. Seconds are relative to now.
 
     Attributes:
-        place: where in the queue it is, as `Place.label`.
-        waited_seconds: since it came to the queue first.
+        place: the label of its place.
+        waited_seconds: the time since it first entered the queue.
         attempts: how often it was tried.
-        ahead: how many pods and groups that wait would be tried before it if all were ready; None for one that is not
-            let in, or is being tried.
-        next_try_seconds: when it is tried at the latest; 0 for one that is ready, None for one that is not let in, or
-            is being tried.
-        waits_for: the plugins whose events bring it back before that; empty for one that is ready.
+        ahead: how many waiting pods and groups would be tried before it if all were ready; None for a gated pod.
+        next_try_seconds: when it is tried at the latest; 0 for a pod that is ready, None for a gated pod.
+        waits_for: the plugins whose events retry it earlier; empty for a pod that is ready.
     """
 
     place: str
@@ -78,9 +76,10 @@ class PendingPod:
 def pending_pod(
     uid: str, entity_of: Mapping[str, QueuedEntity], *, now: float, sweep: float, limit: float
 ) -> PendingPod | None:
-    """How a pod waits, by the entities of all pods that do; None when it is not one of them.
+    """How a pod waits; None if it does not. `entity_of` has the entities of all waiting pods by UID.
 
-    `sweep` is when what has waited for an event for more than `limit` seconds is looked for next.
+    `sweep` is the next time, on the engine's clock, at which entities are retried that have waited for an event for
+    more than `limit` seconds.
     """
     entity = entity_of.get(uid)
     if entity is None:

@@ -1,9 +1,9 @@
-"""What the queue asks of plugins, and what the administrator configures.
+"""The queue's calls of plugins, and the administrator's settings.
 
-`scheduler.profiles` answers for the plugins of all profiles; tests supply their own answers. No answer may call the
-queue. If an answer raises, is an ERROR, or has a wrong type, `GuardedPolicy` turns it into an ERROR status that names
-plugin and point; the queue then keeps the pod in backoffQ and asks again. So no error of a plugin loses a pod or delays
-another one.
+`scheduler.profiles` implements the calls for the plugins of all profiles; tests supply their own. No plugin may call
+the queue meanwhile. If a plugin raises, answers an ERROR, or answers a wrong type, `GuardedPolicy` turns this into an
+ERROR status that names plugin and point; the queue then keeps the pod in backoffQ and calls the plugin again. So no
+error of a plugin loses a pod or delays another one.
 """
 
 from __future__ import annotations
@@ -46,41 +46,41 @@ class QueuePolicy(Protocol):
         ...
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
-        """The QueueSort plugin's key, smaller first. At one position all keys have numbers, or all have strings."""
+        """The QueueSort plugin's key, smaller first. At each position, all keys have numbers or all have strings."""
         ...
 
     def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin, stamped with its name; None or success when the pod may enter.
+        """The first rejection by a PreEnqueue plugin, with the plugin's name; None or success if the pod may enter.
 
-        Plugin `first`, unless it is empty, is asked before the others.
+        Plugin `first`, unless it is empty, is called before the others.
         """
         ...
 
     def group_of(self, pod: PodInfo) -> str | Status | None:
-        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod by itself."""
+        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod without one; an ERROR if that fails."""
         ...
 
     def has_capacity(
         self, group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], *, may_evict: bool
     ) -> bool:
-        """Whether what the group lacks, or without one a pod by itself, could fit at all, before anything is tried.
+        """Whether the nodes have the capacity that the group lacks, or that a single pod needs, before any trial.
 
-        Also by evicting others, if it may. `pods` has one of each signature that waits. True also where not all plugins
-        that count capacity are among the rejectors, for their events would not be heard, and where very many signatures
-        wait.
+        With `may_evict`, capacity that evictions could free counts too. `pods` has one waiting pod of each signature.
+        True also if a plugin that counts capacity is not among the rejectors, because their events would not wake the
+        pods, and if very many signatures wait.
         """
         ...
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
-        """Whether pods are on their way out from nodes that one of these pods is nominated to."""
+        """Whether pods are terminating on a node to which one of these pods is nominated."""
         ...
 
     def is_nominated_elsewhere(self, pod: PodInfo, node_name: str) -> bool:
-        """Whether the pod is nominated to another node, and others are to this one."""
+        """Whether the pod is nominated to another node, and other pods are nominated to this one."""
         ...
 
     def report_failure(self, pod: PodInfo, status: Status) -> None:
-        """Report a pod that an error of a plugin keeps out of the queue."""
+        """Report a pod that cannot enter the queue because a plugin failed."""
         ...
 
 
@@ -89,9 +89,9 @@ class QueueSettings:
     """The administrator's settings for the queue.
 
     Attributes:
-        backoff: initial and longest backoff.
-        unschedulable_seconds: an entity that no event has helped for this long is tried all the same.
-        most_at_once: plugins are asked about so many pods in one go; what concerns more is left to `settle`.
+        backoff: initial and maximal backoff.
+        unschedulable_seconds: the time after which an entity is retried although no event has helped it.
+        most_at_once: the number of pods for which plugins are called at once; `settle` moves larger entities in slices.
     """
 
     backoff: BackoffPolicy = field(default_factory=BackoffPolicy)
@@ -103,18 +103,18 @@ Key = tuple[Hashable, ...]
 
 
 class PreEnqueueAnswer(NamedTuple):
-    """The group that the pod is to wait with, and what gates it: a rejection, an ERROR, or None for nothing."""
+    """The group with which the pod waits, and the rejection or ERROR that gates the pod; None if it may enter."""
 
     group: str | None
     status: Status | None
 
 
 class GuardedPolicy:
-    """Asks PreEnqueue, the group plugin and QueueSort, and answers for them when they fail.
+    """Calls PreEnqueue, the group plugin and QueueSort, and turns their failures into ERROR statuses.
 
     Attributes:
-        asked: the policy, to be asked for what does not fail.
-        unreported: pods that errors keep out, which `report_failures` is to report, by UID.
+        asked: the policy itself, for calls that cannot fail.
+        unreported: by UID, pods that cannot enter because a plugin failed, until `report_failures` reports them.
     """
 
     def __init__(self, policy: QueuePolicy, errors: ErrorLog) -> None:
@@ -125,7 +125,7 @@ class GuardedPolicy:
         self.unreported: dict[str, tuple[PodInfo, Status]] = {}
 
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> PreEnqueueAnswer:
-        """Whether the pod may enter; the PreEnqueue plugin `first` is asked before the others."""
+        """Whether the pod may enter; the PreEnqueue plugin `first` is called before the others."""
         try:
             group = self.asked.group_of(pod)
         except (KeyboardInterrupt, GivenUp):
@@ -151,7 +151,7 @@ class GuardedPolicy:
         return PreEnqueueAnswer(group, status)
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group that a waiting pod belongs to by now; None also on an error, which `run_pre_enqueue` reports."""
+        """The group that a waiting pod now belongs to; None also on an error, which `run_pre_enqueue` reports."""
         try:
             group = self.asked.group_of(pod)
         except (KeyboardInterrupt, GivenUp):
@@ -161,7 +161,7 @@ class GuardedPolicy:
         return None if isinstance(group, Status) else group
 
     def sort_key(self, pods: Iterable[QueuedPod], pause: Pause = at_once) -> Key | Status:
-        """The smallest key of these pods, at least one. An ERROR when none has a key that can be compared."""
+        """The smallest key of these pods, of which there is at least one; an ERROR if none has a comparable key."""
         found: Key | Status = Status.failure()
         for pod in pods:
             found = _smaller(found, self._key_of(pod))
@@ -169,15 +169,15 @@ class GuardedPolicy:
         return found
 
     def forget_order(self) -> None:
-        """No key is in use: the next one decides what keys are made of."""
+        """Forget the types of keys, because no key is in use: the next key determines them."""
         self._kinds = None
 
     def keeps_out(self, pod: PodInfo, status: Status) -> None:
-        """An error of a plugin keeps the pod out; `report_failures` says so."""
+        """Note that the pod cannot enter because a plugin failed; `report_failures` reports it."""
         self.unreported[pod.uid] = pod, status
 
     def report_failures(self, waits: Callable[[str], bool]) -> None:
-        """Report which pods errors keep out, of those that still wait; `waits` goes by the UID."""
+        """Report the pods that cannot enter because a plugin failed, if they still wait; `waits` takes a UID."""
         unreported, self.unreported = self.unreported, {}
         for uid, (pod, status) in unreported.items():
             if waits(uid):
@@ -197,7 +197,7 @@ class GuardedPolicy:
         return key if problem is None else self._failure(pod.info, "QueueSort", self.asked.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:
-        """The reason why this key cannot be compared with those in use; None when it can."""
+        """The reason why this key cannot be compared with those in use; None if it can."""
         if not isinstance(key, tuple):
             return f"answered {type(key).__name__} instead of a tuple"
         types = tuple(map(type, key))
@@ -228,14 +228,14 @@ class GuardedPolicy:
 
 
 def _kind(element: type) -> str:
-    """The type that elements of this type are compared as; "" for one that may not be compared at all."""
+    """The kind as which elements of this type are compared; "" for a type that is not allowed in keys."""
     if issubclass(element, Real):
         return "number"
     return "text" if issubclass(element, str) else ""
 
 
 def _smaller(found: Key | Status, key: Key | Status) -> Key | Status:
-    """The smaller of two keys; any key rather than an ERROR, and of two of these the later."""
+    """The smaller of two keys; the key if the other one is an ERROR; the later of two ERRORs."""
     if isinstance(key, Status):
         return key if isinstance(found, Status) else found
     return key if isinstance(found, Status) or key < found else found

@@ -6,12 +6,12 @@ waits and holds no timer. `transitions` has its places and moves as a table. Gua
 
 1. From its addition until it is done or deleted, a pod is in exactly one place. No pod is lost or duplicated.
 2. All waiting pods of a group are one entity, whenever each of them arrived or returned. A gated pod waits alone.
-3. PreEnqueue is asked before a pod enters ACTIVE or a BACKOFF, but not on the way from backoff to ACTIVE.
+3. PreEnqueue runs before a pod enters ACTIVE or a BACKOFF, but not on the way from backoff to ACTIVE.
 4. An event that occurs while a pod is in flight and may help it counts when the pod returns.
-5. Of equal pods that no node can take, one is tried for all; the next one follows when that one has found a node.
+5. Of equal pods that no node can take, one is tried for all; the next pod is tried when the first has found a node.
 6. `on_ready` is called whenever an entity enters a sub-queue, because the answers of `pop` and `next_deadline` may
    change.
-7. An error of a plugin delays only the pod that it concerns, and is reported.
+7. A failure of a plugin delays only the pod for which it was called, and is reported.
 
 Hints, PreEnqueue and `on_ready` are called while the queue changes, and must not call it.
 """
@@ -36,8 +36,8 @@ from .hints import QueueingHints, QueueingStrategy
 from .in_flight import InFlightPods, ObjectEvent
 from .moves import Moves
 from .pending_pods import PendingPod, pending_pod
+from .pod_moves import PodMoves
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
-from .queued_pods import QueuedPods
 from .sub_queues import SubQueues
 from .transitions import (
     ACTIVATE,
@@ -56,9 +56,9 @@ from .unschedulable_pods import Batch
 log = logging.getLogger(__name__)
 
 SWEEP_SECONDS = 30.0
-"""How often the time limit of unschedulable and gated pods is looked at (`flushUnschedulableEntitiesLeftover`)."""
+"""How often the time limit of unschedulable and gated pods is checked (`flushUnschedulableEntitiesLeftover`)."""
 _MOST_REORDERED = 2_000
-"""A larger group that was first in the order before pods of it left is tried as the first."""
+"""A larger group keeps its position after pods have left it: computing its sort key again would take too long."""
 
 
 class SchedulingQueue:
@@ -88,7 +88,7 @@ class SchedulingQueue:
         )
         self._moves = moves = Moves(sub_queues, guarded, hints, settings, now=now)
         self._batching = batching = Batching(moves, sub_queues, policy, hints, now=now)
-        self._pods = QueuedPods(sub_queues, moves, batching, guarded)
+        self._pod_moves = PodMoves(sub_queues, moves, batching, guarded)
         self._in_flight = InFlightPods(hints.of_interest)
         self.contents = QueueContents(sub_queues, self._in_flight)
         self._next_sweep = now()
@@ -96,7 +96,7 @@ class SchedulingQueue:
     # Pods come, change and go.
 
     def add(self, info: PodInfo) -> None:
-        """A pod that has to be scheduled was seen. A pod that is already in the queue is updated."""
+        """Add a pod that has to be scheduled. A pod that is already in the queue is updated."""
         known = self.contents.get(info.uid)
         if known is not None:
             self.update(known.info, info)
@@ -122,7 +122,7 @@ class SchedulingQueue:
         elif entity is None:
             self.add(new)
         else:
-            self._pods.update(entity, new, events)
+            self._pod_moves.update(entity, new, events)
 
     def delete(self, info: PodInfo) -> None:
         """The pod was deleted, or has a node. If it is in flight, it does not return."""
@@ -131,7 +131,7 @@ class SchedulingQueue:
             flying.deleted = True
             self.done(info.uid)
         elif entity is not None:
-            self._pods.remove(entity, info.uid)
+            self._pod_moves.remove(entity, info.uid)
 
     # Attempts begin and end.
 
@@ -151,14 +151,14 @@ class SchedulingQueue:
     @property
     def is_unsettled(self) -> bool:
         """Whether `settle` is to be called before `pop`."""
-        return bool(self._pods.left or self._moves.due or self._moves.considered)
+        return bool(self._pod_moves.left or self._moves.due or self._moves.considered)
 
     def settle(self) -> None:
         """Complete the moves of large groups that were woken, and of many pods that were activated.
 
         The queue must not be called meanwhile. The call may be given up: the rest stays due.
         """
-        self._pods.settle()
+        self._pod_moves.settle()
         self._moves.settle()
 
     def done(self, uid: str) -> None:
@@ -216,7 +216,7 @@ class SchedulingQueue:
             self._batching.attempt_ended(pod)
 
     def _next(self) -> QueuedEntity | None:
-        """The entity to be tried next, which stays in its place."""
+        """The entity to try next, which stays in its place; None if there is none."""
         while True:
             if self._sub_queues.woken:
                 self._batching.release_first_in_turn()
@@ -224,8 +224,8 @@ class SchedulingQueue:
             if entity is None:
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
-                self._sub_queues.move(entity, REFILE)  # without the pod that left it may belong further back
-            elif entity.group is None and self._pods.join_group_if_any(entity):
+                self._sub_queues.move(entity, REFILE)  # the pod that left may have been the first
+            elif entity.group is None and self._pod_moves.join_group_if_any(entity):
                 if self._moves.due or self._moves.considered:  # its turn may be next
                     return None
             elif entity.group is not None or not self._batching.call_off(entity):
@@ -288,12 +288,13 @@ class SchedulingQueue:
                 waiting.append(info.uid)
             elif self._in_flight.get(info.uid) is not None:
                 self._in_flight.record(ObjectEvent(FORCE_ACTIVATE, None, info, info.uid))
-        self._pods.move_each(waiting, ACTIVATE)
+        self._pod_moves.move_each(waiting, ACTIVATE)
 
     def flush(self, now: float) -> None:
         """Make ready the entities whose backoff is over, and retry those that have waited too long for an event.
 
-        Pods that errors keep out are reported here, so that a standby, which does not flush, reports none.
+        Pods that cannot enter because a plugin failed are reported here, so that a standby, which does not flush,
+        reports none.
         """
         while (entity := self._sub_queues.backoff_q.completed(now)) is not None:
             if entity.admitted:
@@ -312,12 +313,12 @@ class SchedulingQueue:
         return now >= self._next_sweep or (completion is not None and completion <= now)
 
     def pop_is_due(self) -> bool:
-        """Whether there is anything that `pop` would look at, or `settle` would do."""
+        """Whether `pop` may find an entity, or `settle` has anything to do."""
         waiting = self._sub_queues
         return bool(waiting.active_q or waiting.woken or waiting.backoff_q.first()) or self.is_unsettled
 
     def next_deadline(self) -> float | None:
-        """When `flush` has to be called next, seconds on the clock; None while nothing waits for a time."""
+        """When `flush` has to be called next, seconds on the engine's clock; None if nothing waits for a time."""
         completion = self._sub_queues.backoff_q.next_completion()
         if not self._sub_queues.unschedulable_pods:
             return completion
@@ -343,7 +344,7 @@ class SchedulingQueue:
             self.try_again(batch, TIMEOUT)
         for entity in gated:
             entity.timestamp = now
-        self._pods.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
+        self._pod_moves.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
     # What is asked of those that wait.
 

@@ -1,12 +1,12 @@
 """activeQ, backoffQ and unschedulablePods, with an index by pod and by group: which entity waits in which place.
 
 `Moves` and `Batching` name the trigger of a move and the condition that holds. This module finds the target in the
-table, puts the entity there, counts it, and returns what is next. An entity that has no place in the order because of a
-plugin's error goes to backoffQ.
+table, puts the entity there, counts it, and returns the next entity to try. An entity without a sort key, because a
+plugin failed, goes to backoffQ.
 
 Guarantees: a waiting entity is in exactly the sub-queue that its place names, its pods are in the index, and it is
-counted for the plugins that hold it back. An entity that does not wait is in no sub-queue; its place is the one it came
-from.
+counted for the plugins that rejected or gate it. An entity that does not wait is in no sub-queue; its place is the one
+that it came from.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class SubQueues:
 
     Attributes:
         active_q: entities that are ready, by their sort keys.
-        backoff_q: entities that are held off.
+        backoff_q: entities whose backoff is not over.
         unschedulable_pods: entities that wait for events, and gated pods.
-        woken: batches of them that an event has helped, by the sort keys of their firsts.
-        entity_of: the entity that each pod waits in, by UID.
-        groups: the one entity of each group that has one.
-        on_entry: called when something has entered a sub-queue.
+        woken: batches that an event has helped, by the sort keys of their first pods.
+        entity_of: the entity in which each pod waits, by UID.
+        groups: the entity of each group with waiting members.
+        on_entry: called when an entity has entered a sub-queue.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SubQueues:
         self.groups: dict[str, QueuedEntity] = {}
 
     def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
-        """Every pod with the entity that it waits in."""
+        """Every waiting pod with its entity."""
         return ((entity.pods[uid], entity) for uid, entity in self.entity_of.items())
 
     def get(self, uid: str) -> QueuedPodInfo | None:
@@ -75,7 +75,7 @@ class SubQueues:
         return None if entity is None else entity.pods[uid]
 
     def of_group(self, group: str | None) -> QueuedEntity | None:
-        """The group's entity, if it has one; None is no group."""
+        """The entity of a group; None if the group, or no group, has one."""
         return None if group is None else self.groups.get(group)
 
     # Moves.
@@ -89,10 +89,10 @@ class SubQueues:
         found: Key | Status | None = None,
         entering: int | None = None,
     ) -> None:
-        """Move an entity from its place to where the table says, whether it waits there or only comes from there.
+        """Move an entity from its place, where it waits or from which it comes, to where the table says.
 
-        `found` is its sort key, if that is known, or the ERROR that keeps it out. `entering` is how many of its pods
-        count as entering its new place, all of them by default. Raises IllegalMove before anything has changed.
+        `found` is its sort key, if known, or the ERROR because of which it cannot enter. `entering` is the number of
+        pods that count as entering the new place, by default all. Raises IllegalMove before anything has changed.
         """
         row = transition(entity.key, cause.trigger, entity.place, when)
         waits = self._waits(entity)
@@ -117,12 +117,12 @@ class SubQueues:
             self._report(entity, row.counted_as, cause.label, len(entity.pods) if entering is None else entering)
 
     def take_out(self, entity: QueuedEntity) -> None:
-        """Take out an entity that is to be changed. It does not wait until it is moved, from its place."""
+        """Take out an entity in order to change it. It is in no sub-queue until it is moved from its place."""
         self._take(entity)
         self._unlist(entity)
 
     def detach(self, entity: QueuedEntity, uid: str) -> QueuedPodInfo:
-        """Take a pod out of an entity, whether that waits or not. With its last pod an entity that waits goes."""
+        """Take a pod out of an entity, whether the entity waits or not. A waiting entity leaves with its last pod."""
         if self.entity_of.get(uid) is entity:
             if len(entity.pods) == 1:
                 self.move(entity, REMOVE)
@@ -134,7 +134,7 @@ class SubQueues:
     def add_pods(
         self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo], cause: Cause, pause: Pause = at_once
     ) -> None:
-        """Let pods wait in an entity that does."""
+        """Add pods to a waiting entity."""
         joining = list(pods)
         for pod in joining:
             entity.add(pod)
@@ -144,7 +144,7 @@ class SubQueues:
         self._report(entity, entity.place.queue, cause.label, len(joining))
 
     def advance(self, entity: QueuedEntity, pods: Iterable[QueuedPodInfo], pause: Pause = at_once) -> None:
-        """Move an entity forward if one of these pods, which joined it or changed, should go before it."""
+        """Move an entity forward if one of these pods, which joined it or changed, has a smaller sort key."""
         if entity.place not in _ORDERED:
             return
         key = self._policy.sort_key(pods, pause)
@@ -152,7 +152,7 @@ class SubQueues:
             self.move(entity, REFILE)
 
     def key_of(self, entity: QueuedEntity, pause: Pause = at_once) -> Key | Status:
-        """The sort key of an entity: the smallest of its pods'."""
+        """The sort key of an entity: the smallest key of its pods; an ERROR if none has one."""
         if not (self.active_q or self.backoff_q.count(Place.BACKOFF) or self.unschedulable_pods.has_batches):
             self._policy.forget_order()
         return self._policy.sort_key(entity.pods.values(), pause)
@@ -160,11 +160,11 @@ class SubQueues:
     # What is next.
 
     def first(self) -> QueuedEntity | None:
-        """The entity to be tried next: the first active one, else the first rejected one that backs off."""
+        """The entity to try next: the first active one, else the first rejected one that backs off."""
         return self.active_q.peek() or self.backoff_q.first()
 
     def wake(self, batch: Batch) -> None:
-        """Let the first of a batch be tried when its turn comes."""
+        """Put a batch into the heap of woken batches, or to its present position there."""
         if batch.ticket:
             self.woken.discard(batch)
         batch.sort_key = batch.first(self._now()).sort_key
@@ -172,7 +172,7 @@ class SubQueues:
         self.on_entry()
 
     def pop_woken(self) -> Batch | None:
-        """Take out the batch whose first goes before those of the others; None if something active goes before it."""
+        """Take out the woken batch whose first pod is first; None if an active entity goes before it."""
         while (batch := self.woken.peek()) is not None:
             if not batch:
                 self.woken.discard(batch)
@@ -186,19 +186,19 @@ class SubQueues:
     # Counts.
 
     def count_rejected(self, entity: QueuedEntity, change: int) -> None:
-        """So many more pods are, or are not any more, held back by the plugins that rejected the entity."""
+        """Count `change` more or fewer pods for each plugin that rejected or gates the entity."""
         for plugin in entity.rejectors:
             self._metrics.unschedulable_pods.add((plugin, entity.profile), change)
 
     def count_pods(self) -> dict[str, int]:
-        """Pods by sub-queue, named as in metrics, gated ones apart. Walks the groups, not the pods."""
+        """Pods by sub-queue, named as in metrics, with gated pods apart. The cost grows with groups, not with pods."""
         pods = self._count()
         for entity in self.groups.values():
             pods[entity.place.queue] += len(entity.pods) - 1
         return dict(pods)
 
     def count_entities(self) -> dict[tuple[str, EntityType], int]:
-        """Entities by sub-queue and by what they are. A gated pod is one of its own."""
+        """Entities by sub-queue and type. A gated pod is an entity of its own."""
         groups = Counter(entity.place.queue for entity in self.groups.values())
         counts: dict[tuple[str, EntityType], int] = {}
         for queue, count in self._count().items():
@@ -262,7 +262,7 @@ class SubQueues:
             self.backoff_q.add(entity)
 
     def _strike(self, entity: QueuedEntity, error: Status) -> None:
-        """A plugin's error keeps the entity out, for a second at least."""
+        """Back off an entity because a plugin failed, for a second at least."""
         now = self._now()
         entity.timestamp = now
         entity.consecutive_errors += 1

@@ -17,7 +17,7 @@ the conditions listed there holds, and determines the target:
 1. A popped entity no longer belongs to the queue: its pods, whether they are done or not, return in new entities from
    IN_FLIGHT. A pod that leaves its entity keeps the place that it had there.
 2. A pod that joins the entity of its group waits in that entity's place.
-3. A large group on its way to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been asked about its members, and
+3. A large group on its way to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been called for its members, and
    then moves on with its original cause (`Moves.settle`).
 """
 
@@ -135,7 +135,7 @@ TABLE: Mapping[tuple[Trigger, Place], _Targets] = {
     (Trigger.ATTEMPT_FAILURE, Place.UNSCHEDULABLE): {**_ENTER, **_BACKOFF, **_LARGE, **_STAY},
     (Trigger.ATTEMPT_FAILURE, Place.BACKOFF): {**_READY, **_LARGE},
     (Trigger.ATTEMPT_FAILURE, Place.ERROR_BACKOFF): {**_READY, **_LARGE},
-    # From ACTIVE and the BACKOFFs an event moves pods that it puts into another group, or a group that gets a sibling.
+    # From ACTIVE and the BACKOFFs, an event moves a pod that joins another group, or a group that a sibling joins.
     (Trigger.CLUSTER_EVENT, Place.UNSCHEDULABLE): {**_ENTER, **_BACKOFF, **_LARGE},
     (Trigger.CLUSTER_EVENT, Place.GATED): {**_ENTER, **_BACKOFF},
     (Trigger.CLUSTER_EVENT, Place.ACTIVE): _ENTER,
@@ -146,14 +146,14 @@ TABLE: Mapping[tuple[Trigger, Place], _Targets] = {
     (Trigger.FORCE_ACTIVATE, Place.ACTIVE): _ENTER,
     (Trigger.FORCE_ACTIVATE, Place.BACKOFF): {**_ENTER, **_LARGE},
     (Trigger.FORCE_ACTIVATE, Place.ERROR_BACKOFF): {**_ENTER, **_LARGE},
-    # Who completes backoff was asked about on entering it, but for pods that a plugin's error has kept out.
+    # PreEnqueue ran before backoff, except for pods that a plugin's error kept out.
     (Trigger.BACKOFF_COMPLETE, Place.BACKOFF): {**_READY, **_LARGE},
     (Trigger.BACKOFF_COMPLETE, Place.ERROR_BACKOFF): {**_ENTER, **_LARGE},
     (Trigger.BACKOFF_COMPLETE, Place.UNSCHEDULABLE): _READY,
     (Trigger.UNSCHEDULABLE_TIMEOUT, Place.UNSCHEDULABLE): {**_ENTER, **_BACKOFF, **_LARGE},
     (Trigger.UNSCHEDULABLE_TIMEOUT, Place.GATED): {**_ENTER, **_BACKOFF},
     (Trigger.REVIEW, Place.UNSCHEDULABLE): {**_ENTER, **_BACKOFF, **_LARGE},
-    # A pod that is about to be popped by itself, and the group that it turns out to belong to.
+    # A pod that was about to be popped alone joins the group that it now belongs to.
     (Trigger.JOINED_GROUP, Place.ACTIVE): _READY,
     (Trigger.JOINED_GROUP, Place.BACKOFF): _READY,
     (Trigger.JOINED_GROUP, Place.UNSCHEDULABLE): {**_ENTER, **_BACKOFF, **_LARGE},
@@ -189,7 +189,7 @@ class IllegalMove(RuntimeError):
 
 
 def _counted_as(trigger: Trigger, source: Place, when: When, target: Place) -> str:
-    """The name under which kube-scheduler counts it."""
+    """The sub-queue under which kube-scheduler counts the move; "" for none."""
     if trigger in (Trigger.CALL_OFF, Trigger.REFILE, Trigger.REMOVE) or when is When.LARGE:
         return ""
     if target is Place.IN_FLIGHT:

@@ -1,7 +1,7 @@
 """unschedulablePods: entities that wait for an event, and pods that a PreEnqueue plugin gates.
 
-Both wait for plugins, and are indexed by these plugins: an event costs a look at each plugin that holds anything back,
-not at each pod. Equal pods that no node can take wait as a batch.
+Both are indexed by the plugins that rejected or gate them, so the cost of an event grows with the number of these
+plugins, not with the number of pods. Equal pods that no node can take wait as a batch.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from .transitions import REVIEW, Cause, Place
 
 @dataclass(slots=True, eq=False)
 class Batch:
-    """Pods by themselves, each an entity with a sort key, in the order of activeQ.
+    """Equal pods without a group, each an entity with a sort key, in the order of activeQ.
 
     Attributes:
-        profile: their schedulerName.
-        common: what they have in common.
-        unschedulable_plugins: plugins that turned the last of them away that was tried.
-        pending_plugins: those of them that answered PENDING.
-        refused_at: when that was, seconds on the engine's clock.
-        trying: the pod that is tried for all, if one is.
-        strategy: where what woke the batch sends its pods.
-        cause: what that was.
-        sort_key: that of the first of them when the batch was woken.
-        ticket: names its valid item in the heap of batches that were woken; 0 outside of it.
+        profile: the schedulerName of the pods.
+        common: the signature or equivalence class that the pods share.
+        unschedulable_plugins: plugins that rejected the pod that was tried last.
+        pending_plugins: plugins that answered PENDING for this pod.
+        refused_at: when this pod was rejected, seconds on the engine's clock.
+        trying: the pod that is tried for all, if there is one.
+        strategy: the strategy of the event that woke the batch.
+        cause: this event.
+        sort_key: the sort key of the first pod when the batch was woken.
+        ticket: the number of its valid item in the heap of woken batches; 0 outside of the heap.
     """
 
     profile: str
@@ -53,16 +53,16 @@ class Batch:
         return len(self._heap_of)
 
     def __iter__(self) -> Iterator[QueuedEntity]:
-        """Its entities, in no order."""
+        """The entities of the batch, in no order."""
         return iter(self._heap_of)
 
     @property
     def rejectors(self) -> frozenset[str]:
-        """Every plugin that rejected the pod of the batch that was tried last."""
+        """Every plugin that rejected the pod that was tried last."""
         return self.unschedulable_plugins | self.pending_plugins
 
     def add(self, entity: QueuedEntity) -> None:
-        """Add a pod. Until `first` is asked, its backoff counts as not over."""
+        """Add a pod. Its backoff counts as not over until `first` is called."""
         self._heap_of[entity] = self._backing_off
         self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
 
@@ -71,7 +71,10 @@ class Batch:
         self._heap_of.pop(entity).discard(entity)
 
     def first(self, now: float) -> QueuedEntity:
-        """The entity to be tried next: the first whose backoff is over, else the one whose backoff ends first."""
+        """The entity to try next: the first whose backoff is over at `now`, else the one whose backoff ends first.
+
+        Raises LookupError if the batch is empty.
+        """
         while (entity := self._backing_off.peek()) is not None and not backing_off(entity, now):
             self._backing_off.discard(entity)
             self._heap_of[entity] = self._ready
@@ -82,8 +85,8 @@ class Batch:
         return first
 
 
-class Waiting(NamedTuple):
-    """Some of what waits."""
+class WaitingEntities(NamedTuple):
+    """Batches and entities that wait for an event or for PreEnqueue."""
 
     batches: list[Batch]
     entities: list[QueuedEntity]
@@ -108,7 +111,7 @@ class UnschedulablePods:
         return sum(map(len, self._entities.values())) + self._batched
 
     def __bool__(self) -> bool:
-        """Whether anything is here: asked with each event."""
+        """Whether anything waits here. Called at each event."""
         return self._batched > 0 or any(self._entities.values())
 
     @property
@@ -121,11 +124,11 @@ class UnschedulablePods:
         return len(self._entities[place]) + (self._batched if place is Place.UNSCHEDULABLE else 0)
 
     def batch_of(self, entity: QueuedEntity) -> Batch | None:
-        """The batch that the entity belongs to, if pods wait there."""
+        """The batch that the entity belongs to; None if it belongs to none, or no pod waits in the batch."""
         return None if entity.batched_by is None else self._batches.get(entity.batched_by)
 
     def add(self, entity: QueuedEntity) -> None:
-        """Let an entity wait; its place says whether it is gated, `batched_by` whether it belongs to a batch."""
+        """Add an entity; its place says whether it is gated, `batched_by` whether it belongs to a batch."""
         if entity.place is Place.UNSCHEDULABLE and entity.batched_by is not None:
             self._add_to_batch(entity, entity.batched_by)
             return
@@ -145,23 +148,23 @@ class UnschedulablePods:
             del self._batches[batch.common]
             self._unindex(batch, Place.UNSCHEDULABLE)
 
-    def concerned_by(self, event: ClusterEvent, place: Place) -> Waiting:
-        """The entities with a plugin that registered for the event, each once, in the order they came."""
+    def concerned_by(self, event: ClusterEvent, place: Place) -> WaitingEntities:
+        """The batches and entities with a rejecting plugin that registered for the event, each once, in order."""
         found: dict[QueuedEntity | Batch, None] = {}
         for (where, rejector), held in self._by_rejector.items():
             if where is place and self._hints.concerns(rejector, event, gated=place is Place.GATED):
                 found.update(held)
         batches = [each for each in found if isinstance(each, Batch)]
-        return Waiting(batches, [each for each in found if isinstance(each, QueuedEntity)])
+        return WaitingEntities(batches, [each for each in found if isinstance(each, QueuedEntity)])
 
-    def since_before(self, moment: float, place: Place) -> Waiting:
-        """The entities that came, were refused, or were last asked about by the clock, before `moment`."""
+    def since_before(self, moment: float, place: Place) -> WaitingEntities:
+        """The batches rejected, and the entities with a timestamp, before `moment`, seconds on the engine's clock."""
         entities = [entity for entity in self._entities[place] if entity.timestamp < moment]
         batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
-        return Waiting([batch for batch in batches if batch.refused_at < moment], entities)
+        return WaitingEntities([batch for batch in batches if batch.refused_at < moment], entities)
 
     def _add_to_batch(self, entity: QueuedEntity, common: PodSignature | EquivalenceClass) -> None:
-        """Let an entity that was just refused wait with its batch. What refused it refuses the others, too."""
+        """Add an entity that was just rejected to its batch. Its rejectors become those of the whole batch."""
         batch = self._batches.get(common)
         if batch is None:
             batch = self._batches[common] = Batch(entity.profile, common)

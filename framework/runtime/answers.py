@@ -96,7 +96,7 @@ def int32(answer: object) -> int:
 
 
 def hashable(answer: Hashable) -> Hashable:
-    """An answer to be compared with. Raises TypeError when it cannot be told from others by its hash."""
+    """The answer, for comparison with others. Raises TypeError if it is not hashable."""
     hash(answer)
     return answer
 

@@ -80,7 +80,7 @@ class BindingPlugins:
         return status
 
     def post_bind(self, state: AttemptState, pod: PodInfo, node_name: str) -> None:
-        """Tell the plugins that the pod is bound: nothing that goes wrong here changes that."""
+        """Notify the plugins that the pod is bound. A failure of a plugin is logged, and the pod stays bound."""
         since = self._calls.now()
         for plugin in self._plugins.post_bind:
             self._calls.undo(POST_BIND, plugin, pod, plugin.post_bind, state, pod, node_name)

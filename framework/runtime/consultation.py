@@ -19,7 +19,7 @@ class PreemptionQuestion:
     """The question to extenders before a pod evicts others.
 
     Attributes:
-        victims: by node, whom the pod would evict there.
+        victims: by node, the pods that the pod would evict there.
         pods: by node, all pods there by UID; an extender may name any of them.
     """
 
@@ -32,17 +32,17 @@ class Consultation:
     """The questions to extenders about one pod in one attempt, and their answers.
 
     Attributes:
-        nominated_first: whether the node that the pod is nominated to comes before all others.
-        only_nominated: whether that is the only one that was asked about.
-        asked: the nodes that plugins let through.
-        node_names: those of them that extenders let through as well.
-        statuses: why not others, by name, where an extender gave a reason.
-        scores: by extender, the score of nodes, times its weight, on the scale of plugins' scores.
-        error: set when an extender failed that is not ignorable.
-        outdated: set when the nodes that extenders let through do not fit any more by the time they have answered.
-        preemption: what is to be asked, or was, of whom the pod may evict.
-        evictions: the answer to it: by node, whom the pod may evict there; a status when it may not be had.
-        if_cleared: the same for nodes that the pod could have if others were evicted, where its group looks for these.
+        nominated_first: whether the nominated node comes before all others.
+        only_nominated: whether extenders were asked about the nominated node alone.
+        asked: the names of the nodes that plugins allow.
+        node_names: the names of the asked nodes that extenders allow too.
+        statuses: by name, why a node is not allowed, if an extender gave a reason.
+        scores: by extender, the scores of nodes times its weight, on the scale of plugins' scores.
+        error: set if an extender failed that is not ignorable.
+        outdated: set if the nodes that extenders allow no longer fit when the answers arrive.
+        preemption: the question, open or answered, which pods the pod may evict.
+        evictions: its answer: by node, the pods that the pod may evict there; a status if extenders failed.
+        if_cleared: the questions about nodes that the pod could have if pods were evicted for its group.
     """
 
     nominated_first: bool = True

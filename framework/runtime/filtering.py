@@ -290,7 +290,7 @@ class Filtering:
         )
 
     def epoch(self, state: AttemptState) -> Hashable:
-        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it. Raises Failed."""
+        """A value that changes with all on which Filter plugins depend besides pod and node. Raises Failed."""
         return tuple(self._epoch_of(plugin) for plugin in self._epochal if plugin.name not in state.skip_filter_plugins)
 
     def _epoch_of(self, plugin: FilterPlugin) -> Hashable:
@@ -326,11 +326,11 @@ class Filtering:
         return any(plugin.name not in state.skip_filter_plugins for plugin in self._plugins.pre_filter_extensions)
 
     def add_pod(self, state: AttemptState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
-        """Tell PreFilter's plugins that `added` was put on the node in a trial for `pod`. The first ERROR, if any."""
+        """Call PreFilterExtensions: `added` was added to the node in a trial for `pod`. The first ERROR, if any."""
         return self._tell_of_trial(ADD_POD, state, pod, added, node_name=node_name)
 
     def remove_pod(self, state: AttemptState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
-        """Tell PreFilter's plugins that `removed` was taken off the node in a trial for `pod`."""
+        """Call PreFilterExtensions: `removed` was removed from the node in a trial for `pod`."""
         return self._tell_of_trial(REMOVE_POD, state, pod, removed, node_name=node_name)
 
     def _tell_of_trial(
@@ -363,7 +363,7 @@ def _mask(snapshot: Snapshot, node_names: Iterable[str]) -> Mask:
 
 
 def _told(plugin: FilterPlugin, table: StatusTable) -> StatusTable:
-    """The table with what kube-scheduler's RunFilterPlugins puts before an ERROR."""
+    """The table with the words that kube-scheduler's RunFilterPlugins puts before an ERROR."""
     if not table.errors:
         return table
     words = FILTER.words.format(plugin.name)

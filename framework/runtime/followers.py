@@ -1,4 +1,4 @@
-"""The plugins that follow decisions: the engine tells them of decisions that are final."""
+"""The plugins that follow decisions: the engine notifies them of decisions that are final."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .watch import MembersSubject
 
 
 class DecisionFollowers:
-    """The followers of one profile. What one raises is logged, and keeps no other from being told."""
+    """The followers of one profile. An exception of one follower is logged; the others are notified all the same."""
 
     def __init__(self, plugins: ProfilePlugins, calls: PluginCalls) -> None:
         self._followers = plugins.decision_followers
@@ -19,30 +19,30 @@ class DecisionFollowers:
         self._calls = calls
 
     def add(self, follower: DecisionFollower) -> None:
-        """Tell this one of decisions from now on, too; it is no plugin of the profile, and not told of PreEnqueue."""
+        """Notify a further follower, which is no plugin of the profile, of decisions, but not of PreEnqueue."""
         self._followers = (*self._followers, follower)
 
     def __bool__(self) -> bool:
         """Whether any plugin follows decisions."""
         return bool(self._followers)
 
-    def tell_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """Tell them whether the pod was let into the queue."""
+    def notify_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
+        """Notify the followers whether the pod was admitted to the queue."""
         for plugin in self._of_pre_enqueue:
-            self._calls.tell(plugin, pod, plugin.on_pre_enqueue, pod, status)
+            self._calls.notify(plugin, pod, plugin.on_pre_enqueue, pod, status)
 
-    def tell_pod_decision(self, decision: PodDecision) -> None:
-        """Tell them what the scheduling cycle of a pod came to."""
+    def notify_pod_decision(self, decision: PodDecision) -> None:
+        """Notify the followers of the result of a pod's scheduling cycle."""
         for plugin in self._followers:
-            self._calls.tell(plugin, decision.pod, plugin.on_pod_decision, decision)
+            self._calls.notify(plugin, decision.pod, plugin.on_pod_decision, decision)
 
-    def tell_pod_released(self, decision: PodDecision) -> None:
-        """Tell them that a pod gave back the node that was reserved for it."""
+    def notify_pod_released(self, decision: PodDecision) -> None:
+        """Notify the followers that a pod gave up the node that was reserved for it."""
         for plugin in self._followers:
-            self._calls.tell(plugin, decision.pod, plugin.on_pod_released, decision)
+            self._calls.notify(plugin, decision.pod, plugin.on_pod_released, decision)
 
-    def tell_group_decision(self, decision: GroupDecision) -> None:
-        """Tell them what the trial of a group came to."""
+    def notify_group_decision(self, decision: GroupDecision) -> None:
+        """Notify the followers of the result of a group's trial."""
         about = MembersSubject(decision.waiting)
         for plugin in self._followers:
-            self._calls.tell(plugin, about, plugin.on_group_decision, decision)
+            self._calls.notify(plugin, about, plugin.on_group_decision, decision)

@@ -48,7 +48,7 @@ class SharedParts:
         waiting: pods that Permit holds, or that PreBind is at work for.
         clock: time, by which calls are measured, too.
         metrics: metrics.
-        watch: which call of a plugin is under way.
+        call_watch: which call of a plugin is in progress.
     """
 
     snapshot: Snapshot
@@ -56,20 +56,20 @@ class SharedParts:
     waiting: HeldPods
     clock: Clock
     metrics: SchedulerMetrics
-    watch: CallWatch
+    call_watch: CallWatch
 
 
 class Framework:
     """The plugins of one profile, with a part for each extension point.
 
     Attributes:
-        name: the schedulerName it answers to.
+        name: its schedulerName.
         plugins: the plugins by extension point.
-        percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else per cent.
-        calls: of its plugins.
-        groups: what its plugins say of groups.
-        registrations: events by name of each plugin that may reject a pod, with guarded hints.
-        followers: told of decisions.
+        percentage_of_nodes_to_score: None for all nodes; 0 for kube-scheduler's adaptive share; else a percentage.
+        calls: calls its plugins.
+        groups: calls its group plugins.
+        registrations: by name of each plugin that may reject a pod, its events with guarded hints.
+        followers: the plugins that are notified of decisions.
         pre_filtering, filtering, post_filtering, scoring, reserving, permitting, binding: run the extension points.
     """
 
@@ -87,7 +87,7 @@ class Framework:
         self.name = resolved.scheduler_name
         self.plugins = plugins = ProfilePlugins(resolved, registry, partial(handle, self))
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
-        self.calls = calls = PluginCalls(self.name, shared.clock.now, shared.metrics, shared.watch)
+        self.calls = calls = PluginCalls(self.name, shared.clock.now, shared.metrics, shared.call_watch)
         self.registrations = _with_guarded_hints(plugins, calls)
         self.groups = ProfileGroups(plugins.groups, calls)
         self.followers = DecisionFollowers(plugins, calls)
@@ -104,9 +104,9 @@ class Framework:
         self.binding = BindingPlugins(plugins, calls, concerned, shared.waiting)
 
     def run_pre_enqueue_plugins(self, pod: PodInfo, first: str = "") -> Status | None:
-        """None when the pod may enter the queue, else the first rejection. Plugin `first` is asked before others.
+        """None if the pod may enter the queue, else the first rejection. Plugin `first` is called before the others.
 
-        One that fails gives an ERROR; the queue tells and asks again.
+        The failure of a plugin gives an ERROR; the queue reports it and calls the plugin again.
         """
         plugins = self.plugins.pre_enqueue
         for plugin in sorted(plugins, key=lambda each: each.name != first) if first else plugins:

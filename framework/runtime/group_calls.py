@@ -1,6 +1,6 @@
-"""The engine's questions to a `GroupPlugin`, each guarded.
+"""Guarded calls of a `GroupPlugin`.
 
-The queue, the group cycle and the nominator ask them. An answer has the type and the range that the contract names, or
+The queue, the group cycle and the nominator make them. An answer has the type and the range that the contract names, or
 Failed is raised with an ERROR that names the plugin and the method.
 """
 
@@ -21,7 +21,7 @@ from .points import Point
 
 T = TypeVar("T")
 _MOST_LEVELS = 64
-"""A tree of groups that is deeper has itself among its parts."""
+"""A deeper tree of groups must contain itself."""
 
 
 class GroupCalls:
@@ -119,7 +119,7 @@ class GroupCalls:
         """The UID of the group's object."""
         return self._of(group, points.UID, _text, self._plugin.uid, group)
 
-    def told(self, point: Point, group: str, status: Status) -> None:
+    def log_failure(self, point: Point, group: str, status: Status) -> None:
         """Log an ERROR of the plugin at a point where it fails no pod."""
         self._calls.log_failure(point, self._plugin, Named(group), status)
 

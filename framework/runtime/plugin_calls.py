@@ -48,12 +48,14 @@ class PluginCalls:
         now: seconds on the engine's clock.
     """
 
-    __slots__ = ("_errors", "_hints", "_metrics", "_profile", "_watch", "now")
+    __slots__ = ("_call_watch", "_errors", "_hints", "_metrics", "_profile", "now")
 
-    def __init__(self, profile: str, now: Callable[[], float], metrics: SchedulerMetrics, watch: CallWatch) -> None:
+    def __init__(
+        self, profile: str, now: Callable[[], float], metrics: SchedulerMetrics, call_watch: CallWatch
+    ) -> None:
         self._profile = profile
         self._metrics = metrics
-        self._watch = watch
+        self._call_watch = call_watch
         self._errors = ErrorLog(log, now)
         self._hints: dict[HintFunction, HintFunction] = {}
         self.now = now
@@ -73,7 +75,7 @@ class PluginCalls:
         `sampled` says whether the time of the call goes into metrics. `sound` is for `ask`: with it, the answer comes
         as a tuple of what `sound` made of it.
         """
-        watch = self._watch
+        watch = self._call_watch
         outer, paused, began = watch.current, watch.paused, self.now()
         running = watch.current = Running(plugin, point, about, began)
         try:
@@ -150,28 +152,28 @@ class PluginCalls:
             self._executed(point, plugin, answer, self.now() - began)
         return answer if isinstance(answer, Status) else None
 
-    def help_pod(
+    def post_filter_pod(
         self, plugin: PostFilterPlugin, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis
     ) -> tuple[str | None, Status | None]:
         """The answer of PostFilter."""
 
-        def help_() -> tuple[str | None, Status | None]:
+        def ask() -> tuple[str | None, Status | None]:
             return post_filtered(plugin, plugin.post_filter(state, pod, diagnosis))
 
-        answer = self.call(POST_FILTER, plugin, pod, help_, sampled=state.sampled)
+        answer = self.call(POST_FILTER, plugin, pod, ask, sampled=state.sampled)
         found: tuple[str | None, Status | None] = (None, answer) if isinstance(answer, Status) else answer
         return found
 
-    def help_group(
+    def post_filter_group(
         self, plugin: PodGroupPostFilterPlugin, state: AttemptState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """The answer of PodGroupPostFilter. A plugin that breaks is logged."""
         pod = group.members[0]
 
-        def help_() -> tuple[Mapping[str, str] | None, Status | None]:
+        def ask() -> tuple[Mapping[str, str] | None, Status | None]:
             return pod_group_post_filtered(plugin, plugin.pod_group_post_filter(state, group, trial))
 
-        answer = self.call(POD_GROUP_POST_FILTER, plugin, MembersSubject(group.members), help_)
+        answer = self.call(POD_GROUP_POST_FILTER, plugin, MembersSubject(group.members), ask)
         found = (None, answer) if isinstance(answer, Status) else answer
         self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
         return found
@@ -188,23 +190,23 @@ class PluginCalls:
         steps = work.__await__()
         thrown: BaseException | None = None
         while True:
-            outer = self._watch.current
-            part = self._watch.current = running._replace(since=self.now())
+            outer = self._call_watch.current
+            part = self._call_watch.current = running._replace(since=self.now())
             try:
                 awaited = next(steps) if thrown is None else steps.throw(thrown)
             except StopIteration as end:
                 return end.value
             finally:
-                self._watch.current = outer
-                self._watch.ended(part, self.now())
+                self._call_watch.current = outer
+                self._call_watch.ended(part, self.now())
             try:
                 thrown = None
                 yield awaited
             except BaseException as error:
                 thrown = error
 
-    def tell(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
-        """Tell a plugin something that it can change nothing about any more; what it raises is logged."""
+    def notify(self, plugin: Plugin, about: Subject, method: Callable[..., object], *args: object) -> None:
+        """Notify a plugin of something that its answer cannot change; an exception is logged."""
         answer = self.call(FOLLOW, plugin, about, method, *args)
         if isinstance(answer, (Generator, Coroutine)):
             answer.close()

@@ -42,7 +42,7 @@ _LONGEST_TEXT = 512
 
 
 def in_a_line(error: BaseException) -> str:
-    """`Type: text` of an exception in one line of bounded length, as it stands in messages to people."""
+    """`Type: text` of an exception in one line of bounded length, for messages to users."""
     name, told = type(error).__name__, " ".join(text_of(error).split())
     text = name if told == name else f"{name}: {told}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
@@ -157,7 +157,7 @@ class ProfilePlugins:
         return found
 
     def class_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:
-        """Plugins whose refusals and hints go by what a pod's equivalence class has in common: one pod speaks for all.
+        """Plugins whose rejections and hints are the same for all pods of an equivalence class, so one pod suffices.
 
         `registrations` are those that `registrations()` answered.
         """
@@ -169,7 +169,7 @@ class ProfilePlugins:
         )
 
     def signature_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:
-        """Plugins whose refusals, and whose hints, go by nothing of a pod but its signature: one pod speaks for all.
+        """Plugins whose rejections and hints are the same for all pods of a signature, so one pod suffices.
 
         `registrations` are those that `registrations()` answered.
         """

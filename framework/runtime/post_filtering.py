@@ -20,7 +20,7 @@ class PostFiltering:
         self._calls = calls
 
     def run(self, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """`(nominated node or None, status)` of the first plugin that does not answer UNSCHEDULABLE, else all told."""
+        """`(nominated node or None, status)` of the first plugin whose answer is not UNSCHEDULABLE, else of all."""
         since = self._calls.now()
         nominated, status = self._ask(state, pod, diagnosis)
         self._calls.point_ended(POST_FILTER, status, since)
@@ -35,7 +35,7 @@ class PostFiltering:
         for plugin in self._plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # capacity for one member is of no use to a group that waits
-            node_name, status = self._calls.help_pod(plugin, state, pod, diagnosis)
+            node_name, status = self._calls.post_filter_pod(plugin, state, pod, diagnosis)
             if node_name is not None:
                 nominated = node_name
             if status is None or status.code is not Code.UNSCHEDULABLE:

@@ -29,7 +29,7 @@ class Reserving:
         self._concerned = concerned
 
     def reserve(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
-        """Let the plugins book the pod on the node. The first that refuses ends it; `unreserve` is the caller's."""
+        """Call Reserve until a plugin rejects the pod. After a rejection, the caller has to call `unreserve`."""
         since = self._calls.now()
         status: Status | None = None
         others = self._concerned.others(pod)
@@ -45,7 +45,7 @@ class Reserving:
         return status
 
     def unreserve(self, state: AttemptState, pod: PodInfo, node_name: str) -> None:
-        """Let the plugins strike the pod off again, in reverse order. One that fails keeps no other from it."""
+        """Call Unreserve in reverse order, even after a failure."""
         since = self._calls.now()
         others = self._concerned.others(pod)
         for plugin in reversed(self._plugins):
@@ -54,9 +54,9 @@ class Reserving:
         self._calls.point_ended(UNRESERVE, None, since)
 
     def planned(self, plugin: PreBindPlugin, state: AttemptState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
-        """The writes of the plugin before the pod is bound to the node: reserved for the question, then given back.
+        """The writes that the plugin would make before the pod is bound. Reserve runs before the call, Unreserve after.
 
-        Nothing where it refuses to reserve; where it breaks, the ERROR by its name.
+        Empty if Reserve rejects the pod; the ERROR by the plugin's name if the plugin fails.
         """
         calls = self._calls
         status: Status | None = None

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 SLICE_SECONDS = 0.005
 """How long a slice of a decision may last, or paced tasks in one turn of the loop, before one more step."""
 _MOST_CHECKPOINTS = 10_000
-"""In a slice: what passes more of them may have no end, and where the clock stands nothing else would tell."""
+"""The most checkpoints in a slice. It ends work without an end where the clock stands still."""
 _AT_ONCE = 16
 """How many of the tasks that were held up are let go on in one turn of the loop, if there is time."""
 
@@ -131,7 +131,7 @@ class Standstill:
         return _Paced(self, self.follow(work))
 
     def clock(self, clock: Clock) -> Clock:
-        """A clock whose timers do not go off while a decision is under way."""
+        """A clock whose timers do not fire while a decision is in progress."""
         return _Clock(self, clock)
 
     def hold_up(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:

@@ -22,7 +22,7 @@ from .standstill import Standstill
 
 @dataclass(frozen=True, slots=True)
 class PermitWait:
-    """A plugin's WAIT: for how many seconds at most, and why; "" where the plugin does not say."""
+    """A plugin's WAIT: for how many seconds at most, and why; "" if the plugin gives no reason."""
 
     seconds: float
     message: str = ""
@@ -56,7 +56,7 @@ class HeldPod:
 
     @property
     def turned_away(self) -> bool:
-        """Whether it is settled that it may not go on."""
+        """Whether the pod was rejected."""
         return self._verdict is not None
 
     def allow(self, plugin: str) -> None:
@@ -68,19 +68,19 @@ class HeldPod:
                 self._settled.set()
 
     def reject(self, plugin: str, message: str) -> None:
-        """Turn the pod away in `plugin`'s name; nothing happens when it is settled already."""
+        """Reject the pod in `plugin`'s name, unless its wait has ended."""
         if not self._settled.is_set():
             self._settle(Status.unschedulable(message).by(plugin))
 
     def fail(self, status: Status) -> bool:
-        """End the wait with a status of the engine's own, e.g. because the pod was deleted. False if it had ended."""
+        """End the wait with a status of the engine, e.g. because the pod was deleted. False if it had ended before."""
         if self._settled.is_set():
             return False
         self._settle(status)
         return True
 
     async def wait(self) -> Status | None:
-        """None once every plugin has allowed the pod, else why it may not go on."""
+        """Wait until every plugin has allowed the pod (None), or it is rejected (the status)."""
         await self._settled.wait()
         return self._verdict
 
@@ -93,7 +93,7 @@ class HeldPod:
 
 
 class HeldPods:
-    """All pods of all profiles, by UID: held ones, and those in PreBind, whose work `standstill` paces."""
+    """Pods of all profiles by UID: held pods, and pods in PreBind, whose work `standstill` paces."""
 
     def __init__(self, standstill: Standstill) -> None:
         self._standstill = standstill
@@ -105,7 +105,7 @@ class HeldPods:
         self._by_uid[waiting.pod.uid] = waiting
 
     def discard(self, uid: str) -> None:
-        """The pod is held no more."""
+        """Stop holding the pod."""
         self._by_uid.pop(uid, None)
 
     def get(self, uid: str) -> HeldPod | None:

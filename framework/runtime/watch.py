@@ -31,7 +31,7 @@ class Subject(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name, for people."""
+        """Its name, for users."""
         ...
 
 
@@ -47,7 +47,7 @@ class MembersSubject(NamedTuple):
 
 
 class Running(NamedTuple):
-    """A call under way: who is asked, at which point, about what, and since when, seconds on the engine's clock."""
+    """A call in progress: the plugin, the point, the subject, and since when, in seconds on the engine's clock."""
 
     plugin: Plugin
     point: Point
@@ -65,13 +65,13 @@ class _Suspended(NamedTuple):
 
 
 class CallWatch:
-    """Over the calls of all profiles' plugins. `now` gives seconds on the engine's clock.
+    """Watches the calls of all profiles' plugins. `now` returns seconds on the engine's clock.
 
     Attributes:
-        current: the innermost call under way.
-        paused: seconds that the function under way has spent at checkpoints. Two readings within one call tell for how
-            much of it the plugin was not at work.
-        accounts: by the id of a call under way that has stopped at checkpoints, the seconds that it worked until then.
+        current: the innermost call in progress.
+        paused: the seconds that the running function has spent at checkpoints. The difference of two readings within a
+            call is the time in which the plugin did not work.
+        accounts: by the id of a call in progress that has stopped at checkpoints, the seconds that it has worked.
     """
 
     __slots__ = ("_budgets", "_metrics", "_named", "_now", "_resumed", "accounts", "current", "paused")
@@ -87,7 +87,7 @@ class CallWatch:
         self._named: dict[tuple[str, str], float] = {}
 
     def suspend(self) -> _Suspended:
-        """The function under way stops at a checkpoint. The answer is for `resume`."""
+        """The running function stops at a checkpoint. Returns the argument for `resume`."""
         now, running, error = self._now(), self.current, None
         if running is not None:
             self.ended(running, now)
@@ -117,7 +117,7 @@ class CallWatch:
         return TimeoutError(f"it has not come to an end within {budget:.3g} s")
 
     def ended(self, running: Running, now: float) -> None:
-        """A call has ended, or stops, at `now`: name its plugin if it held everybody up."""
+        """A call has ended, or stops, at `now`: log its plugin if it blocked the loop."""
         seconds = now - max(running.since, self._resumed)
         if seconds <= SLOW_SECONDS:
             return

@@ -1,4 +1,4 @@
-"""How a node is found for one pod: which nodes fit, how good each is, and the best of them.
+"""The search for a node for one pod: which nodes fit, how good each is, and the best of them.
 
 `Algorithm` decides and changes nothing, so `why`, `explain` and `simulate` may call it any number of times.
 `SchedulingCycle` acts on its decisions.
@@ -35,12 +35,12 @@ class Feasible:
     """The result of filtering.
 
     Attributes:
-        pre_filtered: PreFilter's part.
-        rows: intp, the nodes that can run the pod; empty when `status` is set.
-        filtered: the verdicts behind it; None when PreFilter ended the search, or the nominated node was enough.
+        pre_filtered: the result of PreFilter.
+        rows: intp, shape (nodes,): the rows of the nodes that can run the pod; empty if `status` is set.
+        filtered: the verdicts; None if PreFilter ended the search, or only the nominated node was checked.
         status: why there is no node: a rejection, or an ERROR.
         diagnosis: with a rejection, the first reason of each node.
-        next_start: where in the node list the next search is to begin.
+        next_start: the position in the node list at which the next search begins.
     """
 
     pre_filtered: PreFiltered
@@ -57,9 +57,9 @@ class Algorithm:
     Attributes:
         framework: the profile's plugins.
         snapshot: the nodes.
-        next_start: where in the node list the next search begins, when a profile does not ask for all nodes.
-        pick: chooses among several nodes; a listener to choices wraps it.
-        extended: whether extenders filter or score, so that the first node is not enough though no plugin scores.
+        next_start: the position in the node list at which the next search begins, if a profile checks only some nodes.
+        pick: chooses one of several nodes; a recorder of choices wraps it.
+        extended: whether extenders filter or score, so that one node is not enough although no plugin scores.
     """
 
     def __init__(
@@ -77,9 +77,9 @@ class Algorithm:
     ) -> Feasible:
         """The nodes that can run the pod: as many as the profile asks for, or all that extenders have let through.
 
-        The node that it is nominated to, if that can, is enough; without `nominated_first` it is one of all. Without
-        `of_groups` PreFilter is not asked by plugins that know groups. An ERROR while a Filter has long work left: see
-        `find_to_the_end`.
+        If the nominated node can run the pod, no other is tried; without `nominated_first`, it is treated like all
+        nodes. Without `of_groups`, PreFilter does not run for group plugins. The status is an ERROR while a Filter has
+        long work left: see `find_to_the_end`.
         """
         found = self._find(state, pod, nominated_first, of_groups)
         if state.long_work.left is not None:
@@ -129,14 +129,16 @@ class Algorithm:
     def _apply_consultation(
         self, state: AttemptState, pod: PodInfo, consultation: Consultation, found: Feasible
     ) -> None:
-        """Leave the nodes that extenders let through; where these are none, or fit no more, say so."""
+        """Keep only the nodes that extenders allow; set the status if there are none, or none fits any more."""
         fitting = found.rows if found.filtered is None else found.filtered.feasible
         names = self.snapshot.names
         left = [row for row in fitting.tolist() if names[row] in consultation.node_names]
         found.rows = np.array(left, np.intp)
         if consultation.error is not None:
             found.rows, found.status = found.rows[:0], consultation.error
-        elif not left and (found.filtered is None or not consultation.asked or self._is_unheard(consultation, fitting)):
+        elif not left and (
+            found.filtered is None or not consultation.asked or self._needs_answers(consultation, fitting)
+        ):
             consultation.outdated = True
             found.status = Status.unschedulable(OUTDATED)
         elif not left and found.filtered is not None:
@@ -146,16 +148,16 @@ class Algorithm:
             found.status = Status.unschedulable(fit_error(found.diagnosis))
 
     def diagnose(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, filtered: Filtered) -> Diagnosis:
-        """The rejections of each node that was filtered, also where others are feasible."""
+        """The rejections of each node that was filtered, also if other nodes are feasible."""
         return self.framework.filtering.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
-    def _is_unheard(self, consultation: Consultation, fitting: Rows) -> bool:
-        """Whether nodes that extenders let through fit no more, and nodes fit that they were not asked about."""
+    def _needs_answers(self, consultation: Consultation, fitting: Rows) -> bool:
+        """Whether nodes that extenders allow no longer fit, and nodes fit about which extenders were not asked."""
         names = self.snapshot.names
         return bool(consultation.node_names) and any(names[row] not in consultation.asked for row in fitting.tolist())
 
     def nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
-        """The row of the node that the pod is nominated to, if it can run it."""
+        """The row of the node to which the pod is nominated; None if there is none, or it cannot run the pod."""
         row = self.snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
         if row is None or (state.within is not None and row not in state.within):
             return None
@@ -164,12 +166,12 @@ class Algorithm:
             diagnosis = self.framework.filtering.run_with_nominated_pods(
                 state, pod, NodeView.ascending(self.snapshot, rows)
             )
-        except Failed:  # all nodes are asked next, and the error is told then
+        except Failed:  # all nodes are tried next, and the error is reported then
             return None
         return rows if diagnosis.passes[0] else None
 
     def prioritize_nodes(self, state: AttemptState, pod: PodInfo, rows: Rows) -> Scored | Status:
-        """The score of each of `rows`; an ERROR status when a plugin failed."""
+        """int64, shape (rows,): the total score of each of `rows`; an ERROR if a plugin failed."""
         status = self.framework.scoring.prepare(state, pod, NodeView.ascending(self.snapshot, rows))
         if status is not None:
             return status
@@ -184,7 +186,7 @@ class Algorithm:
         return Scored(by_plugin, totals)
 
     def select_host(self, state: AttemptState, pod: PodInfo, found: Feasible, choose: Choose) -> int | Status:
-        """The row of the best node of `found`; one of equals by `choose`. A single feasible node is not scored."""
+        """The row of the best node of `found`, among equals by `choose`. A single feasible node is not scored."""
         if len(found.rows) == 1:
             return int(found.rows[0])
         scored = self.prioritize_nodes(state, pod, found.rows)
@@ -194,7 +196,7 @@ class Algorithm:
         return int(found.rows[self.pick(pod, found.rows, scored, choose)])
 
     def post_filter(self, state: AttemptState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
-        """The result of PostFilter: the nomination (None: as it was, "": none), and the whole text of the rejection."""
+        """The result of PostFilter: the nomination (None leaves it, "" clears it), and the full rejection message."""
         message = found.status.message if found.status is not None else ""
         diagnosis = found.diagnosis
         if diagnosis is None or found.status is None or not found.status.rejected:
@@ -205,9 +207,9 @@ class Algorithm:
         return nominated, with_post_filter(message, "" if status is None else status.message)
 
     def recheck(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
-        """None when the pod, which must not be counted on the node, could go there now; else the first rejection.
+        """None if the pod, which must not be counted on the node, still fits there; else the first rejection.
 
-        What its group lacks is not asked again: a place that is still good is not lost over it.
+        Group plugins are not called: a pod does not lose a node that still fits because its group lacks members.
         """
         snapshot = self.snapshot
         row = snapshot.live_row_of(node_name)
@@ -227,7 +229,7 @@ class Algorithm:
         return status
 
     def _wanted(self, state: AttemptState, pre_filtered: PreFiltered) -> int:
-        """The number of feasible nodes that is enough; where none is scored, the first one is."""
+        """The number of feasible nodes to find; one if nodes are not scored."""
         if not self.framework.plugins.score and not self.extended:
             return 1
         names, snapshot = pre_filtered.node_names, self.snapshot

@@ -21,18 +21,18 @@ class Attempt:
     Attributes:
         queued: the pod with its history.
         framework: of the profile that decides for the pod.
-        state: the plugins' notes.
+        state: the plugins' notes on the attempt.
         started: when the cycle began, seconds on the engine's clock.
         node_name: the chosen node; "" until there is one.
         status: why the pod does not go on.
-        rejectors: plugins that turned it away; the queue waits for their events.
-        pending: those of them that answered PENDING.
+        rejectors: plugins that rejected the pod; the queue waits for their events.
+        pending: rejectors that answered PENDING.
         no_node: whether no node could take the pod, and none was nominated for it.
         nominated: what to do with the nomination on failure: a node, "" to clear it, None to leave it.
         assumed: whether the pod is counted on the node and reserved.
-        generation: of the cache when the cycle ran.
+        generation: the cache's when the cycle ran.
         leaves_nomination: whether the pod goes to another node than it was nominated to.
-        waits: whether Permit holds the pod.
+        held: whether Permit holds the pod.
         displaced: whether another client took the chosen node. The pod is tried again at once, because other nodes may
             still fit; each further retry takes another such change.
         group: `<plugin>/<id>` of the group that the pod was tried with, if it was.
@@ -55,7 +55,7 @@ class Attempt:
     nominated: str | None = None
     assumed: bool = False
     leaves_nomination: bool = False
-    waits: bool = False
+    held: bool = False
     displaced: bool = False
     was_set_aside: bool = False
 
@@ -122,10 +122,10 @@ class Attempt:
         reason = f"sibling pod {sibling.pod.key} lost its place on node {sibling.node_name}"
         self.fail_on_node(Status.unschedulable(reason).by(plugin))
 
-    def tell_followers(self) -> None:
-        """Report this decision to the plugins that follow decisions."""
+    def notify_followers(self) -> None:
+        """Notify the plugins that follow decisions of this decision."""
         if self.framework.followers:
-            self.framework.followers.tell_pod_decision(self.decision())
+            self.framework.followers.notify_pod_decision(self.decision())
 
     def decision(self) -> PodDecision:
         """The decision, for plugins that follow decisions."""

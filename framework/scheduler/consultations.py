@@ -35,7 +35,7 @@ _Ask = Callable[[PodInfo, Consultation], Awaitable[None]]
 
 @dataclass(slots=True, eq=False)
 class Delayed:
-    """Attempts that are decided together, later; `group` is None for a single pod."""
+    """Attempts that are decided together later; `group` is None for a single pod."""
 
     profile: str
     group: str | None
@@ -43,9 +43,9 @@ class Delayed:
 
 
 class Consultations:
-    """Pods of all profiles that extenders are asked about. `algorithms` gives each profile's, by schedulerName.
+    """Pods of all profiles about which extenders are asked. `algorithms` has each profile's, by schedulerName.
 
-    They are asked about in the order of the queue: last, those without a sort key.
+    Extenders are asked in the order of the queue, last about pods without a sort key.
     """
 
     def __init__(self, algorithms: Mapping[str, Algorithm], queue: SchedulingQueue, ports: Ports) -> None:
@@ -69,7 +69,7 @@ class Consultations:
         heapq.heappush(self._waiting, (place, next(self._numbers), delayed))
 
     def next(self) -> Delayed | None:
-        """The next pods that may be decided now; None when there are none. Asks about those whose turn has come."""
+        """The next pods to decide; None if there are none. Also starts consultations of pods whose turn has come."""
         while self._waiting and self._under_way < AT_ONCE:
             _, _, delayed = heapq.heappop(self._waiting)
             if self._begin(delayed):
@@ -98,13 +98,13 @@ class Consultations:
         return True
 
     def ask_for_group(self, delayed: Delayed) -> None:
-        """Ask what there is to ask about evictions for a group, which is decided again then."""
+        """Ask the open questions about evictions for a group, which is then decided again."""
         for attempt in delayed.attempts:
             attempt.begin_anew()
         self._spawn(delayed, delayed.attempts, self._ask_if_cleared)
 
     def _begin(self, delayed: Delayed) -> bool:
-        """Ask about the nodes that fit each pod now. False when there is nothing to ask."""
+        """Ask about the nodes that fit each pod now. False if there is nothing to ask."""
         about = [
             attempt
             for attempt in delayed.attempts
@@ -113,7 +113,7 @@ class Consultations:
         return self._ask(delayed, about)
 
     def _is_incomplete(self, delayed: Delayed) -> bool:
-        """Whether a nominated node was turned down, so that all others are being asked about now."""
+        """Whether extenders rejected a nominated node, so that they are now asked about all other nodes."""
         turned_down = []
         for attempt in delayed.attempts:
             consultation = attempt.state.consultation
@@ -132,7 +132,7 @@ class Consultations:
         return asked
 
     def _question(self, attempt: Attempt, everywhere: bool, nominated_first: bool) -> Consultation:
-        """The question: about the nodes that fit the pod now, or as many of them as kube-scheduler would ask about."""
+        """The question about the nodes that fit the pod now, or about as many as kube-scheduler would ask."""
         algorithm = self._algorithms[attempt.profile]
         found = algorithm.find_nodes_that_fit(attempt.state, attempt.pod, nominated_first=nominated_first)
         rows, algorithm.next_start = found.rows, found.next_start

@@ -1,6 +1,6 @@
-"""Which running pods need one another, asked of every profile's plugins: a victim may belong to another profile.
+"""Disruption units: running pods that need one another, as the plugins of all profiles know them.
 
-Handles pass it to plugins that look for victims.
+A victim may belong to another profile than the preemptor. Plugins that look for victims call it through their handles.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _HIGHEST = 1 << 31
 
 
 class DisruptionUnits:
-    """Asks the plugins of all profiles. `node_of` gives a pod's node by its UID.
+    """Calls the plugins of all profiles. `node_of` returns a pod's node by its UID.
 
-    The plugins of one name in several profiles know the same groups: one of them is asked.
+    Plugins of one name in several profiles know the same groups, so one of them is called.
     """
 
     def __init__(self, frameworks: Frameworks, node_of: Callable[[str], str | None]) -> None:

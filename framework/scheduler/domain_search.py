@@ -35,12 +35,12 @@ from .slices import assign, distribute
 
 
 class DomainSearch:
-    """Searches. `node_of` gives the node that a pod, by UID, is counted on; of equals one is taken by `choose`.
+    """Searches domains. `node_of` returns the node on which a pod, by UID, is counted; `choose` picks one of equals.
 
-    What `metrics` is told goes by `clock`.
+    Durations in `metrics` are measured with `clock`.
 
     Attributes:
-        placed: where members are that have nodes.
+        placed: finds the domains of placed members.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class DomainSearch:
         self.placed = PlacedMembers(snapshot, node_of, self._partitions)
 
     def inside(self, rows: Rows | None) -> DomainSearch:
-        """A search for domains within these rows alone; None for all nodes."""
+        """A search that is restricted to these rows; None for all nodes."""
         if rows is None:
             return self
         found = copy(self)
@@ -74,7 +74,10 @@ class DomainSearch:
     def search(
         self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, *, try_: Try[T]
     ) -> Searched[T] | Status:
-        """Try `attempts`, of which `missing` must fit, in one domain after another; a Status when none can be named."""
+        """Try `attempts`, of which `missing` must fit, in one domain after another.
+
+        A Status if the domain of the placed members cannot be determined, or a plugin failed.
+        """
         asked = DomainQuestion(topology, [*placed], attempts, missing, try_=try_)
         taken = self.placed.rows_of(asked.placed)
         asked.rank()
@@ -141,7 +144,7 @@ class DomainSearch:
     def _try_in(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
 
-        A part that did not take what it had capacity for by the count is believed to take no more than it took.
+        If a part takes fewer members than were assigned to it, its capacity counts as at most that number afterwards.
         """
         rows, size = partition.rows[number], asked.topology.slice_size
         if not size:
@@ -199,7 +202,7 @@ class DomainSearch:
         *,
         tried: Sequence[TrialInDomain[T]],
     ) -> Searched[T]:
-        """No domain can take the group: what comes of trying the one that comes closest."""
+        """The result if no domain can take the group: a trial in the domain that comes closest."""
         topology = asked.topology
         if tried:
             best = max(tried, key=lambda each: len(each.trial.placed))
@@ -224,7 +227,7 @@ class DomainSearch:
         return Searched(trial, NoDomain(partition.keys, domains, values, could, slices, pinned))
 
     def _absent(self, topology: Topology, partition: Partition) -> tuple[str, ...]:
-        """Labels that no node has, or that no node has together; empty where domains with parts for slices exist."""
+        """Labels that no node has, or that no node has together; empty if there are domains with parts for slices."""
         keys = partition.keys if not topology.slice_size else (*partition.keys, topology.slice_level)
         if len(self._partitions.of(keys)):
             return ()
@@ -248,7 +251,7 @@ class DomainSearch:
         return ByPlacementScore(capacity, pods, len(asked.placed), score, choose=self._choose)
 
     def _capacity_in(self, asked: DomainQuestion[T], partition: Partition) -> DomainCapacity | None:
-        """Capacity by domain; None if it is not counted."""
+        """The capacity of each domain; None if no plugin counts it."""
         topology, demands = asked.topology, self._demands(asked.attempts)
         if demands is None:
             return None
@@ -264,7 +267,7 @@ class DomainSearch:
         return None if demands is None else capacity_of(numbers, domains, demands)
 
     def _demands(self, attempts: Sequence[Attempt]) -> list[SignatureDemand] | None:
-        """The demand of each signature, with the nodes' capacity for it; None when no plugin counts capacity."""
+        """The demand of each signature, with the nodes' capacity for it; None if no plugin counts capacity."""
         counts = Counter(attempt.pod.signature for attempt in attempts)
         examples = {attempt.pod.signature: attempt for attempt in attempts}
         demands = []

@@ -24,7 +24,7 @@ class DomainTrial(Protocol):
 
 T = TypeVar("T", bound=DomainTrial)
 Try = Callable[[], T]
-"""Try the members where their attempts' states say; yields where other work may be done."""
+"""Tries the members on the rows that their attempts' states name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class Searched(Generic[T]):
     """The result of the search.
 
     Attributes:
-        trial: the trial in the domain that took the group, else in the one that came closest.
-        no_domain: why there is none, if the members had to be together in one.
+        trial: the trial in the domain that took the group, else in the domain that came closest.
+        no_domain: why no domain took the group, if it needs one.
     """
 
     trial: T
@@ -54,7 +54,7 @@ class TrialInDomain(Generic[T]):
         return tuple(attempt.pod for attempt in self.trial.placed)
 
     def resume(self, attempts: Sequence[Attempt]) -> T:
-        """Have the attempts say again what they said after this trial."""
+        """Restore the attempts to their state after this trial."""
         for attempt, kept in zip(attempts, self.attempts, strict=True):
             attempt.resume(kept)
             checkpoint()
@@ -65,13 +65,13 @@ class DomainQuestion(Generic[T]):
     """The question of one search.
 
     Attributes:
-        topology: where members have to be together.
-        placed: members that hold a node already.
-        attempts: those to be tried.
+        topology: the domains in which members have to be together.
+        placed: members that already hold a node.
+        attempts: the attempts to try.
         missing: how many of them must fit.
-        try_: tries them where their states say.
-        ranked: the attempts in the order in which slices take them; empty where there are no slices.
-        rejectors: plugins that turned any of them away in any domain.
+        try_: tries them on the rows that their states name.
+        ranked: the attempts in the order in which slices take them; empty without slices.
+        rejectors: plugins that rejected any of them in any domain.
     """
 
     __slots__ = ("attempts", "missing", "placed", "ranked", "rejectors", "topology", "try_")
@@ -88,7 +88,7 @@ class DomainQuestion(Generic[T]):
         self.rejectors: set[str] = set()
 
     def try_members(self) -> T:
-        """Try them where their states say, and note who turns any of them away."""
+        """Try the attempts on the rows that their states name, and note the plugins that reject any of them."""
         trial = self.try_()
         for attempt in self.attempts:
             self.rejectors |= attempt.rejectors
@@ -96,19 +96,19 @@ class DomainQuestion(Generic[T]):
         return trial
 
     def leave_out(self) -> None:
-        """A domain is not tried, for lack of capacity by the count."""
+        """Note that a domain is not tried, because its computed capacity is too small."""
         for attempt in self.attempts:
             self.rejectors |= attempt.framework.plugins.capacity_names
 
     def blame(self) -> None:
-        """No domain took them: an event of any plugin that turned one away in any domain may help them all."""
+        """Give all attempts the rejectors of all domains, because an event that helps in any domain may help them."""
         for attempt in self.attempts:
             if attempt.status is not None:
                 attempt.rejectors |= self.rejectors
             checkpoint()
 
     def rank(self) -> None:
-        """Work out `ranked`, if it is needed."""
+        """Compute `ranked` if there are slices."""
         if not self.topology.slice_size:
             return
         ranks = {}
@@ -120,6 +120,6 @@ class DomainQuestion(Generic[T]):
 
 
 def hold(attempts: Iterable[Attempt], within: Rows | None) -> None:
-    """Have these members tried on the rows `within` alone; None for all nodes."""
+    """Restrict these members to the rows `within`; None for all nodes."""
     for attempt in attempts:
         attempt.state.within = within

@@ -34,10 +34,10 @@ from .algorithm import Algorithm
 from .consultations import Consultations
 from .disruption import DisruptionUnits
 from .domain_search import DomainSearch
+from .engine_services import EngineServices
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .group_capacity import GroupCapacity
 from .group_trial import GroupTrials
-from .parts import Parts
 from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
 from .profile_handle import ProfileHandle
@@ -56,12 +56,12 @@ P = TypeVar("P", bound=Plugin)
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """The parts.
+    """The parts of the scheduler.
 
     Attributes:
         cache: nodes and pods as known.
         queue: pods that wait.
-        waiting: pods that wait on Permit.
+        waiting: pods that Permit holds.
         nominator: the nominations of pods.
         pod_handler: the handler of the pod informer.
         known: pods of the profiles' schedulers, as last seen.
@@ -69,10 +69,10 @@ class Engine:
         object_handlers: by kind that plugins watch, the handler of its informer.
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
-        shared: what plugins share among the profiles, by key (see `Handle.shared`).
-        watch: which call of a plugin is under way; another thread may look at it.
-        standstill: callers use the handlers and `queue.flush`, or read the whole engine, only when no decision is
-            under way: in a task that this paces, or through its `apply`.
+        shared: the state that plugins share among profiles, by key (see `Handle.shared`).
+        watch: which call of a plugin is in progress; another thread may read it.
+        standstill: callers use the handlers and `queue.flush`, or read the whole engine, only while no decision is in
+            progress: in a task that `standstill` paces, or through its `apply`.
     """
 
     cache: Cache
@@ -94,11 +94,11 @@ class Engine:
         return {plugin.name: plugin.book for plugin in self.plugins(GroupBookPlugin)}
 
     def reserved_shares(self) -> Mapping[str, float]:
-        """The share of what all nodes offer that plugins reserve, 0 to 1, by resource."""
+        """The share of all nodes' capacity that plugins reserve, 0 to 1, by resource."""
         return reservation_calls.reserved_shares([each.framework for each in self.algorithms.values()])
 
     def starts(self) -> Sequence[Start]:
-        """When those that lack capacity start, as forecasters say; see `StartForecaster`."""
+        """When pods and groups without capacity will start, as forecasters predict; see `StartForecaster`."""
         return reservation_calls.starts([each.framework for each in self.algorithms.values()])
 
     def plugins(self, base: type[P]) -> list[P]:
@@ -117,7 +117,7 @@ def build_engine(
     """Put an engine together.
 
     `registry` maps the name of each plugin in `profiles` to its class; `assumed_ttl` is the cache's.
-    Raises ConfigurationError when a plugin cannot be made.
+    Raises ConfigurationError if a plugin cannot be created.
     """
     ports = ports.held_up()
     clock, measured, metrics, standstill = ports.clock, ports.measured, ports.metrics, ports.standstill
@@ -150,18 +150,18 @@ def build_engine(
     domains = DomainSearch(
         snapshot, capacity, cache.node_of, ports.choose, nominator=nominator, clock=measured, metrics=metrics
     )
-    parts = Parts(algorithms, cache, queue, nominator, reports, ports, watch, known)
+    services = EngineServices(algorithms, cache, queue, nominator, reports, ports, watch, known)
     return Engine(
         cache=cache,
         queue=queue,
         waiting=waiting,
         nominator=nominator,
-        pod_handler=PodEventHandler(parts, waiting, review, _with_calls(frameworks, PodFollower)),
+        pod_handler=PodEventHandler(services, waiting, review, _with_calls(frameworks, PodFollower)),
         known=known,
         node_handler=NodeEventHandler(cache, queue),
         object_handlers=_object_handlers(queue, frameworks),
         algorithms=algorithms,
-        scheduler=_scheduler(parts, review, capacity, domains),
+        scheduler=_scheduler(services, review, capacity, domains),
         shared=shared,
         watch=watch,
         standstill=standstill,
@@ -173,13 +173,16 @@ def _backoff(configuration: KubeSchedulerConfiguration, random: Callable[[], flo
     return BackoffPolicy(initial, longest, jitter=random)
 
 
-def _scheduler(parts: Parts, review: Review, capacity: GroupCapacity, domains: DomainSearch) -> Scheduler:
-    snapshot, consultations = parts.cache.snapshot, Consultations(parts.algorithms, parts.queue, parts.ports)
-    pods = PodScheduler(parts, consultations, review)
-    trials = GroupTrials(pods.scheduling_cycle, parts.algorithms, snapshot, capacity)
+def _scheduler(services: EngineServices, review: Review, capacity: GroupCapacity, domains: DomainSearch) -> Scheduler:
+    snapshot, consultations = (
+        services.cache.snapshot,
+        Consultations(services.algorithms, services.queue, services.ports),
+    )
+    pods = PodScheduler(services, consultations, review)
+    trials = GroupTrials(pods.scheduling_cycle, services.algorithms, snapshot, capacity)
     trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupScheduler(parts, pods, trials, domains, trees=trees)
-    return Scheduler(parts, pods, groups, consultations, review=review)
+    groups = GroupScheduler(services, pods, trials, domains, trees=trees)
+    return Scheduler(services, pods, groups, consultations, review=review)
 
 
 def _with_calls(frameworks: Mapping[str, Framework], base: type[P]) -> list[tuple[P, PluginCalls]]:

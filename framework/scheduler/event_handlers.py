@@ -1,4 +1,4 @@
-"""Event handlers: they put what the informers report into cache and queue, and derive cluster events from it.
+"""Event handlers: they bring the reports of informers into cache and queue, and derive cluster events from them.
 
 The operator's informers call them in the order of the watch. They keep the latest version of every pod that names one
 of Muster's schedulers for failure handling: at the end of its attempt a pod may have been deleted, bound by another
@@ -30,7 +30,7 @@ from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.waiting import HeldPods
-from .parts import Parts
+from .engine_services import EngineServices
 from .review import Review
 
 
@@ -38,24 +38,28 @@ class PodEventHandler:
     """The pod informer's handler."""
 
     def __init__(
-        self, parts: Parts, waiting: HeldPods, review: Review, followers: Collection[tuple[PodFollower, PluginCalls]]
+        self,
+        services: EngineServices,
+        waiting: HeldPods,
+        review: Review,
+        followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
-        """`followers` are called for all pods, each by its profile's calls."""
-        self._cache = parts.cache
-        self._queue = parts.queue
-        self._nominator = parts.nominator
-        self._reports = parts.reports
-        self._known = parts.known
+        """`followers` are notified of all pods, each through its profile's calls."""
+        self._cache = services.cache
+        self._queue = services.queue
+        self._nominator = services.nominator
+        self._reports = services.reports
+        self._known = services.known
         self._waiting = waiting
         self._review = review
         self._followers = tuple(followers)
 
     def on_add(self, pod: Pod) -> None:
-        """A pod was seen for the first time."""
+        """A pod was added."""
         info = PodInfo(pod)
         if self._known.concern(pod):
             self._known.keep(info)
-        self._tell(None, info)
+        self._notify(None, info)
         self._nominated(None, pod, info)
         if info.node_name:
             self._assigned(info)
@@ -74,7 +78,7 @@ class PodEventHandler:
         before = self._known.get(info.key) if mine else None
         if mine:
             self._known.keep(info)
-        self._tell(before or self._cache.get(info.uid) or PodInfo(old), info)
+        self._notify(before or self._cache.get(info.uid) or PodInfo(old), info)
         self._nominated(old, new, info)
         if info.node_name:
             if old.spec.node_name:
@@ -87,7 +91,7 @@ class PodEventHandler:
             self._queue.update(before or PodInfo(old), info)
 
     def on_delete(self, pod: Pod) -> None:
-        """A pod is gone, or has ended."""
+        """A pod was deleted, or has ended."""
         info = PodInfo(pod)
         known = self._known.get(info.key)
         if known is not None and known.uid == info.uid:
@@ -95,7 +99,7 @@ class PodEventHandler:
             self._reports.forget(known)
             self._review.forget(known)
         counted = self._cache.get(info.uid)
-        self._tell(known or counted or info, None)
+        self._notify(known or counted or info, None)
         nominated = self._nominator.clear(info.uid)
         if info.node_name:
             if counted is not None:
@@ -122,7 +126,7 @@ class PodEventHandler:
         """Forget assumed pods whose time to live is over at `now`, seconds on the cache's clock."""
         for info in self._cache.expire(now):
             for follower, calls in self._followers:
-                calls.tell(follower, info, follower.on_assumed_pod_expired, info)
+                calls.notify(follower, info, follower.on_assumed_pod_expired, info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
 
     def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
@@ -147,11 +151,11 @@ class PodEventHandler:
         elif len(self._nominator) and (node_name := self._nominator.nominated_node(info.uid)):
             self._nominator.nominate(info, node_name)
 
-    def _tell(self, old: PodInfo | None, new: PodInfo | None) -> None:
+    def _notify(self, old: PodInfo | None, new: PodInfo | None) -> None:
         pod = new or old
         if pod is not None:
             for follower, calls in self._followers:
-                calls.tell(follower, pod, follower.on_pod, old, new)
+                calls.notify(follower, pod, follower.on_pod, old, new)
 
     def _assigned(self, info: PodInfo) -> None:
         self._cache.add_pod(info)
@@ -175,12 +179,12 @@ class NodeEventHandler:
         self._queue = queue
 
     def on_add(self, node: Node) -> None:
-        """A node was seen for the first time."""
+        """A node was added."""
         self._cache.set_node(node)
         self._queue.move_all(NODE_ADD, None, node)
 
     def on_update(self, old: Node, new: Node) -> None:
-        """A node changed; a heartbeat that changes nothing of what is read here ends in the cache."""
+        """A node changed. A heartbeat, which changes nothing that the snapshot holds, causes no event."""
         changed = self._cache.set_node(new)
         if changed & Action.ADD:
             self._queue.move_all(NODE_ADD, None, new)
@@ -190,13 +194,13 @@ class NodeEventHandler:
                 self._queue.move_all(event, old, new)
 
     def on_delete(self, node: Node) -> None:
-        """A node is gone."""
+        """A node was deleted."""
         self._cache.remove_node(node.metadata.name)
         self._queue.move_all(NODE_DELETE, node, None)
 
 
 class ObjectEventHandler:
-    """The informer handler of a kind that only plugins read: what happens to its objects may wake pods."""
+    """The informer handler of a kind that only plugins read; changes of its objects may wake pods."""
 
     def __init__(
         self, queue: SchedulingQueue, resource: str, followers: Collection[tuple[ObjectFollower, PluginCalls]]
@@ -209,7 +213,7 @@ class ObjectEventHandler:
         self._delete = ClusterEvent(resource, Action.DELETE, f"{resource}Delete")
 
     def on_add(self, obj: object) -> None:
-        """An object was seen for the first time."""
+        """An object was added."""
         self._happened(self._add, None, obj)
 
     def on_update(self, old: object, new: object) -> None:
@@ -217,10 +221,10 @@ class ObjectEventHandler:
         self._happened(self._update, old, new)
 
     def on_delete(self, obj: object) -> None:
-        """An object is gone."""
+        """An object was deleted."""
         self._happened(self._delete, obj, None)
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
         for follower, calls in self._followers:
-            calls.tell(follower, Named(self._resource), follower.on_object, self._resource, old, new)
+            calls.notify(follower, Named(self._resource), follower.on_object, self._resource, old, new)
         self._queue.move_all(event, old, new)

@@ -30,15 +30,15 @@ class Explanation:
     """The result that a pod's attempt would have right now.
 
     Attributes:
-        feasible: names of all nodes that pass every filter, sorted, also where the scheduler would stop at some.
-        rejected: the first rejection of each other node; empty when PreFilter turned the pod away.
+        feasible: names of all nodes that pass every filter, sorted, even if the scheduler would check only some nodes.
+        rejected: the first rejection of each other node; empty if PreFilter rejected the pod.
         scores: feasible node to plugin to score, normalised and weighted.
         totals: feasible node to the sum.
         prefilter: PreFilter's rejection of the pod as a whole.
         message: the FailedScheduling text when no node is feasible, else "".
         chosen: the node that the pod would go to, or "".
         planned: what PreBind would write on the best node (of equals the first by name), as the plugins describe it.
-        evictions: whom preemption would evict for the pod, and where, if it finds capacity that way.
+        evictions: the pods that preemption would evict for the pod, and where, if that gives it capacity.
     """
 
     feasible: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Explanation:
 
 
 async def explain_with(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInfo) -> Explanation:
-    """`explain`, once the extenders have said what there is to ask them."""
+    """`explain`, after extenders have answered."""
     consultation = await heard(extenders, algorithm, pod)
     explanation = explain(algorithm, pod, consultation)
     while consultation is not None and consultation.preemption is not None and consultation.evictions is None:
@@ -80,7 +80,7 @@ async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInf
 
 
 def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | None = None) -> Explanation:
-    """Decide for `pod` and keep everything that was found out. Of equally good nodes the first is chosen."""
+    """Decide for `pod` and keep all results. Of equally good nodes, the first is chosen."""
     state, snapshot = AttemptState(), algorithm.snapshot
     state.consultation = consultation
     found = algorithm.find_to_the_end(state, pod, nominated_first=False)

@@ -19,8 +19,8 @@ from ..runtime.group_calls import GroupCalls
 from ..runtime.points import MISSING
 from ..work import Worker, checkpoint, commit
 from .attempt import Attempt
+from .engine_services import EngineServices
 from .group_outcome import GroupOutcome
-from .parts import Parts
 from .schedule_one import PodScheduler
 
 _BEGIN_AT_ONCE = 64
@@ -29,10 +29,10 @@ _BEGIN_AT_ONCE = 64
 class GroupBinding:
     """Reserves and binds members of groups of all profiles, each as `schedule_one` does a pod."""
 
-    def __init__(self, parts: Parts, pods: PodScheduler) -> None:
-        self._known = parts.known
-        self._watch = parts.watch
-        self._standstill = parts.ports.standstill
+    def __init__(self, services: EngineServices, pods: PodScheduler) -> None:
+        self._known = services.known
+        self._call_watch = services.call_watch
+        self._standstill = services.ports.standstill
         self._cycle = pods.scheduling_cycle
         self._binding_cycle = pods.binding_cycle
         self._failures = pods.failures
@@ -73,22 +73,22 @@ class GroupBinding:
         outcome.failed += [*outcome.placed, *rest]
         outcome.placed = []
 
-    async def bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
+    async def bind(self, calls: GroupCalls, group: str, outcome: GroupOutcome) -> None:
         """Bind members that were placed in one transaction; if the quorum is lost before that, none is bound."""
         with self._binding_cycle.counted():
             attempts = outcome.placed
-            await self._each(self._binding_cycle.wait_on_permit, attempts)
-            # The last look before the first Binding, which cannot be taken back: members may have been deleted, or lost
+            await self._each(self._binding_cycle.await_clearance, attempts)
+            # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost
             # their nodes, while others were held at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
-                give_back = partial(self._give_back, plugin, group, outcome, gone)
+                give_back = partial(self._give_back, calls, group, outcome, gone)
                 # No decision begins between the slices: it would see the capacity of some members and not of the
                 # others.
-                await self._standstill.in_slices(give_back, Worker(self._watch))
+                await self._standstill.in_slices(give_back, Worker(self._call_watch))
             await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 
-    def _give_back(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
+    def _give_back(self, calls: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """Release the nodes of members that lost theirs or are gone; of all members if too few are left."""
         for attempt in gone:
             attempt.fail_on_node(Status.unschedulable("removed"))
@@ -96,7 +96,7 @@ class GroupBinding:
             checkpoint()
         lost = [attempt for attempt in outcome.placed if attempt.status is not None]
         first_lost = outcome.first_lost or next(iter(lost), None)
-        if first_lost is None or (not outcome.whole and has_quorum(plugin, group)):
+        if first_lost is None or (not outcome.whole and has_quorum(calls, group)):
             for attempt in lost:
                 self._failures.handle_release([attempt])
             return
@@ -130,10 +130,10 @@ class GroupBinding:
         return current is not None and current.uid == pod.uid and not current.terminating
 
 
-def has_quorum(plugin: GroupCalls, group: str) -> bool:
+def has_quorum(calls: GroupCalls, group: str) -> bool:
     """Whether the group has its quorum; False if its plugin fails: better no member is bound than too few."""
     try:
-        return plugin.missing(group) <= 0
+        return calls.missing(group) <= 0
     except Failed as failed:
-        plugin.told(MISSING, group, failed.status)
+        calls.log_failure(MISSING, group, failed.status)
         return False

@@ -1,11 +1,11 @@
 """Capacity for a group before any member is tried: how many members fit at most, and in which other orders to try them.
 
 For each signature, the plugins that compute capacity (`CapacityPlugin`) say how many such pods each node can take. The
-sums are kept, and only rows that a journal names are asked about again, so it costs next to nothing to find that a
-group of thousands does not fit. The queue asks before it wakes a group, and the group cycle before it continues a
+sums are kept, and computed again only for rows that a journal names, so it costs next to nothing to find that a group
+of thousands does not fit. The queue checks capacity before it wakes a group, and the group cycle before it continues a
 trial. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit. If
-members do not fit in their own order, the ones that are hard to place come first: the large ones, and the ones that
-were refused before.
+members do not fit in their own order, members that are hard to place come first: large ones, and previously refused
+ones.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .attempt import Attempt
 
 
 def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """kube-scheduler's order: the most important first, then what was tried most, then what has waited longest."""
+    """The attempts in kube-scheduler's order: by priority, then by most attempts, then by longest wait."""
 
     def place(attempt: Attempt) -> tuple[int, int, float, str]:
         return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
@@ -44,7 +44,7 @@ def alike(attempts: Sequence[Attempt]) -> bool:
 
 
 def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
-    """Sorted by the largest share that a pod asks for of what all nodes offer of a resource; equals as they came."""
+    """The attempts with the largest pods first, by the largest share of a resource of all nodes that a pod requests."""
 
     def less(attempt: Attempt) -> float:
         requests = attempt.pod.signature.requests.items()
@@ -54,7 +54,7 @@ def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> lis
 
 
 def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
-    """`order`, but with pods of signatures that were refused before all others."""
+    """`order`, with pods of the refused signatures moved to the front."""
     signatures = {attempt.pod.signature for attempt in refused}
     return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
 
@@ -72,10 +72,10 @@ _SIGNATURES = 256
 _MOST_UNLIKE = 128
 """The most signatures whose capacity is computed together; for more, the computation would take too long."""
 _STATE = AttemptState()
-"""No attempt's: what plugins that count capacity are asked goes into no metric."""
+"""The state for calls outside of attempts, which no metric counts."""
 
 Capacities = npt.NDArray[np.int64]
-"""How many pods more each row could take; 0 where there is no node."""
+"""The number of further pods that each row could take; 0 for rows without a node."""
 
 
 class _OfSignature:
@@ -113,12 +113,12 @@ class GroupCapacity:
         return False
 
     def may_be_made(self, priority: int) -> bool:
-        """Whether pods run that could be evicted for those of this priority."""
+        """Whether pods of lower priority run, which could be evicted for pods of this priority."""
         priorities = self._snapshot.priorities
         return bool(priorities) and min(priorities) < priority
 
     def of(self, framework: Framework, pod: PodInfo) -> Capacities | None:
-        """int64, shape (height,): how many pods like this one each row could take. None when no plugin can say.
+        """int64, shape (height,): how many pods of this signature each row could take. None if no plugin counts it.
 
         Must not be written to.
         """
@@ -139,7 +139,7 @@ class GroupCapacity:
             return known
         try:
             self._refresh(known, framework, pod)
-        except Failed:  # the trial will tell
+        except Failed:  # the trial reports it
             self._by_signature.drop(signature)
             return None
         return known

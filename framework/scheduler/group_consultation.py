@@ -28,21 +28,23 @@ _REFUSED = Status.unschedulable("node(s) whose victims an extender did not agree
 
 
 class GroupConsultation:
-    """One decision about one group. Members that no extender is interested in have no consultation and go anywhere.
+    """The consultation of extenders in one decision about one group.
+
+    Members in which no extender is interested are not part of it, and may have any node.
 
     Attributes:
-        unheard: why the decision counts for nothing: there is something to ask, or an extender failed.
+        extender_status: set if the decision is void: a rejection if extenders have to be asked, an ERROR if one failed.
     """
 
     def __init__(self, snapshot: Snapshot, attempts: Sequence[Attempt], extenders: Sequence[Extender]) -> None:
-        self.unheard: Status | None = None
+        self.extender_status: Status | None = None
         self._snapshot = snapshot
         self._members = len(attempts)
         self._consulted = [attempt for attempt in attempts if attempt.state.consultation is not None]
         self._extenders = [extender for extender in extenders if extender.supports_preemption]
 
     def about_nodes(self, candidates: Callable[[PodInfo], frozenset[str]]) -> Status | None:
-        """None when extenders have said what they let members have of the nodes in question, their `candidates`."""
+        """None if extenders have answered which of their `candidates`, by name, members may have; else why not."""
         named: dict[PodSignature, frozenset[str]] = {}
         for attempt in self._consulted:
             consultation = attempt.state.consultation
@@ -54,13 +56,15 @@ class GroupConsultation:
             asked = named[signature]
             consultation.if_cleared = IfCleared(nominated_first=False, asked=asked, heard=not asked)
             if asked:
-                self.unheard = _ASKED
+                self.extender_status = _ASKED
         self._apply_evictions()
-        self.unheard = self.unheard or next((found.error for _, found in self._answers() if found.error), None)
-        return self.unheard or self._refusal()
+        self.extender_status = self.extender_status or next(
+            (found.error for _, found in self._answers() if found.error), None
+        )
+        return self.extender_status or self._refusal()
 
     def _refusal(self) -> Status | None:
-        """Why no member may have any node, told of the first of them; None if one may."""
+        """The reason why no member may have any node, worded for the first member; None if one may."""
         answers = [found for _, found in self._answers()]
         if len(answers) < self._members or not any(found.asked for found in answers):
             return None
@@ -70,7 +74,7 @@ class GroupConsultation:
         return Status.unschedulable(fit_error(Diagnosis.of_statuses(names, answers[0].statuses, _NOT_HELPFUL)))
 
     def about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
-        """None when extenders agree to these victims, by node, for the members that are placed there."""
+        """None if extenders agree to these victims, by node, for the members that are placed there; else why not."""
         by_uid = {pod.uid: found for pod, found in self._answers()}
         open_: list[tuple[IfCleared, str]] = []
         for pod, node_name in placement:
@@ -86,15 +90,15 @@ class GroupConsultation:
             going = victims[node_name]
             pods = {each.uid: each for each in (*self._pods_on(node_name), *going.pods)}
             found.preemption, found.evictions = PreemptionQuestion({node_name: going}, {node_name: pods}), None
-            self.unheard = _ASKED
-        return self.unheard
+            self.extender_status = _ASKED
+        return self.extender_status
 
     def _pods_on(self, node_name: str) -> Iterable[PodInfo]:
         row = self._snapshot.row_of(node_name)
         return () if row is None else self._snapshot.pods[row].values()
 
     def allowed(self, pod: PodInfo) -> frozenset[str] | None:
-        """The nodes that extenders let members like this one have; None for any."""
+        """The names of the nodes that extenders allow for members of the pod's signature; None for any node."""
         found = [answer.node_names for other, answer in self._answers() if other.signature == pod.signature]
         return frozenset().union(*found) if found else None
 
@@ -106,7 +110,7 @@ class GroupConsultation:
         ]
 
     def _apply_evictions(self) -> None:
-        """Write down which evictions extenders have agreed to, and leave out the nodes where they have not."""
+        """Record the evictions that extenders have agreed to, and drop the nodes for which they have not."""
         answers = self._answers()
         for pod, found in answers:
             question, answer = found.preemption, found.evictions

@@ -14,18 +14,18 @@ from .attempt import Attempt
 
 @dataclass(slots=True)
 class GroupOutcome:
-    """Each member is in one of the lists.
+    """Each member is in one of the lists `placed` and `failed`.
 
     Attributes:
-        placed: attempts that have a node, reserved.
-        failed: attempts that have none, each with its status.
-        together: whether the failed ones failed as a group, for one reason.
-        first_lost: the first that had a node and could not be reserved there.
-        decision: what the trial came to; None where all members were tried each on its own.
-        alone: those that were.
-        whole: whether all that are placed are bound, or none.
-        awaits_victims: whether others are evicted for those that failed.
-        asks: whether extenders have to be asked first; then no member is in any list.
+        placed: attempts that have a node reserved.
+        failed: attempts that have no node, each with its status.
+        together: whether the failed members failed as a group, for one reason.
+        first_lost: the first member that found a node but could not be reserved or permitted there.
+        decision: the result of the trial; None if all members were tried one by one.
+        alone: the members that were tried one by one.
+        whole: whether the placed members are bound all or none.
+        awaits_victims: whether pods are evicted for the failed members.
+        needs_extenders: whether extenders have to be asked first; no member is in any list then.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -36,27 +36,27 @@ class GroupOutcome:
     alone: list[Attempt] = field(default_factory=list)
     whole: bool = False
     awaits_victims: bool = False
-    asks: bool = False
+    needs_extenders: bool = False
 
     @classmethod
     def at_fault(
-        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
+        cls, calls: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
-        """An error of the group: all members get this status."""
+        """The outcome of an error of the group: all members get this status."""
         for attempt in attempts:
             attempt.fail(status)
         waiting = [attempt.pod for attempt in attempts]
-        decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
+        decision = GroupDecision(calls.name, group, status, status, 0, missing, (), waiting)
         return cls(failed=[*attempts], together=True, decision=decision)
 
     @classmethod
-    def unheard(
-        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
+    def of_extenders(
+        cls, calls: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
-        """Extenders have to be asked before the group can be decided, or one of them failed."""
+        """The outcome if extenders have to be asked first (`status` is a rejection), or one failed (an ERROR)."""
         if status.rejected:
-            return cls(asks=True)
-        return cls.at_fault(plugin, group, missing, attempts, status=status.by(plugin.name))
+            return cls(needs_extenders=True)
+        return cls.at_fault(calls, group, missing, attempts, status=status.by(calls.name))
 
     def failure(self) -> GroupResult:
         """The result of an attempt that did not start the group, as a label of metrics."""

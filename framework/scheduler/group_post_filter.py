@@ -31,33 +31,34 @@ from .group_consultation import GroupConsultation
 PREFIX = "pod group preemption: "
 
 Tried = Sequence[Attempt] | Status
-"""The attempts that a group lacks, which all found a node, in the order they did; else why they do not fit together."""
+"""The attempts that make up the quorum, in the order in which they found nodes; otherwise why they do not fit."""
 PlaceTogether = Callable[[Sequence[Attempt]], Tried]
-"""Tries attempts together on the snapshot as it is, and undoes it."""
+"""Tries attempts together on the snapshot as it is, and undoes the trial."""
 
 
 @dataclass(frozen=True, slots=True)
 class PostFiltered:
-    """The answers of the plugins to a group's rejection.
+    """The result of PodGroupPostFilter.
 
     Attributes:
         nominations: by UID, the node that each member is nominated to; other members lose theirs. None to leave all
             nominations as they are.
         message: the message for users; "" when no plugin was asked.
-        evicts: whether one of them did, or does already.
-        unheard: why it counts for nothing: extenders have to be asked first, or one failed.
+        evicts: whether a plugin evicts pods for the group, now or since an earlier attempt.
+        extender_status: set if the result is void: a rejection if extenders have to be asked first, an ERROR if one
+            failed.
     """
 
     nominations: Mapping[str, str] | None = None
     message: str = ""
     evicts: bool = False
-    unheard: Status | None = None
+    extender_status: Status | None = None
 
 
 class PreemptionTrial:
     """Implements `contract.PodGroupTrial` for one group's attempts.
 
-    `place` is how its members are tried together, `consultation` what extenders say.
+    `place` tries the members together; `consultation` has the answers of extenders.
     """
 
     def __init__(
@@ -129,9 +130,9 @@ class PreemptionTrial:
 
     def schedule(self) -> Status | None:
         """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
-        unheard = self.ask_about_nodes()
-        if unheard is not None:
-            return unheard
+        extender_status = self.ask_about_nodes()
+        if extender_status is not None:
+            return extender_status
         if not self._enough_in_all():
             return Status.unschedulable()
         copies = []
@@ -246,7 +247,7 @@ def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, 
     nominations: Mapping[str, str] | None = None
     evicts = False
     for plugin in framework.plugins.pod_group_post_filter:
-        nominated, status = framework.calls.help_group(plugin, state, group, trial)
+        nominated, status = framework.calls.post_filter_group(plugin, state, group, trial)
         nominations = nominated if nominated is not None else nominations
         if status is not None and status.code is Code.ERROR:
             reasons.append(status.message)

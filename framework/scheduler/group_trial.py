@@ -33,11 +33,11 @@ class TriedMembers:
     """The result of trying members in one order.
 
     Attributes:
-        placed: who found a node.
-        refused: who did not.
-        untried: who was not tried any more.
-        as_one: whether the first that was refused was refused for its whole group.
-        hopeless: whether there is not enough capacity, in whatever order they are tried.
+        placed: the members that found a node.
+        refused: the members that were tried and found none.
+        untried: the members that were not tried any more.
+        as_one: whether the first refusal applied to the whole group.
+        hopeless: whether there is too little capacity in any order of members.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -53,7 +53,7 @@ class TriedMembers:
 
 
 class GroupTrials:
-    """Tries groups, each member as the scheduling cycle of its profile's `algorithms` does."""
+    """Tries groups; each member is tried as in the scheduling cycle of its profile."""
 
     def __init__(
         self, cycle: SchedulingCycle, algorithms: Mapping[str, Algorithm], snapshot: Snapshot, capacity: GroupCapacity
@@ -63,10 +63,10 @@ class GroupTrials:
         self._snapshot = snapshot
         self._capacity = capacity
 
-    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
-        """The trial of the first order in which enough members fit; where there is none, that of the order given."""
+    def run(self, calls: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
+        """The trial of the first order in which `missing` members fit; if there is none, that of the given order."""
         first = self._try(attempts, missing)
-        if len(first.placed) >= missing or first.hopeless or not _order_matters(plugin, attempts, first):
+        if len(first.placed) >= missing or first.hopeless or not _order_matters(calls, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
         for order in self._orders(larger, missing):
@@ -77,7 +77,7 @@ class GroupTrials:
         return self._try(attempts, missing)
 
     def alone(self, attempts: Sequence[Attempt], tried: Sequence[PodDecision]) -> list[PodDecision]:
-        """For kinds of pods of which none was tried, the result of one pod alone; nothing is changed by that."""
+        """For each signature of which no pod was tried, the decision on one pod alone. Changes nothing."""
         known = {decision.pod.signature for decision in tried}
         found = []
         for attempt in attempts:
@@ -91,7 +91,7 @@ class GroupTrials:
         return found
 
     def _orders(self, larger: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
-        """Orders worth a trial, of which the first is given. Each is to be tried before the next is asked for."""
+        """The orders to try, beginning with `larger`. Each has to be tried before the next is requested."""
         order = larger
         yield order
         for _ in range(_TIMES_TO_THE_FRONT):
@@ -101,7 +101,7 @@ class GroupTrials:
             yield larger[::-1]
 
     def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
-        """Place members one after another on a snapshot that has those before them; then undo it all, last first.
+        """Place members one after another, each beside the previous ones; then undo everything, the last first.
 
         Stops as soon as the quorum is out of reach, or the group is refused as one.
         """
@@ -136,16 +136,16 @@ class GroupTrials:
         return trial
 
     def _is_hopeless(self, attempts: Sequence[Attempt], missing: int) -> bool:
-        """Whether so many of them cannot find capacity, in whatever order they are tried."""
+        """Whether there is no capacity for `missing` members in any order."""
         if any(attempt.state.within is not attempts[0].state.within for attempt in attempts):
             return False
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._capacity.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
     def _fill(self, trial: TriedMembers, attempts: Sequence[Attempt], missing: int) -> None:
-        """Put as many as there is capacity for on any nodes, and see what refuses the next, until too few are left.
+        """Place as many members as there is capacity for without trying them, then try others until too few are left.
 
-        Those that have capacity count as placed. It is the quick way to what a trial of each of them would come to.
+        This gives the reason of the refusal faster than a trial of every member. Members with capacity count as placed.
         """
         trial.hopeless = True
         kinds: dict[PodSignature, list[Attempt]] = {}
@@ -176,7 +176,7 @@ class GroupTrials:
                     return
 
     def _passing(self, attempt: Attempt) -> Rows:
-        """The nodes that could take the pod as things are: capacity is also counted where it may not go."""
+        """The rows of the feasible nodes of the pod; capacities are also counted on nodes that it may not use."""
         attempt.begin_anew()
         algorithm = self._algorithms[attempt.framework.name]
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
@@ -197,10 +197,10 @@ def _unreserve(attempt: Attempt) -> None:
     attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
-def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
-    """Whether members differ, and it was nodes that refused them."""
+def _order_matters(calls: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
+    """Whether members differ, and all refusals are rejections, but none by the group plugin itself."""
     by_nodes = all(
-        attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors
+        attempt.status is not None and attempt.status.rejected and calls.name not in attempt.rejectors
         for attempt in trial.refused
     )
     return by_nodes and not alike(attempts)

@@ -20,7 +20,7 @@ _DRAWS = 3
 Choose = Callable[[int], int]
 """`(n) -> 0 … n - 1`: one of n equals."""
 Pick = Callable[[PodInfo, Rows, Scored, Choose], int]
-"""The position of the node that a pod gets, among rows that are so good."""
+"""The position of the node that a pod gets, among rows with these scores."""
 
 
 def feasible_nodes_to_find(nodes: int, percentage: int | None) -> int:
@@ -43,9 +43,9 @@ def first_from(start: int, filtered: Filtered, wanted: int) -> tuple[Rows, int]:
 
 
 def pick_best(pod: PodInfo, rows: Rows, scored: Scored, choose: Choose) -> int:
-    """The position of the greatest total; of several, each with the same chance.
+    """The position of the highest total; of several, each with the same chance.
 
-    Where many are equal, as on an empty cluster, one drawn from all is likely to be among them and is as good a draw.
+    If many are equal, as on an empty cluster, a position drawn from all is likely to be among them, with the same odds.
     """
     totals = scored.totals
     best = totals[totals.argmax()]

@@ -20,7 +20,7 @@ REASON = "WaitingOnPermit"
 
 
 class PermitReports:
-    """Writes through the ports."""
+    """Reports held pods through the ports."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
@@ -45,7 +45,7 @@ class PermitReports:
 
 
 def waits_on_permit(node_name: str, holds: Mapping[str, str]) -> str:
-    """Why a pod that has a node is not bound: `holds` gives the text of each plugin that holds it, "" for none."""
+    """The message for a held pod; `holds` has the text of each plugin that holds it, "" for none."""
     names = ", ".join(sorted(holds))
     texts = "; ".join(holds[name] for name in sorted(holds) if holds[name])
     return f"waits on node {node_name} for {names} to permit it{f': {texts}' if texts else ''}"

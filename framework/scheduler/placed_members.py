@@ -1,6 +1,6 @@
-"""Placed members of a group: they restrict later members to the domains that they are in.
+"""Placed members of a group, which restrict later members to their domains.
 
-`DomainSearch` asks. A pod's node is the one on which the cache counts it, else the one that its object names.
+`DomainSearch` calls it. A pod's node is the one on which the cache counts it, else the one that its object names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..snapshot.view import Rows
 
 
 class PlacedMembers:
-    """Finds rows of the snapshot. `node_of` gives the node that a pod, by UID, is counted on."""
+    """Finds the rows of placed members. `node_of` returns the node on which a pod, by UID, is counted."""
 
     def __init__(self, snapshot: Snapshot, node_of: Callable[[str], str | None], partitions: Partitions) -> None:
         self._snapshot = snapshot
@@ -64,7 +64,7 @@ class PlacedMembers:
         return np.array(sorted(set(self.rows_by_pod(placed).tolist())), np.intp)
 
     def rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
-        """The row of the node of each pod, as far as the node is there."""
+        """The row of each pod's node, without pods whose node does not exist."""
         return np.array([row for pod in placed if (row := self._row_of(pod)) is not None], np.intp)
 
     def _row_of(self, pod: PodInfo) -> int | None:

@@ -27,13 +27,13 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Implementations that `build_engine` is given.
+    """The implementations that `build_engine` receives.
 
     Attributes:
         clock: time.
         random: a number in [0, 1), for sampling.
         spawn: starts a coroutine as a task, and keeps a reference to it until it ends.
-        wake: the queue may have something ready; see `SchedulingQueue`.
+        wake: called when the queue may have an entity ready; see `SchedulingQueue`.
         binder: writes bindings.
         conditions: writes PodScheduled conditions.
         events: the EventSink of a profile, by schedulerName.
@@ -43,7 +43,7 @@ class Ports:
         extenders: webhooks, in the order in which they are called.
         choose: `(n) -> 0 … n - 1`, chooses among n nodes with the same score: at random in a scheduler, always the
             first where answers have to be reproducible.
-        standstill: makes other tasks wait while a long decision is under way.
+        standstill: makes other tasks wait while a long decision is in progress.
         stopwatch: seconds, for measuring durations; by default those of the clock.
         may_report: whether Events and conditions are written now.
     """
@@ -65,7 +65,7 @@ class Ports:
     may_report: Callable[[], bool] = _always
 
     def held_up(self) -> Ports:
-        """These ports, with timers and tasks that wait for the end of a decision that is under way."""
+        """These ports, with timers and tasks that wait for the end of a decision in progress."""
         spawn, standstill = self.spawn, self.standstill
         return replace(self, clock=standstill.clock(self.clock), spawn=lambda work: spawn(standstill.pace_own(work)))
 

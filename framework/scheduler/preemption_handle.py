@@ -34,38 +34,38 @@ class PreemptionProfileHandle(ProfileHandle):
 
     @contextmanager
     def trial(self) -> Iterator[PodTrial]:
-        """Put pods on nodes and take them off inside a `with`; when it ends all is as before."""
+        """Add pods to nodes and remove them within a `with` block; its end undoes everything."""
         with self.snapshot.trial():
             yield PodTrial(self.framework, self.snapshot)
 
     def run_filter_plugins_with_nominated_pods(
         self, state: CycleState, pod: PodInfo, nodes: NodeView, *, without: Collection[str] = ()
     ) -> Diagnosis:
-        """Ask the profile's Filter plugins about `nodes`, as they are in the trials around the call."""
+        """Run the profile's Filter plugins on `nodes` in the state of the surrounding trials. Raises Unfinished."""
         diagnosis = self.framework.filtering.run_with_nominated_pods(_skipping(state, without), pod, nodes)
         if state.long_work.left is not None:
             raise Unfinished("a Filter plugin has not come to an end")
         return diagnosis
 
     def work_out(self, state: CycleState, pod: PodInfo) -> None:
-        """Do what a Filter plugin has left to do."""
+        """Do the long work that a Filter plugin has left."""
         self.framework.filtering.work_out(AttemptState.of(state), pod)
 
     def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
-        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
+        """Whether a Filter plugin that applies to the pod reads more than each node."""
         return self.framework.filtering.depends_on_cluster(_skipping(state, without))
 
     def filter_epoch(self, state: CycleState) -> Hashable:
-        """Changes with what the Filter plugins go by besides the pod, the node and the pods on it."""
+        """A value that changes with everything on which Filter plugins depend besides the pod and each node."""
         own = AttemptState.of(state)
         return own.skip_filter_plugins, self.framework.filtering.epoch(own)
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
-        """Pods that run and need this one, as plugins know them."""
+        """Running pods that need this one, as plugins know them."""
         return self.units.of(pod)
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Turn a pod away that has a node but is not bound."""
+        """Reject a pod that has a node but is not bound; whether that was possible."""
         return self.waiting_pods.preempt(uid, plugin)
 
     def nodes_asked_about(self, state: CycleState) -> Collection[str] | None:
@@ -77,10 +77,9 @@ class PreemptionProfileHandle(ProfileHandle):
     def ask_extenders(
         self, state: CycleState, pod: PodInfo, victims: Mapping[str, Victims]
     ) -> Mapping[str, Victims] | Status | None:
-        """Which of these evictions the extenders agree with, by node; None while they have yet to answer.
+        """The evictions that the extenders accept, by node; None while their answers are missing.
 
-        An answer about a node counts only if they were asked about the same victims there; they are asked anew where
-        no answer counts.
+        An answer about a node counts only if the question named the same victims; otherwise extenders are asked again.
         """
         consultation = AttemptState.of(state).consultation
         if consultation is None or not any(
@@ -119,7 +118,7 @@ def _uids(victims: Victims) -> set[str]:
 
 
 def _skipping(state: CycleState, without: Collection[str]) -> AttemptState:
-    """The state for asking all Filter plugins but these."""
+    """The state for running all Filter plugins except these."""
     own = AttemptState.of(state)
     if not without:
         return own
@@ -130,7 +129,7 @@ def _skipping(state: CycleState, without: Collection[str]) -> AttemptState:
 
 @dataclass(frozen=True, slots=True)
 class PodTrial:
-    """Implements `contract.Trial`: changes of the snapshot under its undo log, told to the PreFilterExtensions."""
+    """Implements `contract.Trial`: changes of the snapshot under its undo log, passed to the PreFilterExtensions."""
 
     framework: Framework
     snapshot: Snapshot
@@ -141,6 +140,6 @@ class PodTrial:
         return self.framework.filtering.add_pod(AttemptState.of(state), pod, added, node_name)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
-        """Take `removed` off the node while `pod` is being decided."""
+        """Remove `removed` from the node while `pod` is being decided."""
         self.snapshot.remove_pod(removed, node_name)
         return self.framework.filtering.remove_pod(AttemptState.of(state), pod, removed, node_name)

@@ -35,22 +35,22 @@ class ProfileHandle:
 
     @property
     def profile_name(self) -> str:
-        """The schedulerName that the profile answers to."""
+        """The schedulerName of the profile."""
         return self.framework.name
 
     @property
     def clock(self) -> Clock:
-        """Time."""
+        """The engine's clock."""
         return self.ports.clock
 
     @property
     def stopwatch(self) -> Callable[[], float]:
-        """Seconds by which is measured how long something takes."""
+        """Seconds for measuring durations."""
         return self.ports.measured.now
 
     @property
     def events(self) -> EventSink:
-        """Events for people, in this profile's name."""
+        """Records Events for users, in this profile's name."""
         return self.ports.events(self.profile_name)
 
     @property
@@ -69,7 +69,7 @@ class ProfileHandle:
         return self.ports.metrics
 
     def may_report(self) -> bool:
-        """Whether people are to read now what is wrong with pods."""
+        """Whether plugins may report on waiting pods now."""
         return self.ports.may_report()
 
     def random(self) -> float:
@@ -77,7 +77,7 @@ class ProfileHandle:
         return self.ports.random()
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
-        """Move these pods (by `namespace/name`) to the active queue, wherever in the queue they are."""
+        """Move these pods, by `namespace/name`, to activeQ from wherever they wait."""
         self.queue.activate(pods.values())
 
     def end_nomination(self, pod: PodInfo) -> None:
@@ -90,11 +90,11 @@ class ProfileHandle:
         return self.ports.listers[kind.resource]
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run this beside everything else."""
+        """Run this as a task beside everything else."""
         self.ports.spawn(work)
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """Work to be run as a task of its own within one of the plugin's."""
+        """The work, for a task of its own within one of the plugin's tasks."""
         return self.ports.standstill.pace_own(work)
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

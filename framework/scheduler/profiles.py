@@ -1,4 +1,4 @@
-"""The profiles: questions of the queue and the nominator to the plugins of all profiles, and about capacity.
+"""The profiles: calls of the plugins of all profiles for the queue and the nominator, and checks of capacity.
 
 The queue itself knows only pods and events.
 """
@@ -24,19 +24,19 @@ from .reports import Reports
 
 
 def preemption_priority(frameworks: Frameworks, pod: PodInfo) -> int:
-    """The priority of a pod among nominated pods: its own, or that of the group it is needed for."""
+    """The priority of a pod among nominated pods: that of the group with which it is tried, else its own."""
     framework = frameworks.get(pod.pod.spec.scheduler_name)
     try:
         return pod.priority if framework is None else framework.groups.preemption_priority(pod)
-    except Failed:  # the queue tells of it
+    except Failed:  # the queue reports it
         return pod.priority
 
 
 class Profiles:
     """Implements `queue.policy.QueuePolicy` with the plugins of all profiles.
 
-    The engine adds the frameworks before the first question. `extended` says whether there are extenders: any event may
-    change what they refuse.
+    The engine adds the frameworks before the first call. `extended` says whether there are extenders: any event may
+    change which pods these reject.
     """
 
     def __init__(
@@ -95,10 +95,10 @@ class Profiles:
         return key
 
     def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin, which the nominator and plugins that follow decisions hear of."""
+        """The first rejection by a PreEnqueue plugin. Also notifies the nominator and plugins that follow decisions."""
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
-        framework.followers.tell_pre_enqueue(pod, status)
+        framework.followers.notify_pre_enqueue(pod, status)
         if status is None:
             self._nominator.let_in(pod.uid)
         elif status.rejected:
@@ -106,7 +106,7 @@ class Profiles:
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:
-        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod by itself."""
+        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod without one."""
         try:
             return self._of(pod).groups.of(pod)
         except Failed as failed:
@@ -115,7 +115,7 @@ class Profiles:
     def has_capacity(
         self, group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], *, may_evict: bool
     ) -> bool:
-        """Whether what the group lacks, or without one a pod by itself, could fit at all."""
+        """Whether the nodes have the capacity that the group lacks, or that a single pod needs."""
         framework, capacity = self._of(next(iter(pods))), self._capacity
         if not framework.plugins.capacity_names <= rejectors:
             return True
@@ -127,11 +127,11 @@ class Profiles:
             if capacity.enough(framework, pods, max(1, plugin.missing(own_id))):
                 return True
             return may_evict and capacity.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
-        except Failed:  # the attempt will tell
+        except Failed:  # the attempt reports it
             return True
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
-        """Whether pods are on their way out from nodes that one of these pods is nominated to."""
+        """Whether pods are terminating on a node to which one of these pods is nominated."""
         snapshot, nominator = self._snapshot, self._nominator
         return bool(len(nominator)) and any(
             other.terminating and other.priority < nominator.priority_of(pod)
@@ -141,12 +141,12 @@ class Profiles:
         )
 
     def is_nominated_elsewhere(self, pod: PodInfo, node_name: str) -> bool:
-        """Whether the pod is nominated to another node, and others are to this one."""
+        """Whether the pod is nominated to another node, and other pods are nominated to this one."""
         own = self._nominator.nominated_node(pod.uid)
         return own not in ("", node_name) and bool(self._nominator.nominated_pods(node_name))
 
     def report_failure(self, pod: PodInfo, status: Status) -> None:
-        """Report a pod that an error of a plugin keeps out of the queue."""
+        """Report a pod that cannot enter the queue because a plugin failed."""
         self._reports.failed(pod, status, None)
 
     def _of(self, pod: PodInfo) -> Framework:

@@ -21,20 +21,20 @@ from .reports import Reasons, Reports, reasons_of
 SPREAD_SECONDS = 15.0
 _SHARE_SECONDS = 0.25
 _AT_LEAST = 25
-"""So many pods are told at once: a hundred a second are no burst."""
+"""The least number of conditions written at once: a hundred a second are no burst."""
 _STEP = 256
 
 
 class _Renewal(NamedTuple):
-    """The condition to be written of a pod, and the reasons that it replaces."""
+    """The condition to write for a pod, and the reported reasons that it replaces."""
 
     pod: PodInfo
     status: Status
-    told: Reasons | None
+    reported: Reasons | None
 
 
 class Renewals:
-    """Conditions to be written. `current` gives the latest version of a pod by its key; `waits`, whether one waits."""
+    """Conditions to be written. `current` returns the latest version of a pod by its key."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Renewals:
         waits: Callable[[str], bool],
         clock: Clock,
     ) -> None:
-        """`waits` is asked with the UID of a pod; one that is tried in a moment is told then."""
+        """`waits` returns whether the pod with this UID is unschedulable; a pod about to be tried is reported then."""
         self._reports = reports
         self._current = current
         self._waits = waits
@@ -57,33 +57,33 @@ class Renewals:
         return len(self._left)
 
     def renew(self, pods: Iterable[PodInfo], status: Status) -> None:
-        """Let each of these pods, which wait, be told `status`, unless it was told the same reasons last."""
+        """Report `status` for each of these waiting pods, unless the same reasons were reported last."""
         reasons = reasons_of(status)
         for position, pod in enumerate(pods, start=1):
-            told = self._reports.told(pod.uid)
-            if told == reasons:
+            reported = self._reports.reported(pod.uid)
+            if reported == reasons:
                 self._left.pop(pod.uid, None)
             else:
-                self._left[pod.uid] = _Renewal(pod, status, told)
+                self._left[pod.uid] = _Renewal(pod, status, reported)
             if position % _STEP == 0:
                 checkpoint()
         self._share = max(self._share, ceil(len(self._left) * _SHARE_SECONDS / SPREAD_SECONDS))
         if self._left and not self._is_timed:
-            self._tell_some()
+            self._report_some()
 
-    def _tell_some(self) -> None:
+    def _report_some(self) -> None:
         for uid in [*islice(self._left, self._share)]:
-            self._tell(uid, self._left.pop(uid))
+            self._report(uid, self._left.pop(uid))
         self._is_timed = bool(self._left)
         if self._is_timed:
-            self._clock.call_later(_SHARE_SECONDS, self._tell_some)
+            self._clock.call_later(_SHARE_SECONDS, self._report_some)
         else:
             self._share = _AT_LEAST
 
-    def _tell(self, uid: str, renewal: _Renewal) -> None:
-        """Unless the pod is gone, or was told something else since, as one that was tried is."""
+    def _report(self, uid: str, renewal: _Renewal) -> None:
+        """Report the renewal, unless the pod is gone, no longer waits, or another report was written since."""
         current = self._current(renewal.pod.key)
         if current is None or current.uid != uid or current.node_name or not self._waits(uid):
             return
-        if self._reports.told(uid) == renewal.told:
+        if self._reports.reported(uid) == renewal.reported:
             self._reports.renewed(current, renewal.status)

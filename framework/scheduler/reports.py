@@ -36,18 +36,19 @@ DECISIONS = logging.INFO - 2
 PATIENCE_SECONDS = 1.0
 REFRESH_SECONDS = 30.0
 _REMEMBERED = 10_000
-_TOLD = 100_000
+_MOST_REPORTED = 100_000
 _SHORT = 1_000
-"""Longer texts are read again each time: what is remembered stays when its pods are gone."""
+"""The longest text, in characters, whose reasons are cached: the cache outlives the pods."""
 _PIECES = re.compile(r"[,.:;]\s+|[.]$")
 _NUMBERS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class LastDecision:
-    """The last decision about a pod. `node` is "" when it found none; `wall` is in seconds since the epoch.
+    """The last decision about a pod.
 
-    With `code` Wait Permit holds the pod on the node.
+    `node` is "" if no node was found; `wall` is in seconds since the epoch. If `code` is Wait, Permit holds the pod on
+    the node.
     """
 
     pod: str
@@ -61,7 +62,7 @@ class LastDecision:
 
 @dataclass(slots=True)
 class _Postponed:
-    """The report on a pod that is due when the timer ends, see `Reports.failed`."""
+    """The report on a pod that is due when the timer fires, see `Reports.failed`."""
 
     timer: Timer
     pod: PodInfo
@@ -71,15 +72,15 @@ class _Postponed:
 
 Reasons = frozenset[str]
 Alike = str | ref[PodSignature]
-"""What pods share that wait for the same: their group, else their signature. A pod's UID when it waits for its own."""
+"""The key of pods that wait for the same reasons: their group, else their signature; for a PENDING pod its UID."""
 
 
 class Reports:
-    """Writes through the ports. `current` gives the latest version of a pod by its key, None for one that is gone.
+    """Writes through the ports. `current` returns the latest version of a pod by its key, None for a deleted pod.
 
     Attributes:
         permit: reports pods that Permit holds for long.
-        times_told: how often an attempt was told of.
+        report_count: the number of reports written.
     """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
@@ -87,33 +88,33 @@ class Reports:
         self._ports = ports
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
-        self._told: LRUCache[str, tuple[Reasons, str]] = LRUCache(_TOLD)
-        self._told_at: TTLCache[Alike, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
+        self._reported: LRUCache[str, tuple[Reasons, str]] = LRUCache(_MOST_REPORTED)
+        self._reported_at: TTLCache[Alike, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
         self._refreshes: dict[Alike, _Postponed] = {}
         self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False
-        self.times_told = 0
+        self.report_count = 0
 
     def last(self, key: str) -> LastDecision | None:
         """The last decision about the pod `namespace/name`, if it was among the latest ten thousand."""
         return self._last.get(key)
 
     def forget(self, pod: PodInfo) -> None:
-        """The pod is gone: nothing that was said of it is kept."""
+        """Forget the reports about a deleted pod."""
         self._ports.conditions.forget(pod.uid)
         self._drop(pod.uid)
-        self._told.pop(pod.uid, None)
-        self._told_at.pop(pod.uid, None)
+        self._reported.pop(pod.uid, None)
+        self._reported_at.pop(pod.uid, None)
         last = self._last.get(pod.key)
         if last is not None and last.uid == pod.uid:
             del self._last[pod.key]
 
     def placed(self, attempt: Attempt) -> None:
-        """The pod has a node, where Permit may hold it; the reason why it had none is dropped."""
+        """The pod has a node, where Permit may hold it: drop the reason why it had none."""
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
-        self._told.pop(pod.uid, None)
-        holds = attempt.framework.permitting.held_by(pod) if attempt.waits else {}
+        self._reported.pop(pod.uid, None)
+        holds = attempt.framework.permitting.held_by(pod) if attempt.held else {}
         if holds:
             names = ", ".join(sorted(holds))
             self._remember(pod, Status.wait(waits_on_permit(node_name, holds)).by(names), node_name)
@@ -130,13 +131,13 @@ class Reports:
         self._ended = True
 
     def bound(self, pod: PodInfo, node_name: str) -> None:
-        """The pod was bound."""
+        """The pod was bound: record the Event `Scheduled`."""
         self._remember(pod, Status(Code.SUCCESS), node_name)
         note = f"Successfully assigned {pod.key} to {node_name}"
         self._event(pod, kind="Normal", reason="Scheduled", action="Binding", note=note)
 
     def warn(self, pod: PodInfo, note: str) -> None:
-        """The pod cannot be scheduled; its condition stays as it is."""
+        """Record an Event that the pod cannot be scheduled, without a change of its condition."""
         self._event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
     def failed(self, pod: PodInfo, status: Status, nominated: str | None, group: str | None = None) -> None:
@@ -144,7 +145,7 @@ class Reports:
         self._remember(pod, status, "")
         pending = status.code is Code.PENDING
         alike: Alike = pod.uid if pending else group or ref(pod.signature)
-        reasons, message = self._told.get(pod.uid, (None, ""))
+        reasons, message = self._reported.get(pod.uid, (None, ""))
         nominates = nominated is not None and nominated != pod.pod.status.nominated_node_name
         if not nominates and reasons == reasons_of(status):
             self._drop(pod.uid)
@@ -153,11 +154,11 @@ class Reports:
             self._postpone(pod, status, nominated)
         else:
             self._drop(pod.uid)
-            self._tell(alike, pod, status, nominated)
+            self._report(alike, pod, status, nominated)
 
-    def told(self, uid: str) -> Reasons | None:
-        """The reasons last reported for the pod with this UID; None if none were, or they no longer hold."""
-        known = self._told.get(uid)
+    def reported(self, uid: str) -> Reasons | None:
+        """The reasons last reported for the pod with this UID; None if there are none, or they no longer hold."""
+        known = self._reported.get(uid)
         return None if known is None else known[0]
 
     def renewed(self, pod: PodInfo, status: Status) -> None:
@@ -167,7 +168,7 @@ class Reports:
             self._set_condition(pod, status, None)
 
     def _postpone(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        """Tell this in a moment, unless something else is to be told by then."""
+        """Report this after `PATIENCE_SECONDS`, unless there is another report by then."""
         postponed = self._postponed.get(pod.uid)
         if postponed is None:
             timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._patience_ended, pod.uid))
@@ -176,12 +177,15 @@ class Reports:
             postponed.status, postponed.nominated = status, nominated
 
     def _refresh(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None, *, changed: bool) -> None:
-        """Tell this half a minute after something was told of such pods; later only if numbers have changed."""
+        """Report this half a minute after the last report on equal pods, or at once if that has passed.
+
+        If only a later report is possible, it is written only if the numbers have changed.
+        """
         clock = self._ports.clock
-        seconds = self._told_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
+        seconds = self._reported_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
         refresh = self._refreshes.get(alike)
         if seconds <= 0 and refresh is None:
-            self._tell(alike, pod, status, nominated)
+            self._report(alike, pod, status, nominated)
         elif refresh is None and changed:
             timer = clock.call_later(seconds, partial(self._refresh_now, alike))
             self._refreshes[alike] = _Postponed(timer, pod, status, nominated)
@@ -190,27 +194,27 @@ class Reports:
 
     def _refresh_now(self, alike: Alike) -> None:
         refresh = self._refreshes.pop(alike)
-        if self.told(refresh.pod.uid) == reasons_of(refresh.status):
-            self._tell_if_it_waits(alike, refresh)
+        if self.reported(refresh.pod.uid) == reasons_of(refresh.status):
+            self._report_if_it_waits(alike, refresh)
 
     def _patience_ended(self, uid: str) -> None:
-        self._tell_if_it_waits(uid, self._postponed.pop(uid))
+        self._report_if_it_waits(uid, self._postponed.pop(uid))
 
-    def _tell_if_it_waits(self, alike: Alike, postponed: _Postponed) -> None:
+    def _report_if_it_waits(self, alike: Alike, postponed: _Postponed) -> None:
         current = self._current(postponed.pod.key)
         if current is not None and current.uid == postponed.pod.uid and not current.node_name:
-            self._tell(alike, current, postponed.status, postponed.nominated)
+            self._report(alike, current, postponed.status, postponed.nominated)
 
-    def _tell(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
+    def _report(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
         if self._ended:
             return
-        self.times_told += 1
-        self._told_at[alike] = self._ports.clock.now()
+        self.report_count += 1
+        self._reported_at[alike] = self._ports.clock.now()
         self.warn(pod, status.message)
         self._set_condition(pod, status, nominated)
 
     def _set_condition(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        self._told[pod.uid] = reasons_of(status), status.message
+        self._reported[pod.uid] = reasons_of(status), status.message
         self._ports.conditions.unscheduled(
             pod, reason=_condition_reason(status), message=status.message, nominated_node=nominated
         )
@@ -231,12 +235,12 @@ class Reports:
 
 
 def reasons_of(status: Status) -> Reasons:
-    """The reasons in its message, without the numbers and their order, which the numbers decide."""
+    """The reasons in the status's message, without numbers and order, which depends on the numbers."""
     return reasons_in(status.message) | {_condition_reason(status)}
 
 
 def reasons_in(message: str) -> Reasons:
-    """The reasons in a text, without the numbers and their order, which the numbers decide."""
+    """The reasons in a text, without numbers and order, which depends on the numbers."""
     return _short_reasons_in(message) if len(message) <= _SHORT else _reasons_in(message)
 
 
@@ -244,7 +248,7 @@ def _condition_reason(status: Status) -> str:
     return "Unschedulable" if status.rejected else "SchedulerError"
 
 
-@lru_cache(maxsize=256)  # thousands of members are told the same
+@lru_cache(maxsize=256)  # thousands of members have the same message
 def _short_reasons_in(message: str) -> Reasons:
     return _reasons_in(message)
 

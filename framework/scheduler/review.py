@@ -44,20 +44,20 @@ from .renewals import Renewals
 from .reports import Reasons, Reports, reasons_in, reasons_of
 
 REVIEW_SECONDS = 10.0
-"""From the beginning of a round of looks to that of the next."""
+"""The time between the beginnings of two rounds."""
 _LOOKS_AT_ONCE = 16
 _PAUSE_FACTOR = 9
-"""Looks are followed by a pause so many times as long."""
+"""Checks are followed by a pause of this many times their duration."""
 _MOST_SIGNATURES = 8
 """The maximal number of members of a group that are checked."""
 
 _Moment = tuple[int, int]
-"""A position in the snapshot's journal, and how often people were told something."""
+"""A position in the snapshot's journal, and the number of reports written."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """The result that a pod's attempt would have. `status` is None where there is capacity, also by preemption."""
+    """The result that a pod's attempt would have. `status` is None if there is capacity, also by preemption."""
 
     status: Status | None
     rejectors: frozenset[str] = frozenset()
@@ -65,12 +65,12 @@ class _Verdict:
 
 @dataclass(slots=True)
 class _Refusal:
-    """A group's.
+    """The refusal of a group.
 
     Attributes:
-        members: one of each signature, few at most.
-        reasons: what stopped each of them by itself.
-        moment: when they were looked at last.
+        members: one member of each signature, up to a limit.
+        reasons: the reasons why each of them alone found no node.
+        moment: when they were checked last.
     """
 
     members: Sequence[PodInfo]
@@ -79,7 +79,7 @@ class _Refusal:
 
 
 class Review:
-    """Looks at what waits. The scheduler takes looks that are due as it takes decisions.
+    """Checks waiting pods. The scheduler calls it between decisions when checks are due.
 
     Attributes:
         is_due: whether `look_at_some` has something to do.
@@ -111,14 +111,14 @@ class Review:
         self._group_of: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Pods failed: from now on there is something to look at."""
+        """Begin reviews, because pods have failed."""
         if not (self._is_timed or self.is_due):
             self._call_later(REVIEW_SECONDS)
 
     def note(self, group: str, attempts: Sequence[Attempt]) -> None:
-        """Keep what stops members of a group that was just refused, in whole or in part, each by itself.
+        """Record why members of a group that was just refused, in whole or in part, find no node alone.
 
-        A group whose members are nominated waits for its victims to go.
+        A group with nominated members waits for its victims to terminate, and is not recorded.
         """
         self._refusals.pop(group, None)
         failed = {attempt.pod.signature: attempt.pod for attempt in attempts if attempt.status is not None}
@@ -129,7 +129,7 @@ class Review:
             self._group_of.update((member.uid, group) for member in members)
 
     def forget(self, pod: PodInfo) -> None:
-        """The pod is gone: nothing of a refusal that it stood for is kept."""
+        """Forget a deleted pod, and the refusal in which it stood for its signature."""
         group = self._group_of.pop(pod.uid, None)
         if group is not None:
             self._refusals.pop(group, None)
@@ -143,7 +143,7 @@ class Review:
         self._ports.wake()
 
     def look_at_some(self) -> None:
-        """Begin a round or go on with one. If it is given up, what is left of the round follows."""
+        """Begin or continue a round. If the call is given up, the rest of the round follows later."""
         now = self._ports.measured.now
         began = now()
         if not self._left:
@@ -190,7 +190,7 @@ class Review:
         if verdict is None:
             return
         status = verdict.status
-        if status is None or not status.rejected or self._reports.told(pod.uid) != reasons_of(status):
+        if status is None or not status.rejected or self._reports.reported(pod.uid) != reasons_of(status):
             self._queue.try_again(batch)
         if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
@@ -202,7 +202,7 @@ class Review:
             return
         verdict = self._verdict(entity.key, pod)
         status = None if verdict is None else verdict.status
-        if status is not None and self._reports.told(pod.uid) != reasons_of(status):
+        if status is not None and self._reports.reported(pod.uid) != reasons_of(status):
             self._queue.try_again(entity)
 
     def _look_at_group(self, entity: QueuedEntity, group: str) -> None:
@@ -216,7 +216,7 @@ class Review:
                 self._queue.try_again(entity)
 
     def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
-        """The result that the pod's attempt would have; None where a Filter plugin cannot answer in one go."""
+        """The result that the pod's attempt would have; None if a Filter plugin has long work left."""
         algorithm, state, moment = self._algorithm(pod), AttemptState(), self._moment(pod)
         known = self._verdicts_before.get(key)
         if known is not None and known[0] == moment:
@@ -235,7 +235,7 @@ class Review:
         return verdict
 
     def _reasons_of(self, members: Iterable[PodInfo]) -> frozenset[Reasons]:
-        """What keeps each of them, by itself, off nodes. Not to be given up: their group has been acted on by then."""
+        """The reasons why each pod alone finds no node. Must not be given up: the group's decision is carried out."""
         reasons = []
         for pod in members:
             algorithm = self._algorithm(pod)
@@ -251,4 +251,4 @@ class Review:
         return self._algorithms[pod.pod.spec.scheduler_name]
 
     def _moment(self, pod: PodInfo) -> _Moment:
-        return self._algorithm(pod).snapshot.usage_journal.position, self._reports.times_told
+        return self._algorithm(pod).snapshot.usage_journal.position, self._reports.report_count

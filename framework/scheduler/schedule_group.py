@@ -31,21 +31,21 @@ from ..work import checkpoint, commit
 from .attempt import Attempt
 from .domain_search import DomainSearch
 from .domain_trial import Searched
+from .engine_services import EngineServices
 from .group_binding import GroupBinding, has_quorum
 from .group_capacity import as_queued
 from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
 from .group_post_filter import PlaceTogether, PostFiltered, PreemptionTrial, Tried, post_filter
 from .group_trial import GroupTrials, TriedMembers
-from .parts import Parts
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
 
 
 class _Asked(NamedTuple):
-    """A group with members that need nodes at once: `missing` of the `waiting` members, one for each attempt."""
+    """A group that needs nodes for `missing` of its `waiting` members at once; there is an attempt for each of them."""
 
-    plugin: GroupCalls
+    calls: GroupCalls
     group: str
     attempts: Sequence[Attempt]
     missing: int
@@ -58,37 +58,37 @@ class GroupScheduler:
 
     def __init__(
         self,
-        parts: Parts,
+        services: EngineServices,
         pods: PodScheduler,
         trials: GroupTrials,
         domains: DomainSearch,
         *,
         trees: TreeCycle,
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._cycle = pods.scheduling_cycle
         self._binding_cycle = pods.binding_cycle
-        self._binding = GroupBinding(parts, pods)
+        self._binding = GroupBinding(services, pods)
         self._failures = pods.failures
         self._trials = trials
         self._domains = domains
         self._trees = trees
-        self._ports = parts.ports
+        self._ports = services.ports
 
-    def schedule_group(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
-        """Decide for the waiting members of `group`; False if extenders have to be asked first."""
+    def schedule_group(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
+        """Decide for the waiting members of `group`, and act on it; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), as_queued(attempts)
-        outcome = self._decide_unless_it_fails(plugin, group, attempts)
-        if outcome.asks:
+        outcome = self._place_or_refuse_guarded(calls, group, attempts)
+        if outcome.needs_extenders:
             return False
         commit()
         if outcome.decision is not None and not outcome.alone:
-            attempts[0].framework.followers.tell_group_decision(outcome.decision)
+            attempts[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
         seconds = now() - began
         self._ports.metrics.podgroup_scheduling_algorithm_duration.observe((), seconds)
-        result = "scheduled" if outcome.placed and has_quorum(plugin, group) else outcome.failure()
+        result = "scheduled" if outcome.placed and has_quorum(calls, group) else outcome.failure()
         self._ports.metrics.group_attempted(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             self._failures.handle_failure(outcome.failed)
@@ -98,41 +98,44 @@ class GroupScheduler:
                 checkpoint()
         if outcome.placed:
             for attempt in outcome.placed:
-                self._parts.reports.placed(attempt)
+                self._services.reports.placed(attempt)
                 checkpoint()
             self._binding_cycle.prepare(outcome.placed)
-            self._ports.spawn(self._binding.bind(plugin, group, outcome))
+            self._ports.spawn(self._binding.bind(calls, group, outcome))
         return True
 
-    def _decide_unless_it_fails(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """Decide; a failure of the group plugin is an error of the group. Nothing is reserved when Failed is raised."""
-        try:
-            return self.decide(plugin, group, attempts)
-        except Failed as failed:
-            return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, status=failed.status)
+    def _place_or_refuse_guarded(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+        """Place or refuse the members; a failure of the group plugin is an error of the group.
 
-    def decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """Place the members, or find the reason why not. Raises Failed."""
-        missing, topology = plugin.missing(group), plugin.topology(group)
+        Failed is raised only while nothing is reserved.
+        """
+        try:
+            return self._place_or_refuse(calls, group, attempts)
+        except Failed as failed:
+            return GroupOutcome.at_fault(calls, group, len(attempts), attempts, status=failed.status)
+
+    def _place_or_refuse(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+        """Assume and reserve the members, or find the reason why the group waits. Raises Failed."""
+        missing, topology = calls.missing(group), calls.topology(group)
         for attempt in attempts:
-            attempt.state.group = f"{plugin.name}/{group}"
-        outcome, tree = GroupOutcome(), plugin.tree(group)
-        fault = plugin.fault(group)
+            attempt.state.group = f"{calls.name}/{group}"
+        outcome, tree = GroupOutcome(), calls.tree(group)
+        fault = calls.fault(group)
         if fault is not None:
-            return GroupOutcome.at_fault(plugin, group, missing, attempts, status=Status.failure(fault).by(plugin.name))
+            return GroupOutcome.at_fault(calls, group, missing, attempts, status=Status.failure(fault).by(calls.name))
         if tree is not None:
-            return self._decide_tree(plugin, group, tree, attempts, outcome=outcome)
+            return self._decide_tree(calls, group, tree, attempts, outcome=outcome)
         if missing <= 0:
-            return self._each_by_itself(plugin, group, topology, attempts, outcome=outcome)
+            return self._each_by_itself(calls, group, topology, attempts, outcome=outcome)
         checkpoint()
-        searched = self._search(plugin, group, topology, attempts, missing=missing)
+        searched = self._search(calls, group, topology, attempts, missing=missing)
         if isinstance(searched, Status):
-            return GroupOutcome.at_fault(plugin, group, missing, attempts, status=searched)
+            return GroupOutcome.at_fault(calls, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
         for attempt in (*searched.trial.placed, *searched.trial.refused):
             members.append(attempt.decision())
             checkpoint()
-        asked = _Asked(plugin, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
+        asked = _Asked(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if len(searched.trial.placed) >= missing:
             return self._start(asked, searched.trial, members, outcome)
         return self._refuse(asked, searched, members)
@@ -143,7 +146,7 @@ class GroupScheduler:
         """Place the members that fit, then try the others one by one."""
         placed = len(trial.placed)
         outcome.decision = GroupDecision(
-            asked.plugin.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
+            asked.calls.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
         )
         self._binding.place(trial.placed, asked.missing, outcome)
         if not outcome.placed:
@@ -151,26 +154,28 @@ class GroupScheduler:
             return outcome
         for attempt in trial.refused:
             attempt.begin_anew()
-        return self._each_by_itself(asked.plugin, asked.group, asked.topology, trial.refused, outcome=outcome)
+        return self._each_by_itself(asked.calls, asked.group, asked.topology, trial.refused, outcome=outcome)
 
     def _refuse(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
-        """Too few members fit: ask PodGroupPostFilter for help, and compute why the group waits."""
-        plugin, group, trial = asked.plugin, asked.group, searched.trial
+        """Too few members fit: let `reject_group` word the reason, and PodGroupPostFilter look for pods to evict."""
+        calls, group, trial = asked.calls, asked.group, searched.trial
         cause, placed = trial.refusal or Status.pending(), len(trial.placed)
-        status = plugin.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
-        status = untried = status.by(plugin.name)
-        notes, helped = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
+        status = calls.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
+        status = untried = status.by(calls.name)
+        notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and asked.attempts[0].framework.plugins.pod_group_post_filter:
             place = partial(self._place_copies, asked)
-            helped = self._post_filter(plugin, group, asked.attempts, asked.missing, notes=notes, place=place)
-            if helped.unheard is not None:
-                return GroupOutcome.unheard(plugin, group, asked.missing, asked.attempts, status=helped.unheard)
-            status = Status(status.code, (with_preemption(status.message, helped.message),), status.plugin)
-            untried = status if plugin.terse else untried
-        holding = [*plugin.placed_members(group)] if asked.topology is not None else ()
+            post_filtered = self._post_filter(calls, group, asked.attempts, asked.missing, notes=notes, place=place)
+            if post_filtered.extender_status is not None:
+                return GroupOutcome.of_extenders(
+                    calls, group, asked.missing, asked.attempts, status=post_filtered.extender_status
+                )
+            status = Status(status.code, (with_preemption(status.message, post_filtered.message),), status.plugin)
+            untried = status if calls.terse else untried
+        holding = [*calls.placed_members(group)] if asked.topology is not None else ()
         beside = trial.untried[: asked.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
-            plugin.name,
+            calls.name,
             group,
             status,
             cause,
@@ -180,18 +185,18 @@ class GroupScheduler:
             asked.waiting,
             searched.no_domain,
             notes,
-            helped.message,
+            post_filtered.message,
             asked=Part(group, asked.missing, holding, asked.topology),
             waiting_in={group: asked.waiting},
             untried=self._trials.alone(beside, members),
         )
-        outcome = self._reject(plugin, status, untried, trial, decision=decision, helped=helped)
-        outcome.awaits_victims = helped.evicts
+        outcome = self._reject(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
+        outcome.awaits_victims = post_filtered.evicts
         return outcome
 
     def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
-        """Place copies of the members in a trial of preemption, or return why too few fit."""
-        searched = self._search(asked.plugin, asked.group, asked.topology, copies, missing=asked.missing)
+        """Place copies of the members in a trial of preemption; the reason if too few fit."""
+        searched = self._search(asked.calls, asked.group, asked.topology, copies, missing=asked.missing)
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
@@ -199,32 +204,32 @@ class GroupScheduler:
             return trial.placed[: asked.missing]
         cause = trial.refusal or Status.unschedulable()
         try:
-            return asked.plugin.reject_trial(
+            return asked.calls.reject_trial(
                 asked.group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain
             )
         except Failed as failed:
-            asked.plugin.told(REJECT_TRIAL, asked.group, failed.status)
+            asked.calls.log_failure(REJECT_TRIAL, asked.group, failed.status)
             return failed.status
 
     def _decide_tree(
-        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
+        self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the parts of a tree that fit, in one transaction."""
-        unheard: list[Status] = []
+        extender_statuses: list[Status] = []
 
-        def helped(notes: AttemptState, place: PlaceTogether) -> PostFiltered:
+        def post_filter_tree(notes: AttemptState, place: PlaceTogether) -> PostFiltered:
             if not attempts[0].framework.plugins.pod_group_post_filter:
                 return PostFiltered()
-            found = self._post_filter(plugin, group, attempts, len(attempts), notes=notes, place=place)
+            found = self._post_filter(calls, group, attempts, len(attempts), notes=notes, place=place)
             outcome.awaits_victims = found.evicts
-            if found.unheard is not None:
-                unheard.append(found.unheard)
+            if found.extender_status is not None:
+                extender_statuses.append(found.extender_status)
             return found
 
         checkpoint()
-        found = self._trees.decide(plugin, group, tree, attempts, help_=helped)
-        if unheard:
-            return GroupOutcome.unheard(plugin, group, len(attempts), attempts, status=unheard[0])
+        found = self._trees.decide(calls, group, tree, attempts, post_filter=post_filter_tree)
+        if extender_statuses:
+            return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=extender_statuses[0])
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
         self._binding.place(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
@@ -232,7 +237,7 @@ class GroupScheduler:
 
     def _post_filter(
         self,
-        plugin: GroupCalls,
+        calls: GroupCalls,
         group: str,
         attempts: Sequence[Attempt],
         missing: int,
@@ -244,24 +249,24 @@ class GroupScheduler:
         waiting = tuple(attempt.pod for attempt in attempts)
         info = PodGroupInfo(
             key=group,
-            uid=plugin.uid(group),
+            uid=calls.uid(group),
             members=waiting,
             missing=missing,
-            priority=plugin.preemption_priority(group, waiting),
-            may_preempt=plugin.may_preempt(group, waiting),
-            terse=plugin.terse,
+            priority=calls.preemption_priority(group, waiting),
+            may_preempt=calls.may_preempt(group, waiting),
+            terse=calls.terse,
         )
 
         framework = attempts[0].framework
-        algorithm = self._parts.algorithms[framework.name]
+        algorithm = self._services.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
-        trial = PreemptionTrial(algorithm, self._parts.nominator, attempts, place, consultation=consultation)
+        trial = PreemptionTrial(algorithm, self._services.nominator, attempts, place, consultation=consultation)
         found = post_filter(framework, notes, info, trial)
-        return replace(found, unheard=consultation.unheard)
+        return replace(found, extender_status=consultation.extender_status)
 
     def _each_by_itself(
         self,
-        plugin: GroupCalls,
+        calls: GroupCalls,
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
@@ -272,26 +277,26 @@ class GroupScheduler:
         outcome.alone += attempts
         commit()
         if attempts and outcome.decision is not None:
-            attempts[0].framework.followers.tell_group_decision(outcome.decision)
+            attempts[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
         for attempt in attempts:
-            within = self._within(plugin, group, topology)
+            within = self._within(calls, group, topology)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
-                attempt.tell_followers()
+                attempt.notify_followers()
                 continue
             attempt.state.within = self._first_that_fits(attempt, within)
             self._cycle.run(attempt)
             if self._cycle.work_out(attempt):
                 self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
-            attempt.tell_followers()
+            attempt.notify_followers()
             checkpoint()
         return outcome
 
     def _first_that_fits(self, attempt: Attempt, within: Sequence[Rows | None]) -> Rows | None:
-        """The first of these sets of rows that can take the pod now; the last one if none before it can."""
+        """The first of these sets of rows in which the pod fits now; the last set if it fits in none before."""
         for rows in within[:-1]:
             attempt.state.within = rows
             self._cycle.schedule_pod(attempt)
@@ -302,63 +307,63 @@ class GroupScheduler:
             checkpoint()
         return within[-1]
 
-    def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
-        """Where a later member may go, the best first, None for anywhere; a Status if no domain can be determined."""
+    def _within(self, calls: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
+        """The sets of rows for a later member, the best first, None for any row; a Status if there is no domain."""
         if topology is None:
             return [None]
         try:
-            return self._domains.placed.within(topology, plugin.placed_members(group))
+            return self._domains.placed.within(topology, calls.placed_members(group))
         except Failed as failed:
             return failed.status
 
     def _search(
         self,
-        plugin: GroupCalls,
+        calls: GroupCalls,
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
         *,
         missing: int,
     ) -> Searched[TriedMembers] | Status:
-        """Try the members: in one domain after another if they need one, else anywhere."""
+        """Try the members in one domain after another; on all nodes if they need no domain."""
 
         def try_() -> TriedMembers:
-            return self._trials.run(plugin, attempts, missing)
+            return self._trials.run(calls, attempts, missing)
 
         if topology is None:
             return Searched(try_())
-        return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_=try_)
+        return self._domains.search(topology, calls.placed_members(group), attempts, missing, try_=try_)
 
     def _reject(
         self,
-        plugin: GroupCalls,
+        calls: GroupCalls,
         status: Status,
         untried: Status,
         trial: TriedMembers,
         *,
         decision: GroupDecision,
-        helped: PostFiltered,
+        post_filtered: PostFiltered,
     ) -> GroupOutcome:
-        """Give all members `status`, or `untried` if they were not tried, and return them to the queue together."""
+        """The outcome of a refused group: members that were tried get `status`, the others get `untried`."""
         rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
         pending = set().union(*(attempt.pending for attempt in trial.refused))
         if rejectors or status.code is Code.PENDING:
-            rejectors.add(plugin.name)
+            rejectors.add(calls.name)
         if status.code is Code.PENDING:
-            pending = pending or {plugin.name}
+            pending = pending or {calls.name}
             for attempt in trial.untried:
                 self._cycle.schedule_pod(attempt)
                 checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
         tried = (*trial.refused, *trial.placed)
         for place, attempt in enumerate((*tried, *trial.untried)):
-            told = status if place < len(tried) else untried
-            attempt.status = plugin.reject_member(attempt.pod, told, attempt.status, placed=bool(attempt.node_name))
+            reason = status if place < len(tried) else untried
+            attempt.status = calls.reject_member(attempt.pod, reason, attempt.status, placed=bool(attempt.node_name))
             attempt.node_name = ""
             attempt.rejectors = set(rejectors)
             attempt.pending = set(pending)
-            if helped.nominations is not None:
-                attempt.nominated = helped.nominations.get(attempt.pod.uid, "")
+            if post_filtered.nominations is not None:
+                attempt.nominated = post_filtered.nominations.get(attempt.pod.uid, "")
             outcome.failed.append(attempt)
             checkpoint()
         return outcome

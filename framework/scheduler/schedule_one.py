@@ -34,8 +34,8 @@ from . import decision_log
 from .algorithm import Feasible
 from .attempt import Attempt
 from .consultations import Consultations
+from .engine_services import EngineServices
 from .extenders import bind_by_extender
-from .parts import Parts
 from .reports import DECISIONS, reasons_in
 from .review import Review
 from .set_aside import SetAside
@@ -57,45 +57,46 @@ class PodScheduler:
         set_aside: pods whose long work is done before they are decided.
     """
 
-    def __init__(self, parts: Parts, consultations: Consultations, review: Review) -> None:
-        self.being_bound = PodsBeingBound(parts.ports.wake)
-        self.failures = FailureHandler(parts, review)
-        self.scheduling_cycle = SchedulingCycle(parts, self.being_bound)
-        self.binding_cycle = BindingCycle(parts, self.scheduling_cycle, self.failures, self.being_bound)
-        self.set_aside = SetAside(self.failures.refresh, parts.watch)
-        self._parts = parts
+    def __init__(self, services: EngineServices, consultations: Consultations, review: Review) -> None:
+        self.being_bound = PodsBeingBound(services.ports.wake)
+        self.failures = FailureHandler(services, review)
+        self.scheduling_cycle = SchedulingCycle(services, self.being_bound)
+        self.binding_cycle = BindingCycle(services, self.scheduling_cycle, self.failures, self.being_bound)
+        self.set_aside = SetAside(self.failures.refresh, services.call_watch)
+        self._services = services
         self._consultations = consultations
-        self._clock = parts.ports.measured
+        self._clock = services.ports.measured
 
     def begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt | None:
         """Begin an attempt; None for a pod that needs none, which leaves the queue."""
         if self._skip_pod_schedule(queued.info):
             return None
-        algorithm = self._parts.algorithms[queued.info.pod.spec.scheduler_name]
-        state = AttemptState(sampled=self._parts.ports.random() < _SAMPLED_SHARE)
-        generation = self._parts.cache.generation
+        algorithm = self._services.algorithms[queued.info.pod.spec.scheduler_name]
+        state = AttemptState(sampled=self._services.ports.random() < _SAMPLED_SHARE)
+        generation = self._services.cache.generation
         return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
 
     def resume(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """Continue delayed attempts with the current pods and cluster, without pods that no longer wait."""
+        """The delayed attempts to continue, with the current pods and cluster; pods that no longer wait are dropped."""
         left = [each for each in attempts if self.failures.refresh(each) and not self._skip_pod_schedule(each.pod)]
         for attempt in left:
-            attempt.generation = self._parts.cache.generation
+            attempt.generation = self._services.cache.generation
         return left
 
     def _skip_pod_schedule(self, pod: PodInfo) -> bool:
         """Take a pod that is being deleted or is assumed out of the queue; False for any other."""
         if pod.terminating:
-            self._parts.reports.warn(pod, f"skip schedule deleting pod: {pod.key}")
-        elif not self._parts.cache.is_assumed(pod.uid):
+            self._services.reports.warn(pod, f"skip schedule deleting pod: {pod.key}")
+        elif not self._services.cache.is_assumed(pod.uid):
             return False
-        self._parts.queue.done(pod.uid)
+        self._services.queue.done(pod.uid)
         return True
 
     def schedule_one(self, attempt: Attempt) -> None:
         """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
+        # Only if a Filter left long work; otherwise neither branch runs.
         if self.set_aside.add_if_long(attempt, partial(cycle.work_out, attempt)):
             return
         if cycle.work_out(attempt):
@@ -105,35 +106,35 @@ class PodScheduler:
         # What follows has effects outside the decision. If the lease is lost now, the decision is carried through,
         # because a reserved pod must be either bound or given back.
         commit()
-        attempt.tell_followers()
+        attempt.notify_followers()
         if attempt.status is not None:
             self.failures.handle_failure([attempt])
             return
-        self._parts.queue.found_node(attempt.pod.uid)
-        self._parts.reports.placed(attempt)
+        self._services.queue.found_node(attempt.pod.uid)
+        self._services.reports.placed(attempt)
         self.binding_cycle.prepare([attempt])
-        self._parts.ports.spawn(self.binding_cycle.run(attempt))
+        self._services.ports.spawn(self.binding_cycle.run(attempt))
 
 
 class SchedulingCycle:
     """Decides: finds a node for a pod and reserves it there. Its errors are statuses of the attempt."""
 
-    def __init__(self, parts: Parts, being_bound: PodsBeingBound) -> None:
-        self._parts = parts
+    def __init__(self, services: EngineServices, being_bound: PodsBeingBound) -> None:
+        self._services = services
         self._being_bound = being_bound
-        self._clock = parts.ports.measured
+        self._clock = services.ports.measured
 
     def run(self, attempt: Attempt) -> None:
         """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
         began = self._clock.now()
         found = self._find_host(attempt)
         if found.status is not None:
-            algorithm = self._parts.algorithms[attempt.profile]
+            algorithm = self._services.algorithms[attempt.profile]
             attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
             if found.status.rejected:
                 found.status = Status(found.status.code, (text,), found.status.plugin)
             self._fail(attempt, found.status, found.diagnosis)
-        self._parts.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
+        self._services.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
         if attempt.status is None and self.assume_and_reserve(attempt):
             self.permit(attempt)
 
@@ -148,18 +149,18 @@ class SchedulingCycle:
         found = self._find_host(attempt)
         if found.status is not None:
             self._fail(attempt, found.status, found.diagnosis)
-        self._parts.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
+        self._services.ports.metrics.scheduling_algorithm_duration.observe((), self._clock.now() - began)
 
     def _find_host(self, attempt: Attempt) -> Feasible:
         """Choose among the feasible nodes, if there are any."""
-        algorithm, state, pod = self._parts.algorithms[attempt.profile], attempt.state, attempt.pod
+        algorithm, state, pod = self._services.algorithms[attempt.profile], attempt.state, attempt.pod
         found = algorithm.find_nodes_that_fit(state, pod)
         algorithm.next_start = found.next_start
         if found.filtered is not None:
             diagnose = partial(algorithm.diagnose, state, pod, found.pre_filtered, found.filtered)
             decision_log.rejections(pod, diagnose)
         if found.status is None:
-            row = algorithm.select_host(state, pod, found, self._parts.ports.choose)
+            row = algorithm.select_host(state, pod, found, self._services.ports.choose)
             if isinstance(row, Status):
                 attempt.fail(row)
             else:
@@ -168,11 +169,11 @@ class SchedulingCycle:
 
     def _fail(self, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
         attempt.fail(status, diagnosis)
-        if attempt.nominated is None and self._parts.nominator.nominated_node(attempt.pod.uid):
-            attempt.no_node = False  # others like it are not nominated to that node
+        if attempt.nominated is None and self._services.nominator.nominated_node(attempt.pod.uid):
+            attempt.no_node = False  # equal pods are not nominated to that node, so one is not tried for all
 
     def work_out(self, attempt: Attempt) -> bool:
-        """Do the long work of a Filter plugin, if there is any; True if the pod has to be tried again then."""
+        """Do the long work of a Filter plugin; False if there is none, True if the pod has to be tried again."""
         if attempt.state.long_work.left is None:
             return False
         attempt.framework.filtering.work_out(attempt.state, attempt.pod)
@@ -180,10 +181,10 @@ class SchedulingCycle:
         return True
 
     def assume_and_reserve(self, attempt: Attempt) -> bool:
-        """Assume the pod on its node and run Reserve there; on failure everything is released."""
-        pod, nominator = attempt.pod, self._parts.nominator
+        """Assume the pod on its node and run Reserve; whether that succeeded. On failure everything is released."""
+        pod, nominator = attempt.pod, self._services.nominator
         # The pod is assumed before its nomination ends, so its capacity is counted at every moment.
-        self._parts.cache.assume(pod, attempt.node_name)
+        self._services.cache.assume(pod, attempt.node_name)
         attempt.leaves_nomination = nominator.nominated_node(pod.uid) not in ("", attempt.node_name)
         nominator.clear(pod.uid)
         attempt.assumed = True
@@ -194,10 +195,10 @@ class SchedulingCycle:
         return status is None
 
     def permit(self, attempt: Attempt) -> bool:
-        """Ask Permit, which may hold the pod; if it rejects the pod, everything is released."""
+        """Run Permit, which may hold the pod; False if it rejects the pod, and everything is released."""
         status = attempt.framework.permitting.run(attempt.state, attempt.pod, attempt.node_name)
         if status is None or status.code is Code.WAIT:
-            attempt.waits = status is not None
+            attempt.held = status is not None
             return True
         attempt.fail_on_node(status)
         self.unreserve_and_forget(attempt)
@@ -212,41 +213,46 @@ class SchedulingCycle:
             # node.
             attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
             # The watch may have confirmed a Binding whose answer was lost: such a pod is bound and stays counted.
-            if self._parts.cache.is_assumed(attempt.pod.uid):
-                self._parts.cache.forget(attempt.pod)
-            attempt.framework.followers.tell_pod_released(attempt.decision())
-            # Assuming ended the pod's nomination, so one that is there now was made by a plugin that heard of the loss.
-            attempt.nominated = self._parts.nominator.nominated_node(attempt.pod.uid)
+            if self._services.cache.is_assumed(attempt.pod.uid):
+                self._services.cache.forget(attempt.pod)
+            attempt.framework.followers.notify_pod_released(attempt.decision())
+            # Assuming the pod ended its nomination, so a nomination that exists now was made by a plugin that followed
+            # the release.
+            attempt.nominated = self._services.nominator.nominated_node(attempt.pod.uid)
 
 
 class BindingCycle:
     """Binds pods that have a node: each in a task of its own, members of a group in one task together."""
 
     def __init__(
-        self, parts: Parts, scheduling_cycle: SchedulingCycle, failures: FailureHandler, being_bound: PodsBeingBound
+        self,
+        services: EngineServices,
+        scheduling_cycle: SchedulingCycle,
+        failures: FailureHandler,
+        being_bound: PodsBeingBound,
     ) -> None:
-        self._parts = parts
+        self._services = services
         self._scheduling_cycle = scheduling_cycle
         self._failures = failures
         self._being_bound = being_bound
-        self._clock = parts.ports.measured
-        self._binders = [extender for extender in parts.ports.extenders if extender.is_binder]
+        self._clock = services.ports.measured
+        self._binders = [extender for extender in services.ports.extenders if extender.is_binder]
 
     def prepare(self, attempts: Sequence[Attempt]) -> None:
-        """Count pods that are to be bound together, before their task takes its first step.
+        """Count pods that are bound together, before their task takes its first step.
 
-        Nodes to which they were nominated, and which they do not need, become free for other pods.
+        If a pod leaves its nomination for another node, the pods that wait for the nominated node are retried.
         """
         for attempt in attempts:
             if attempt.leaves_nomination:
-                self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
-        if not any(attempt.waits for attempt in attempts):
+                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+        if not any(attempt.held for attempt in attempts):
             self._being_bound.begin(attempt.pod.uid for attempt in attempts)
 
     async def run(self, attempt: Attempt) -> None:
         """Bind a pod that has a node, once Permit lets it, or handle that it cannot be bound."""
         with self.counted():
-            if await self.wait_on_permit(attempt):
+            if await self.await_clearance(attempt):
                 await self.bind(attempt)
             else:
                 self._failures.handle_release([attempt])
@@ -254,24 +260,27 @@ class BindingCycle:
     @contextmanager
     def counted(self) -> Iterator[None]:
         """Count a binding task while it runs."""
-        metrics = self._parts.ports.metrics
+        metrics = self._services.ports.metrics
         metrics.goroutines.add(("binding",), 1)
         try:
             yield
         finally:
             metrics.goroutines.add(("binding",), -1)
 
-    async def wait_on_permit(self, attempt: Attempt) -> bool:
-        """Wait for Permit, then check the node again. On failure everything is released."""
-        unclear = self._pre_flight(attempt)
-        refused: Status | None = None
-        if attempt.waits and unclear is None:
-            with self._parts.reports.permit.reporting(attempt):
-                refused = await attempt.framework.permitting.wait_on_permit(attempt.pod)
-        if unclear is not None:
-            attempt.fail_to_bind(unclear)
-        elif refused is not None:
-            attempt.fail_on_node(refused)
+    async def await_clearance(self, attempt: Attempt) -> bool:
+        """Whether the pod may be bound: run PreBindPreFlight, wait for Permit, and check the node again.
+
+        On failure everything is released.
+        """
+        error = self._pre_flight(attempt)
+        rejection: Status | None = None
+        if attempt.held and error is None:
+            with self._services.reports.permit.reporting(attempt):
+                rejection = await attempt.framework.permitting.wait_on_permit(attempt.pod)
+        if error is not None:
+            attempt.fail_to_bind(error)
+        elif rejection is not None:
+            attempt.fail_on_node(rejection)
         # Checked after the wait for Permit, during which another scheduler may have bound pods to the node.
         elif (lost := self._lost_node(attempt)) is not None:
             attempt.fail_on_lost_node(lost)
@@ -280,26 +289,26 @@ class BindingCycle:
         return attempt.status is None
 
     def _pre_flight(self, attempt: Attempt) -> Status | None:
-        """Find out whether PreBind has work to do; an ERROR if that fails.
+        """Ask whether PreBind has work to do; an ERROR if that fails.
 
-        If it takes time, the API is told the node, so that autoscalers and other clients know it
-        (upstream: NominatedNodeNameForExpectation).
+        If binding will take time, the expected node is reported to the API, so that autoscalers and other clients know
+        it (upstream: NominatedNodeNameForExpectation).
         """
         framework, pod = attempt.framework, attempt.pod
         status = framework.binding.pre_flight(attempt.state, pod, attempt.node_name)
         if status is not None and status.code is not Code.SKIP:
             framework.permitting.stop_waiting(pod)
             return status
-        if status is None or attempt.waits:
-            self._parts.reports.expected(pod, attempt.node_name)
+        if status is None or attempt.held:
+            self._services.reports.expected(pod, attempt.node_name)
         return None
 
     def _lost_node(self, attempt: Attempt) -> Status | None:
         """The reason why the pod no longer fits on its node, after changes by other clients; None if it fits."""
-        cache, pod = self._parts.cache, attempt.pod
+        cache, pod = self._services.cache, attempt.pod
         if not cache.changed_since(attempt.node_name, attempt.generation) or not cache.is_assumed(pod.uid):
             return None
-        algorithm = self._parts.algorithms[attempt.profile]
+        algorithm = self._services.algorithms[attempt.profile]
         with algorithm.snapshot.trial():
             algorithm.snapshot.remove_pod(pod, attempt.node_name)
             return algorithm.recheck(AttemptState(), pod, attempt.node_name)
@@ -309,7 +318,7 @@ class BindingCycle:
         pod, state, node_name, framework = attempt.pod, attempt.state, attempt.node_name, attempt.framework
         # The pod has its node, so no event can help it any more, and the queue need not record events for it while
         # requests are in flight (upstream: Done before PreBind).
-        self._parts.queue.done(pod.uid)
+        self._services.queue.done(pod.uid)
         self._being_bound.begin((pod.uid,))
         try:
             status = await framework.binding.pre_bind(state, pod, node_name)
@@ -327,13 +336,13 @@ class BindingCycle:
             self._failures.handle_release([attempt])
             return
         # The watch may have reported the Binding, or the pod's deletion, before this answer; the cache ignores it then.
-        self._parts.cache.finish_binding(pod)
-        self._parts.reports.bound(pod, node_name)
+        self._services.cache.finish_binding(pod)
+        self._services.reports.bound(pod, node_name)
         self._observe_bound(attempt)
         framework.binding.post_bind(state, pod, node_name)
 
     def _observe_bound(self, attempt: Attempt) -> None:
-        now, metrics, queued = self._clock.now(), self._parts.ports.metrics, attempt.queued
+        now, metrics, queued = self._clock.now(), self._services.ports.metrics, attempt.queued
         metrics.pod_attempted("scheduled", profile=attempt.profile, seconds=now - attempt.started)
         metrics.pod_bound(
             attempts=queued.attempts, sli_seconds=now - queued.first_seen, after_flush=attempt.after_flush
@@ -352,11 +361,11 @@ class PodsBeingBound:
         return len(self._uids)
 
     def begin(self, uids: Iterable[str]) -> None:
-        """These are on their way."""
+        """The bindings of these pods, by UID, have begun."""
         self._uids.update(uids)
 
     def end(self, uid: str) -> None:
-        """The pod, if it was on its way, is bound or has failed."""
+        """The binding of the pod, if it was in flight, has ended."""
         self._uids.discard(uid)
         self._wake()
 
@@ -364,10 +373,10 @@ class PodsBeingBound:
 class FailureHandler:
     """Returns pods whose attempts failed to the queue, and reports why (upstream: handleSchedulingFailure)."""
 
-    def __init__(self, parts: Parts, review: Review) -> None:
-        self._parts = parts
+    def __init__(self, services: EngineServices, review: Review) -> None:
+        self._services = services
         self._review = review
-        self._clock = parts.ports.measured
+        self._clock = services.ports.measured
         self._errors = ErrorLog(log, self._clock.now)
 
     def handle_failure(self, attempts: Sequence[Attempt]) -> None:
@@ -378,8 +387,8 @@ class FailureHandler:
                 back.append(attempt)
             checkpoint()
         if back:
-            self._parts.queue.requeue([attempt.queued for attempt in back], back[0].rejection())
-            self._parts.queue.activate(attempt.pod for attempt in back if attempt.displaced)
+            self._services.queue.requeue([attempt.queued for attempt in back], back[0].rejection())
+            self._services.queue.activate(attempt.pod for attempt in back if attempt.displaced)
             self._review.begin()
         now = self._clock.now()
         for attempt in attempts:
@@ -388,37 +397,37 @@ class FailureHandler:
         for attempt in back:
             self._nominate(attempt)
             status = attempt.status or Status.failure()
-            self._parts.reports.failed(attempt.queued.info, status, attempt.nominated, attempt.group)
+            self._services.reports.failed(attempt.queued.info, status, attempt.nominated, attempt.group)
             checkpoint()
 
     def handle_release(self, attempts: Sequence[Attempt]) -> None:
         """Handle the failure of pods that had a node reserved: its capacity may help other pods."""
         self.handle_failure(attempts)
         for attempt in attempts:
-            self._parts.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
             checkpoint()
 
     def refresh(self, attempt: Attempt) -> bool:
         """Update the attempt's pod; False, and out of the queue, if it was deleted, bound or recreated meanwhile."""
-        current = self._parts.known.get(attempt.pod.key)
+        current = self._services.known.get(attempt.pod.key)
         if current is None or current.node_name or current.uid != attempt.pod.uid:
-            self._parts.queue.done(attempt.pod.uid)
-            self._parts.nominator.clear(attempt.pod.uid)  # a follower may have nominated it to the node that it lost
+            self._services.queue.done(attempt.pod.uid)
+            self._services.nominator.clear(attempt.pod.uid)  # a follower may have nominated it to the node that it lost
             return False
         attempt.queued.info = current
         return True
 
     def _nominate(self, attempt: Attempt) -> None:
-        nominator, pod = self._parts.nominator, attempt.pod
+        nominator, pod = self._services.nominator, attempt.pod
         if attempt.nominated:
             nominator.nominate(attempt.queued.info, attempt.nominated)
         elif attempt.nominated == "" and nominator.clear(pod.uid):
-            self._parts.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
 
     def _observe_failed(self, attempt: Attempt, now: float) -> None:
         status = attempt.status or Status.failure()
         seconds = now - attempt.started
-        self._parts.ports.metrics.pod_attempted(
+        self._services.ports.metrics.pod_attempted(
             "unschedulable" if status.rejected else "error", profile=attempt.profile, seconds=seconds
         )
         pairs = {"pod": attempt.pod.key, "reason": status.message}

@@ -15,7 +15,7 @@ from ..queue.entity import QueuedEntity, Rejection
 from ..work import GivenUp, Worker, at_each, checkpoint
 from .attempt import Attempt
 from .consultations import Consultations, Delayed
-from .parts import Parts
+from .engine_services import EngineServices
 from .review import Review
 from .schedule_group import GroupScheduler
 from .schedule_one import PodScheduler
@@ -30,18 +30,24 @@ class Scheduler:
     """
 
     def __init__(
-        self, parts: Parts, pods: PodScheduler, groups: GroupScheduler, consultations: Consultations, *, review: Review
+        self,
+        services: EngineServices,
+        pods: PodScheduler,
+        groups: GroupScheduler,
+        consultations: Consultations,
+        *,
+        review: Review,
     ) -> None:
-        self.reports = parts.reports
+        self.reports = services.reports
         self.decided = 0
-        self._parts = parts
-        self._queue = parts.queue
-        self._standstill = parts.ports.standstill
+        self._services = services
+        self._queue = services.queue
+        self._standstill = services.ports.standstill
         self._pods = pods
         self._groups = groups
         self._consultations = consultations
         self._review = review
-        self._worker = Worker(parts.watch)
+        self._worker = Worker(services.call_watch)
 
     @property
     def binding(self) -> int:
@@ -97,6 +103,14 @@ class Scheduler:
             self._standstill.end()
 
     def _next(self) -> Callable[[], None] | None:
+        """The next decision: the first of the following that is due; None if nothing is.
+
+        1. Pods whose extenders have answered.
+        2. A pod that was set aside and whose long work is done.
+        3. A review of waiting pods.
+        4. `settle`, if the queue has unfinished moves of many pods.
+        5. The entity that the queue pops.
+        """
         delayed = self._consultations.next()
         if delayed is not None:
             pods = [attempt.queued for attempt in delayed.attempts]
@@ -145,8 +159,8 @@ class Scheduler:
             for attempt in attempts:
                 self._pods.schedule_one(attempt)
             return
-        plugin, group = self._parts.algorithms[profile].framework.groups.named(entity_group)
-        if self._groups.schedule_group(plugin, group, attempts):
+        calls, group = self._services.algorithms[profile].framework.groups.named(entity_group)
+        if self._groups.schedule_group(calls, group, attempts):
             self._review.note(entity_group, attempts)
         else:
             self._consultations.ask_for_group(Delayed(profile, entity_group, attempts))

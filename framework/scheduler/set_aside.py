@@ -17,31 +17,31 @@ from .attempt import Attempt
 
 
 class SetAside:
-    """Attempts with long work. `refresh` updates the pod of one, and is False if it no longer waits for a node."""
+    """Attempts with long work. `refresh` updates an attempt's pod; it returns False if the pod no longer waits."""
 
-    def __init__(self, refresh: Callable[[Attempt], bool], watch: CallWatch) -> None:
+    def __init__(self, refresh: Callable[[Attempt], bool], call_watch: CallWatch) -> None:
         self._refresh = refresh
-        self._watch = watch
+        self._call_watch = call_watch
         self._working: deque[tuple[Attempt, Worker]] = deque()
         self._ready: deque[Attempt] = deque()
         self._has_turn = False
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether any attempt is set aside."""
         return bool(self._working or self._ready)
 
     def add_if_long(self, attempt: Attempt, work_out: Callable[[], object]) -> bool:
-        """Put it aside if it has long work left, which `work_out` does, and was not put aside before."""
+        """Set the attempt aside if it has long work left, which `work_out` does, and was not set aside before."""
         if attempt.state.long_work.left is None or attempt.was_set_aside:
             return False
         attempt.was_set_aside = True
-        worker = Worker(self._watch)
+        worker = Worker(self._call_watch)
         worker.begin(work_out)
         self._working.append((attempt, worker))
         return True
 
     def next(self) -> Attempt | None:
-        """A piece of work that is done; None when there is none."""
+        """An attempt whose work is done; None if there is none."""
         return self._ready.popleft() if self._ready else None
 
     def has_turn(self) -> bool:
@@ -50,7 +50,7 @@ class SetAside:
         return self._has_turn
 
     def go_on(self, is_over: IsOver) -> bool:
-        """Do a slice of the work whose turn it is. False when there is none."""
+        """Do a slice of the work whose turn it is, until `is_over`. False if there is none."""
         if not self._working:
             return False
         attempt, worker = self._working.popleft()

@@ -28,11 +28,11 @@ class PartTrial:
 
     Attributes:
         part: the part.
-        placed: its members that found a node and are to keep it; none where it does not fit.
-        tried: of a leaf, all members that were tried, as they were left.
-        shortage: what it lacks; None when it fits.
-        error: what went wrong with it; the whole tree fails by that.
-        parts: its parts' trials, as far as they came to one.
+        placed: its members that found a node and keep it; none if the part does not fit.
+        tried: for a leaf, all members that were tried, with their results.
+        shortage: what the part lacks; None if it fits.
+        error: an ERROR, because of which the whole tree fails.
+        parts: the trials of its parts, as far as they were tried.
     """
 
     part: Part
@@ -44,11 +44,11 @@ class PartTrial:
 
     @property
     def fits(self) -> bool:
-        """Whether it has what it needs."""
+        """Whether the part has what it needs."""
         return self.shortage is None and self.error is None
 
     def leaves(self) -> Iterator[PartTrial]:
-        """The trials of groups of pods in it."""
+        """The trials of the leaves, which are groups of pods."""
         if self.part.parts is None:
             yield self
         for part in self.parts:
@@ -57,9 +57,9 @@ class PartTrial:
 
 @dataclass(frozen=True, slots=True)
 class _Ground:
-    """The members of a trial: those that wait in each leaf, by its key."""
+    """The subject of a trial: the group plugin, and the waiting members of each leaf by its key."""
 
-    plugin: GroupCalls
+    calls: GroupCalls
     waiting: Mapping[str, Sequence[Attempt]]
 
     def of(self, part: Part) -> list[Attempt]:
@@ -68,23 +68,23 @@ class _Ground:
 
 
 class TreeTrials:
-    """Tries trees."""
+    """Tries trees of groups."""
 
     def __init__(self, trials: GroupTrials, domains: DomainSearch, snapshot: Snapshot) -> None:
         self._trials = trials
         self._domains = domains
         self._snapshot = snapshot
 
-    def run(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> PartTrial:
+    def run(self, calls: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> PartTrial:
         """Try the waiting members of a tree, in each leaf in the order given."""
         waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:
-            waiting.setdefault(plugin.part_of(attempt.pod), []).append(attempt)
+            waiting.setdefault(calls.part_of(attempt.pod), []).append(attempt)
             attempt.begin_anew()
-        return self._search(_Ground(plugin, waiting), tree, None)
+        return self._search(_Ground(calls, waiting), tree, None)
 
     def _search(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
-        """Try a part: where it has to be in one domain in one after another, else anywhere `within` its parent's."""
+        """Try a part: in one domain after another if it needs one, else anywhere `within` its parent's rows."""
         attempts = ground.of(part)
         for attempt in attempts:
             attempt.state.within = within
@@ -115,17 +115,17 @@ class TreeTrials:
             return PartTrial(part, shortage=Shortage(0, len(attempts), tried=False))
         if not attempts:
             return PartTrial(part)
-        trial = self._trials.run(ground.plugin, attempts, part.needed)
+        trial = self._trials.run(ground.calls, attempts, part.needed)
         tried = [*trial.placed, *trial.refused]
         if len(trial.placed) >= part.needed:
             return PartTrial(part, trial.placed, tried)
         short = PartTrial(part, (), tried, Shortage(len(trial.placed), part.needed - len(trial.placed) - 1, tried=True))
         broken = next((each.status for each in trial.refused if each.status and not each.status.rejected), None)
-        short.error = None if broken is None else ground.plugin.reject_part(part, broken)
+        short.error = None if broken is None else ground.calls.reject_part(part, broken)
         return short
 
     def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> PartTrial:
-        """Try the parts one after another, each beside those placed before it, until too few are left."""
+        """Try the parts one after another, each beside the previously placed ones, until too few are left."""
         found = PartTrial(part, parts=(trials := []))
         kept: list[Attempt] = []
         fitting, left = 0, len(parts)
@@ -135,7 +135,7 @@ class TreeTrials:
                     trial = self._search(ground, parts[len(parts) - left], within)
                     trials.append(trial)
                     left -= 1
-                    found.error = None if trial.error is None else ground.plugin.reject_part(part, trial.error)
+                    found.error = None if trial.error is None else ground.calls.reject_part(part, trial.error)
                     if trial.fits:
                         found.error = self._keep(trial.placed, kept)
                         fitting += 1
@@ -153,7 +153,7 @@ class TreeTrials:
         return found
 
     def _keep(self, placed: Sequence[Attempt], kept: list[Attempt]) -> Status | None:
-        """Put members back on the nodes that they found a moment ago."""
+        """Place members again on the nodes that they have just found."""
         for attempt in placed:
             self._snapshot.add_pod(attempt.pod, attempt.node_name)
             kept.append(attempt)

@@ -1,4 +1,4 @@
-"""The journal of changed rows, which tells caches of verdicts and scores what to compute again.
+"""The journal of changed rows, from which caches of verdicts and scores know what to compute again.
 
 The snapshot writes it, the runtime's caches read it. One journal records changes of node objects, another one also
 changes of the pods on a node.

@@ -41,7 +41,7 @@ class SnapshotReader(Protocol):
 
     @property
     def tentative(self) -> bool:
-        """Whether the trial that is under way has put pods on nodes or taken them off: not all counts are real then."""
+        """Whether the current trial has added or removed pods, so that not all counts are real."""
         ...
 
     @property

@@ -232,7 +232,7 @@ class Snapshot:
                 self._restore_order()
 
     def _take_back(self) -> bool:
-        """Undo the latest change of the innermost trial under way; False when there is none."""
+        """Undo the latest change of the innermost trial; False if there is none."""
         log = self._undo
         if not log:
             return False
@@ -263,7 +263,7 @@ class Snapshot:
 
     @property
     def tentative(self) -> bool:
-        """Whether the trial that is under way has put pods on nodes or taken them off."""
+        """Whether the current trial has added or removed pods."""
         return bool(self._undo)
 
     def _claim(self, name: str) -> int:

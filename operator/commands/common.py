@@ -55,7 +55,7 @@ def bad_input() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The cluster that a command asks, and as whom."""
+    """The cluster that a command reads, and the user as which it does."""
 
     kubeconfig: Path | None = None
     context: str | None = None

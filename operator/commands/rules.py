@@ -50,9 +50,9 @@ class ConfigurationOptions:
     no_extenders: bool = False
 
     def rules(self, leader: Leader | None = None, connection: Connection | None = None) -> EffectiveConfiguration:
-        """The rules. The leader is asked where no file is named; `connection` says as whom.
+        """The rules of the file, or, if none is named, of the leader, which is asked with `connection`.
 
-        Raises ConfigurationError for a file that is wrong, and OSError for one that cannot be read.
+        Raises ConfigurationError for an invalid file, and OSError for a file that cannot be read.
         """
         if self.config is not None:
             return EffectiveConfiguration(self._assembled(read_configuration(self.config)))

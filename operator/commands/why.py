@@ -104,9 +104,9 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
 
 
 def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
-    """Whether there is a group of this name of one of the kinds; if so, it was told of.
+    """Print the group of this name, of one of the kinds; whether there is one.
 
-    Raises ClickException when there is none and the kind was said.
+    Raises ClickException if there is none and the kind was given.
     """
     output, rules = asked.output, asked.rules
     try:
@@ -153,9 +153,9 @@ def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
 
 
 async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
-    """The group, and what a trial of its members comes to if it lacks some and the caller may read the cluster.
+    """The group, and the result of a trial of its members if it lacks some and the caller may read the cluster.
 
-    Nothing is tried of a group whose plugin the configuration does not have.
+    A group whose plugin the configuration does not enable is not tried.
     """
     assembly, connection = asked.rules.assembly, asked.connection
     group = await read_group(connection, asked.namespace, asked.name, kinds)
@@ -171,7 +171,7 @@ async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupVi
 
 
 async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
-    """The composite, None where there is none, and what a trial of its groups comes to."""
+    """The composite, None if there is none, and the result of a trial of its groups."""
     assembly, connection = asked.rules.assembly, asked.connection
     cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.read())))
     report = report_tree(kind, cluster, f"{asked.namespace}/{asked.name}")

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class StoryError(Exception):
-    """Something that the story tells did not happen; the text says what."""
+    """A step of the story did not happen; the text names it."""
 
 
 class DemoCluster:

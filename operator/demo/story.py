@@ -19,9 +19,9 @@ _GANG_SIZE = len(_GANG)
 
 
 async def tell(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> None:
-    """Tell it on a cluster of `nodes` empty nodes with `node_cpus` cores each.
+    """Play the story on a cluster of `nodes` empty nodes with `node_cpus` cores each.
 
-    Raises StoryError for the first thing that did not happen.
+    Raises StoryError for the first step that did not happen.
     """
     await _plain_pods(cluster, console)
     await _gang_that_fits(cluster, console)

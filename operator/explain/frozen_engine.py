@@ -62,7 +62,7 @@ def frozen_engine(
 class _Still(Silent):
     """The outside of an engine for which nothing happens.
 
-    Time stands still later than whatever the cluster tells of: pods without a start time are the youngest.
+    Time stands still, later than any time in the cluster's objects: pods without a start time are the youngest.
     """
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:

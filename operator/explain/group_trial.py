@@ -33,11 +33,11 @@ class Saturated:
     """Nodes that take no more members, for one reason.
 
     Attributes:
-        reason: why, as kube-scheduler says it.
-        plugin: who says it.
-        code: its verdict, which tells whether it would help if pods there ended.
-        took: how many members they would take before.
-        nodes: their names.
+        reason: the reason, in kube-scheduler's words.
+        plugin: the plugin that rejected them.
+        code: the plugin's verdict, from which follows whether the end of pods there would help.
+        took: the number of members that they would take before.
+        nodes: the names of the nodes.
     """
 
     reason: str

@@ -35,12 +35,12 @@ class Explained:
         pod: the pod, as the API has it.
         profile: the schedulerName whose profile decided.
         nodes: how many nodes the cluster has.
-        explanation: the decision on the pod alone; for one that has a node, as if it were to be placed again.
-        gated: why the pod is not looked at at all: its scheduling gates; else "".
-        group: why the pod goes nowhere although it alone could: what its PodGroup lacks; else "".
-        evicted: whom the pod, or its PodGroup, would evict.
-        starts: when it, or its PodGroup, would start at the latest with capacity reserved; empty where that is unknown.
-        held: why Permit does not let it go to a node that takes it, tried now or as the scheduler reported; else "".
+        explanation: the decision on the pod alone; for a pod with a node, as if it were placed again.
+        gated: the scheduling gates because of which the pod is not tried; "" without any.
+        group: what its PodGroup lacks, because of which the pod is not placed although it fits alone; else "".
+        evicted: the pods that the pod, or its PodGroup, would evict.
+        starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
+        held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
     """
 
     pod: PodInfo

@@ -27,7 +27,7 @@ from muster.operator.podgroups.membership import GroupKinds
 from .group_views import group_views, view_of
 
 _GATHER_SECONDS = 0.1
-"""Changes that come this close to one another are told of together: pods of a gang change at once."""
+"""Changes within this many seconds are reported together, because the pods of a gang change at once."""
 
 _PODS = Listed("/api/v1/pods", Pod)
 
@@ -147,9 +147,9 @@ async def follow_groups(
     *,
     places: bool,
 ) -> None:
-    """Tell of all groups, by namespace and name, and again whenever something of them changes, until cancelled.
+    """Report all groups, by namespace and name, and again whenever they change, until cancelled.
 
-    Raises ApiError when they cannot be read to begin with.
+    Raises ApiError if they cannot be read at first.
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)

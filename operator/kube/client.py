@@ -76,11 +76,11 @@ class RoundTripper(Protocol):
 class ApiClient:
     """Requests to one API server. All methods raise `errors.ApiError` and nothing else.
 
-    With no `limiter` there is no limit of requests per second. Writes are at most `max_writes` at once, few enough that
-    their answers, should all come together, hold the loop for some 10 ms; more wait their turn in order. `timeout` is
-    in seconds, for the whole of a request. `may_write` is asked just before a write goes out; when it says no the write
-    ends with `errors.Fenced`. `on_write` is told the verb and the resource, as `written` names it, of each write that
-    goes out.
+    Without a `limiter`, requests per second are not limited. At most `max_writes` writes are in flight, few enough that
+    their answers, if all arrive together, block the loop for some 10 ms; further writes wait in order. `timeout` is the
+    limit for a whole request, in seconds. `may_write` is called just before a write is sent; if it returns False, the
+    write ends with `errors.Fenced`. `on_write` is called with the verb and the resource, as `written` names it, of each
+    write that is sent.
     """
 
     def __init__(

@@ -67,7 +67,7 @@ def load_connection(
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> Connection:
-    """The connection that kubectl would use; `impersonated` goes before whom the kubeconfig impersonates.
+    """The connection that kubectl would use; `impersonated` takes precedence over the kubeconfig's impersonation.
 
     Raises CredentialsError, naming the file and field at fault.
     """
@@ -184,7 +184,7 @@ def _is_usable(server: str) -> bool:
 
 
 def _without_login(server: str) -> tuple[str, Headers]:
-    """The URL as it may be shown, and the header that a login in it comes to. Go sends that before any other."""
+    """The URL without a login, and the header made of the login in it, which Go sends before any other."""
     parts = urlsplit(server)
     if parts.username is None:
         return server, CIMultiDict()

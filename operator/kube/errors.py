@@ -34,7 +34,7 @@ class NotFound(ApiError):
 
 
 class Conflict(ApiError):
-    """409: someone else was first. Read again before trying again; `reason` tells AlreadyExists from Conflict."""
+    """409: another write came first. Read again before retrying; `reason` is AlreadyExists or Conflict."""
 
 
 class Gone(ApiError):

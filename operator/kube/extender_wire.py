@@ -70,9 +70,9 @@ def preemption_args_with_uids(pod: bytes, victims: Mapping[str, MetaVictims]) ->
 
 
 def filter_result(body: bytes, *, names: bool) -> ExtenderFilterResult:
-    """ExtenderFilterResult; `names` for an extender that keeps the nodes itself, which answers their names.
+    """Decode an ExtenderFilterResult; with `names`, of an extender that keeps the nodes itself and answers with names.
 
-    Raises ExtenderError with the error that it tells, msgspec.DecodeError for what is no such thing.
+    Raises ExtenderError with the error in the answer, and msgspec.DecodeError for a malformed answer.
     """
     fields = _fields(body)
     if error := _field(fields, "error", str, ""):
@@ -110,7 +110,7 @@ def _meta_victims(fields: Mapping[str, msgspec.Raw]) -> MetaVictims:
 
 
 def check_binding_result(body: bytes) -> None:
-    """ExtenderBindingResult. Raises ExtenderError with the error that it tells, and msgspec.DecodeError."""
+    """Decode an ExtenderBindingResult. Raises ExtenderError with the error in the answer, and msgspec.DecodeError."""
     if error := _field(_fields(body), "error", str, ""):
         raise ExtenderError(error)
 

@@ -117,7 +117,7 @@ class Informer(Generic[T]):
     """Follows one resource for one handler. `run()` is the task; everything else is for reading.
 
     Attributes:
-        synced: set once the first complete list has been told to the handler, or once it is known that the cluster
+        synced: set once the first complete list has been reported to the handler, or once it is known that the cluster
             does not serve this kind (no such CRD); never cleared.
         status: see InformerStatus.
     """
@@ -168,9 +168,9 @@ class Informer(Generic[T]):
                 self._resume_at, self._inside = None, False
 
     async def refresh(self) -> None:
-        """Give up what is under way and list: return when the handler was told of all that there is by now.
+        """End the current request and list again; returns when all present objects have been reported to the handler.
 
-        A watch may be late, or half open, without any sign. To be called once, while `run` runs.
+        A watch may be late, or half open, without any sign. Must be called once, while `run` runs.
         """
         self._outdated = True
         if self._until_refreshed is not None:
@@ -374,5 +374,5 @@ def _needs_list(error: Exception) -> bool:
 
 
 def _same(one: Exception, other: Exception | None) -> bool:
-    """Whether two failures are one story, which the log tells once."""
+    """Whether two failures are of the same kind, which is logged once."""
     return type(one) is type(other) and getattr(one, "status", 0) == getattr(other, "status", 0)

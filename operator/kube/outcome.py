@@ -18,7 +18,7 @@ class Result(StrEnum):
     GONE = "gone"
     """The pod is not there any more."""
     FAILED = "failed"
-    """Anything else. Without an answer from the server the write may yet have been done; the informer will tell."""
+    """Any other failure. Without an answer, the server may have executed the write; the informer then reports it."""
 
 
 @dataclass(frozen=True, slots=True)

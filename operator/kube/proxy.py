@@ -22,7 +22,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A proxy and what to tell it. `url` carries no credentials; they are in `headers`, which no repr shows."""
+    """A proxy and its headers. `url` has no credentials; they are in `headers`, which no repr shows."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)

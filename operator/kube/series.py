@@ -37,11 +37,11 @@ class Sighting:
     """An event that was seen at least once.
 
     Attributes:
-        key: what it says.
-        name: of the Event object.
+        key: the contents that its occurrences share.
+        name: the name of the Event object.
         first_seen, last_seen: seconds since the epoch.
         count: how often it was seen.
-        written_count, written_at: what the API was last told, and when.
+        written_count, written_at: the count that was last written to the API, and when.
     """
 
     key: EventKey
@@ -84,7 +84,7 @@ class SeriesTable:
         return due
 
     def sweep(self, *, now: float) -> list[Sighting]:
-        """Forget what has been quiet for long. Returns the series whose count the API must be told."""
+        """Forget series that have been quiet for long. Returns the series whose count has to be written to the API."""
         due: list[Sighting] = []
         for key, sighting in list(self._sightings.items()):
             if now - sighting.last_seen >= QUIET:

@@ -37,7 +37,7 @@ def registry_of(*metrics: Metrics) -> CollectorRegistry:
 
 
 def blocks(registry: CollectorRegistry) -> Iterator[bytes]:
-    """The registry as text, some hundred lines a block. A family's numbers are those of the moment it is come to."""
+    """The registry as text, in blocks of some hundred lines. A family's numbers are read when its turn comes."""
     for family in registry.collect():
         for start in range(0, len(family.samples), _LINES_A_BLOCK):
             text = generate_latest(_Part(family, start))

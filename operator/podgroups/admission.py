@@ -1,6 +1,6 @@
 """Validating admission of groups: mistakes are refused instead of reported later.
 
-Off unless `muster run` is told to serve it. The API server has applied the schema, which accepts as much as
+Off by default; an option of `muster run` enables it. The API server has applied the schema, which accepts as much as
 scheduler-plugins' own; the rest is checked by the rules of the API. An object that was stored with a mistake can still
 be changed in all other respects, and deleted.
 """
@@ -103,7 +103,7 @@ class AdmissionOperator:
             await self._sleep(_PAUSE_SECONDS)
 
     async def _until_served(self) -> None:
-        """Return when the API serves PodGroups, and has told all its servers that it does."""
+        """Return when the API serves PodGroups, and all API servers know the definition."""
         waited = False
         while True:
             try:

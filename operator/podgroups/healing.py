@@ -65,7 +65,7 @@ class Healer(GroupWorker):
             self._look_at(key, not_before=self._clock.now() + SETTLE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
-        """The loss has stood: decide, tell, and evict."""
+        """The loss has lasted: decide, record the Event, and evict."""
         try:
             certain = await self._is_certain(key)
         except (ApiError, GarbageError) as error:

@@ -77,7 +77,7 @@ class StatusController(GroupWorker):
             self._look_at(key, not_before=at, patient=look.patient)
 
     async def _reconcile(self, key: str) -> None:
-        """Write and tell what is new of a group."""
+        """Write the changes of a group, and record their Events."""
         group = self._groups.get(key)
         report = None if group is None or self._reporter is None else self._reporter.report(key)
         if group is None or report is None:

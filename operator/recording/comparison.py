@@ -27,7 +27,7 @@ class Difference(StrEnum):
     NOW_WAITS = "NowWaits"
     """It was placed and would wait."""
     OTHER_REASON = "OtherReason"
-    """It waits in both, and is told another reason."""
+    """The pod waits in both, for different reasons."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +130,10 @@ class Comparison:
                 story.replayed, story.would = decision, would
 
     def same_course(self, *, all_told: bool) -> bool:
-        """Whether what was decided so far has the same outcome on both sides.
+        """Whether the decisions so far have the same outcomes on both sides.
 
-        Unless the recording has told of all decisions that were begun, it may tell later of what was replayed.
+        Unless the recording is at a point where all decisions that were begun have been reported (`all_told`), it may
+        report a decision later that has already been replayed.
         """
         while self._recorded:
             was = self._recorded.popleft()

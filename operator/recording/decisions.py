@@ -32,7 +32,7 @@ _MOST_PODS = 65_536
 
 
 class DecisionListener(DecisionFollower[None]):
-    """Tells each decision of an engine."""
+    """Reports each decision of an engine."""
 
     name = "Recording"
 
@@ -59,7 +59,7 @@ class DecisionListener(DecisionFollower[None]):
         return self._names[rows[position]] in self._rankings.get(pod.uid, ())
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A pod by itself. Others may have been chosen nodes for in the same step that are told of after it."""
+        """Report the decision on a single pod. Decisions on other pods of the same step may be reported later."""
         self._tell(self._told(decision))
         self._rankings.pop(decision.pod.uid, None)
 

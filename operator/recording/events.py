@@ -96,7 +96,7 @@ class MemberEnded(Event, frozen=True, tag="memberEnded"):
 
 
 class Flushed(Event, frozen=True, tag="flushed"):
-    """The queue was told the time."""
+    """The queue was flushed at this time."""
 
     at: float
 

@@ -44,15 +44,15 @@ if TYPE_CHECKING:
 
 PODS, NODES = "pods", "nodes"
 FOLLOW_ENDED = "follow_ended"
-"""What a group's plugin is told by, besides its informers: members that have ended are followed by the controllers."""
+"""The input through which a book of groups receives ended members; the controllers follow these, not the informers."""
 FollowEnded = Callable[[str, "EndedMember | None", "EndedMember | None"], None]
 
 
 class Recorder:
-    """Records one engine. `sink` is told of each event; `clock` is the one that the process lives by.
+    """Records one engine. `sink` receives each event; `clock` is the clock of the process.
 
     Attributes:
-        clock: the engine's: it stands still within an event.
+        clock: the engine's clock, which stands still within an event.
     """
 
     def __init__(self, sink: Callable[[AnyEvent], None], clock: Clock, seed: int) -> None:
@@ -198,7 +198,7 @@ class _Pods(_Told):
 
 
 class _Queue:
-    """The queue, which is told the time. That is an event only when it is of use."""
+    """The queue, whose flushes are recorded as events if they have an effect."""
 
     def __init__(self, recorder: Recorder, queue: SchedulingQueue) -> None:
         self._recorder = recorder
@@ -216,7 +216,7 @@ class _Queue:
 
 
 class _Scheduler:
-    """The scheduler, which is told to go on. A decision is one event, however many steps it takes."""
+    """The scheduler, whose steps are recorded. A decision is one event, however many steps it takes."""
 
     def __init__(self, recorder: Recorder, engine: Engine) -> None:
         self._recorder = recorder

@@ -135,7 +135,10 @@ class Replay:
         self.comparison.replayed(decision, would)
 
     def _compare(self, *, all_told: bool) -> None:
-        """A decision that takes a while is told by the recording after what happened meanwhile, and here at once."""
+        """Let the replay go its own way if its decisions differ from the recorded ones.
+
+        The recording has a long decision after the events that occurred meanwhile; the replay makes it at once.
+        """
         if not self._tasks.free and not self.comparison.same_course(all_told=all_told):
             self._go_own_way()
 
@@ -187,7 +190,7 @@ class Replay:
         self._go_own_way()
 
     def _tell(self, event: AnyEvent) -> None:
-        """Tell the engine what happened in the cluster."""
+        """Pass an event of the cluster to the engine."""
         if isinstance(event, Expired):
             self._engine.pod_handler.expire(self._clock.now())
         if isinstance(event, MemberEnded):
@@ -252,7 +255,7 @@ class _Listener(DecisionListener):
         self._placed = placed
 
     def passed(self, decision: Decided) -> None:
-        """The recording told of this decision."""
+        """The recording contains this decision."""
         if chosen(decision):
             self._placed[decision.uid].popleft()
 

@@ -110,8 +110,8 @@ class ReplayTasks:
 class RecordedAnswers:
     """Implements `contract.Binder` and `contract.Api` with the answers of the recording.
 
-    `bound` tells where each pod, by UID, was bound while it was recorded, `left` how often each question
-    is still answered.
+    `bound` has the node to which each pod, by UID, was bound in the recording; `left` has the number of answers left to
+    each question.
     """
 
     def __init__(self, loop: VirtualLoop, tasks: ReplayTasks, bound: Mapping[str, Bound], left: Counter[str]) -> None:

@@ -1,8 +1,8 @@
 """Which workloads would have to end: the fewest running groups and pods without which waiting pods would be placed.
 
-`muster why GROUP` asks, for clusters to which no node is to be added. Arithmetic on the free capacity of nodes selects
-candidates, and the engine decides with each of them removed; so the result is sufficient. No pod is evicted, and
-priorities do not count: the result says what to wait for, or whom to ask.
+`muster why GROUP` calls it, for clusters to which no node can be added. Arithmetic on the free capacity of nodes
+selects candidates, and the engine decides with each of them removed, so the result is sufficient. No pod is evicted,
+and priorities do not count: the result names the workloads to wait for.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RequiredEnding:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A running group or pod; `gain` is how many more members its nodes would take, as far as amounts tell."""
+    """A running group or pod; `gain` is how many more members its nodes could take, by amounts of resources alone."""
 
     ending: RequiredEnding
     pods: Sequence[Pod]

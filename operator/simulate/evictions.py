@@ -49,7 +49,7 @@ class Evicted:
 
 
 class Spectator(PostBindPlugin, DecisionFollower):
-    """Writes down whom each decision evicts. A plugin is made only if it extends a point; nothing is done at this."""
+    """Records the pods that each decision evicts. It extends PostBind, and does nothing there, only to be created."""
 
     name = _NAME
 

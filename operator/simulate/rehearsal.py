@@ -180,7 +180,7 @@ class Rehearsal:
 
     @property
     def starts(self) -> Sequence[Start]:
-        """The latest starts of pods and groups that lack capacity, where the ends of running pods tell them."""
+        """The latest starts of pods and groups that lack capacity, if they follow from the ends of running pods."""
         return self._engine.starts()
 
     async def remove(self, pods: Iterable[Pod]) -> None:

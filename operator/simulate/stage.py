@@ -18,7 +18,7 @@ class RehearsalApi(NoApi, Silent):
 
     Attributes:
         bound: the node of each pod that was bound, by UID.
-        told: the last that was said about each pod.
+        told: the last message about each pod, by UID.
         running: pods that run in the cluster, by `namespace/name`.
     """
 

@@ -35,7 +35,7 @@ class StoredObjects:
         self.listers = {resource: KnownObjects() for resource in self._kinds}
 
     def tell(self, handlers: Mapping[WatchedKind, ObjectEventHandler]) -> None:
-        """Tell the engine of everything, and of whatever happens from now on."""
+        """Report all objects to the engine's handlers, and every later change."""
         for kind, handler in handlers.items():
             self.listers[kind.resource].follow(handler)
 

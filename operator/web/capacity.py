@@ -177,7 +177,7 @@ def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
 
 
 def closed(node: Node) -> bool:
-    """Whether no pod may come to it."""
+    """Whether the node accepts no further pod."""
     return node.spec.unschedulable or any(taint.key in _CLOSING_TAINTS for taint in node.spec.taints)
 
 

@@ -22,10 +22,10 @@ from .cluster import ClusterState
 KEPT_SECONDS = 15 * 60.0
 _KEPT = 500
 _TOLD_SINGLY = 3
-"""Nodes, or pods of one group or of none, to which the same happened between two looks; more are told of as one."""
+"""The most nodes, or pods of one group or none, with the same change that are listed singly; more form one entry."""
 _NODES_NAMED = 3
 LEFT = "left"
-"""What is told of a node that is no more."""
+"""The text for a deleted node."""
 
 
 K = TypeVar("K")
@@ -83,7 +83,7 @@ class ChangeLog:
     """The latest changes, newest first.
 
     Attributes:
-        version: grows whenever anything is not as it was at the last look, told or not.
+        version: grows whenever anything has changed since the last look, whether it is listed or not.
     """
 
     def __init__(self) -> None:

@@ -82,7 +82,7 @@ class FollowedCluster(Protocol):
 
     @property
     def asks_extenders(self) -> bool:
-        """Whether explaining asks extenders, whom pages that look again and again are not to keep busy."""
+        """Whether explaining calls extenders; pages that refresh again and again must not keep them busy."""
         ...
 
     def missing(self) -> Sequence[str]:

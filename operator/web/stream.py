@@ -84,7 +84,7 @@ class StreamHandler:
         self._open = 0
 
     async def __call__(self, request: web.Request) -> web.StreamResponse:
-        """Tell of changes since the version that the page was made of."""
+        """Send the changes since the version from which the page was made."""
         if self._open >= MOST_STREAMS:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text="too many pages are open\n")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})

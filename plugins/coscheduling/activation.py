@@ -20,13 +20,13 @@ from .groups import PodGroups
 from .record import PodGroupRecord
 
 SLACK_SECONDS = 0.01
-"""Timers of event loops may fire a millisecond early; what they wait for must be over then."""
+"""Timers of event loops may fire a millisecond early; this delay makes sure that the period is over."""
 
 _GATHERING_SECONDS = 0.5
-"""How often a group to which members keep coming is looked at, so that each is told what it waits for."""
+"""How often a group is retried while members arrive, so that each member gets its reason reported."""
 _MEMBERS_A_LOOK = 100
-"""A group that is so many times larger is looked at so many times less often: a look costs as much as it has members.
-That its quorum is there is seen at once all the same."""
+"""The number of members beyond which a group is retried less often, in proportion to its size, because an attempt costs
+as much as the group has members. The member that completes the quorum activates the group at once in any case."""
 
 _RELABELLED = ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_LABEL)
 _CAPACITY_EVENTS = (
@@ -39,7 +39,7 @@ _CAPACITY_EVENTS = (
 
 
 class GroupActivation:
-    """Activates groups. `handle` may be that of any profile: they differ in nothing that is used here."""
+    """Activates groups. `handle` may be the handle of any profile: what is used of it is the same in all."""
 
     def __init__(self, groups: PodGroups, handle: Handle) -> None:
         self._groups = groups
@@ -47,18 +47,18 @@ class GroupActivation:
         self._lapse: tuple[float, Timer] | None = None
 
     def registrations(self) -> Sequence[EventRegistration]:
-        """The events, each with its hint."""
+        """The events that may help members, each with its hint."""
         return EventRegistration(_RELABELLED), *(
             EventRegistration(event, self._capacity_freed, by_group=True, of_gated=False) for event in _CAPACITY_EVENTS
         )
 
     def activate(self, group: str) -> None:
-        """Try the members that have no node now; if the group is denied, once more when that is over."""
+        """Retry the members without a node; if the group is denied, once more when the denial is over."""
         self._groups.state(group).may_fit_now = True
         self._handle.activate({pod.key: pod for pod in self._groups.record(group).unplaced_pods()})
 
     def member_came(self, group: str) -> None:
-        """A member came that may be one too few: unless the group is tried with it before, look in a moment."""
+        """A member arrived; the quorum may still be incomplete. Retry the group soon unless it is tried before."""
         record = self._groups.record(group)
         self._groups.state(group).has_newcomer = True
         if not record.is_gathering:
@@ -67,14 +67,14 @@ class GroupActivation:
             self._handle.clock.call_later(_GATHERING_SECONDS * times, partial(self._gathered, record))
 
     def first_placed(self, group: str) -> None:
-        """Pod by pod, one member has a node: call its siblings, unless they failed together a moment ago."""
+        """With PodByPod, the first member has a node: retry its siblings, unless they failed together recently."""
         if not self._groups.state(group).is_set_back(self._handle.clock.now()):
             self.activate(group)
 
     def failed(self, group: str) -> None:
-        """The group was not placed: look again when its backoff is over.
+        """The group was not placed: retry it when its backoff is over.
 
-        Pod by pod its members do not fail together, so they are called together, later the more often they failed.
+        With PodByPod, members do not fail together. They are retried together, later the more often they failed.
         """
         self._groups.failed(group)
         args = self._groups.args
@@ -82,19 +82,19 @@ class GroupActivation:
         self._look_in(group, max(setback, float(args.pod_group_backoff_seconds)))
 
     def denied(self, group: str) -> None:
-        """The group is rejected for a while: look again when that is over, if it is worthwhile then."""
+        """Deny the group for a while, and retry it afterwards if an event may have helped it by then."""
         self._groups.deny(group)
         self._look_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 
     def give_up(self, group: str) -> None:
-        """The group was not placed, and others may use the capacity in the meantime."""
+        """The group was not placed: deny it, so that other pods may use the capacity meanwhile."""
         self.failed(group)
         self.denied(group)
 
     def short_of_resources(self, group: str, *, reserved_until: float | None) -> None:
-        """Less than minResources is free: deny the group, and look again once that is over and capacity has come free.
+        """Less than minResources is free: deny the group, and retry it when capacity has become free after the denial.
 
-        Capacity that is reserved for others counts as free from `reserved_until` on, seconds on the engine's clock.
+        Capacity that is reserved for other groups becomes free at `reserved_until`, seconds on the engine's clock.
         """
         state = self._groups.state(group)
         state.is_short, state.may_fit_now = True, False
@@ -103,7 +103,7 @@ class GroupActivation:
             self._await_lapse(reserved_until)
 
     def capacity_freed(self) -> None:
-        """Capacity that was reserved is free for others: groups short of minResources may be tried again."""
+        """Reserved capacity has become free: retry groups for whose minResources too little was free."""
         records = self._groups.members.records()
         for record in [each for each in records if each.state is not None and each.state.is_short]:
             self._groups.state(record.key).may_fit_now = True
@@ -111,7 +111,7 @@ class GroupActivation:
                 self.activate(record.key)
 
     def _look_in(self, group: str, seconds: float) -> None:
-        """Look at the group after a time. Of several times for one group the latest counts."""
+        """Retry the group after `seconds` if an event may have helped it by then. The latest time counts."""
         if not seconds:
             return
         record, clock = self._groups.record(group), self._handle.clock
@@ -147,7 +147,7 @@ class GroupActivation:
             self.activate(record.key)
 
     def _capacity_freed(self, pod: PodInfo, old: object, new: object) -> Hint:
-        """Free capacity helps a group that lacked it at the last look; a denied one waits until its denial ends."""
+        """QUEUE if the group lacked minResources at the last attempt; a denied group waits until its denial ends."""
         group = group_key(pod)
         if group is None or not self._groups.state(group).is_short:
             return Hint.SKIP

@@ -1,9 +1,9 @@
-"""The groups: everything that the scheduler knows about all PodGroups now.
+"""The book of PodGroups: everything that the scheduler knows about them.
 
 One object serves the plugins of all profiles, because the members of a group may belong to any profile, and the
 operator's controller of PodGroups. It knows which pods are members and which of them hold nodes, which groups were
-denied or permitted lately, and when each group last failed. All of it is rebuilt from the API after a restart, except
-the caches, which only save work.
+denied or permitted recently, and when each group last failed. All of this is rebuilt from the API after a restart,
+except the caches, which only save work.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from . import messages
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import PodGroupDisruptionMode, mode_of
+from .held_members import HeldMembers
 from .record import GroupState, PodGroupReason, PodGroupRecord
 from .reservations import Reservations
-from .waiting_members import WaitingMembers
 
 _FIRST = float("-inf")
 _GROUPS_CACHED = 100_000
 
 
 class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
-    """All groups.
+    """The book of all PodGroups.
 
     Attributes:
         args: the plugin's arguments, the same in all profiles.
-        waiting: members that Permit makes wait.
-        reservations: what is reserved for members that are still to come.
+        held: members that Permit holds.
+        reservations: the capacity that is reserved for members that do not exist yet.
     """
 
     counting = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
@@ -44,7 +44,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
-        self.waiting = WaitingMembers(waiting, self.members)
+        self.held = HeldMembers(waiting, self.members)
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
@@ -54,7 +54,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     # What the watches saw.
 
     def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod that has not ended came, changed or went."""
+        """A pod that has not ended was added, changed or removed."""
         pod = old or new
         left = self.members.group_of(pod) if pod is not None else None
         if left is not None and (new is None or new.terminating or group_key(new) != left):
@@ -72,12 +72,12 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.state = GroupState()
         if old is None and new.node_name:
             self.reservations.found_bound(record, new)
-            record.state.quorum_told = record.state.quorum_told or record.quorum_is_bound
+            record.state.quorum_announced = record.state.quorum_announced or record.quorum_is_bound
         elif not record.quorum_is_bound:
-            record.state.quorum_told = False
+            record.state.quorum_announced = False
 
     def _group_changed(self, record: PodGroupRecord, known: PodGroup | None, *, another: bool) -> None:
-        """What was answered when it asked for something else does not hold any more."""
+        """Drop the results for an earlier spec or object, which no longer apply."""
         new = record.group
         if another:
             if record.state is not None:
@@ -93,10 +93,10 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             stamp = new.metadata.creation_timestamp
             record.created = self._clock.now() if stamp is None else parse_time(stamp) + self._epoch
         if record.state is not None:
-            record.state.quorum_told = record.quorum_is_bound
+            record.state.quorum_announced = record.quorum_is_bound
 
     def refresh(self, new: PodGroup) -> None:
-        """A PodGroup is there in a version that asks for nothing else; its status, say, was written."""
+        """Keep a new version of a PodGroup whose spec is unchanged, for example after a write of its status."""
         if self.get(new.key) is not new:
             self.members.follow_group(new.key, new)
             self._changed(new.key)
@@ -108,31 +108,31 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return self.record(group).quorum
 
     def quorum_state(self, group: str) -> tuple[bool, int]:
-        """Whether the quorum is ready to be tried, and how many of it lack a node."""
+        """Whether enough members for the quorum may be tried, and how many more need a node."""
         record = self.record(group)
         quorum = record.quorum
         return record.ready >= quorum, max(0, quorum - len(record.placed))
 
     def wait_seconds(self, group: str) -> float:
-        """How long Permit holds a member: the group's word, else the argument's, else a minute; 0 is no word."""
+        """How many seconds Permit holds a member: the group's value, else the argument's, else 60; 0 means unset."""
         found = self.get(group)
         own = found.spec.schedule_timeout_seconds if found is not None else None
         return min(MAX_WAIT_SECONDS, float(own)) if own is not None and own > 0 else self._default_wait()
 
     def order(self, group: str) -> tuple[float, float]:
-        """Which of two groups of one priority goes first, the smaller: by creation, then by the last failure here.
+        """The group's position among groups of its priority, smaller first: by creation, then by the last failure.
 
-        The PodGroup's creation is the same to every process, so a group keeps its turn when another process takes over.
-        Before all others goes a group that is bound in part: what it has is of no use without the rest.
+        The creation time is the same for every process, so a group keeps its position when another process takes over.
+        A partly bound group goes first, because the bound members are of no use without the others.
         """
         record, failed_at = self.record(group), self.state(group).failed_at
         created = _FIRST if 0 < len(record.bound) < self.quorum(group) else record.created
         return created, _FIRST if failed_at is None else failed_at
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The group that the pod runs with, and how many of its members that run it can spare.
+        """The pod's group with the members that hold nodes, and how many of these may be evicted without the others.
 
-        None for a pod of no group, and where the PodGroup says that its pods may be evicted one by one.
+        None for a pod without a group, and if the PodGroup allows evicting its pods one by one.
         """
         group = self.members.group_of(pod)
         record = self.record(group) if group is not None else None
@@ -147,18 +147,18 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return Disruption(group, pods, record.priority, spare)
 
     def left_to_others(self, group: str) -> Counter[str]:
-        """How many members without a node name which scheduler that is none of ours."""
+        """The number of members without a node that name another scheduler than Muster's profiles, by its name."""
         names = (pod.pod.spec.scheduler_name for pod in self.record(group).unplaced_pods())
         return Counter(name for name in names if name not in self.profiles)
 
     def state(self, group: str) -> GroupState:
-        """The state of the group; for a group without members, one that nothing else sees."""
+        """The state of the group; for a group without members, a new one that is not stored."""
         return self.record(group).state or GroupState()
 
     # Who gets a node.
 
     def bound(self, pod: PodInfo) -> str | None:
-        """The API accepted a member's binding. The group, if it has its quorum bound with that."""
+        """The API accepted a member's binding. Returns the group if this completed its bound quorum."""
         self.members.bind(pod)
         group = self.members.group_of(pod)
         if group is None:
@@ -168,48 +168,48 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if state.refused:
             state.refused.pop(pod.key, None)
             self._announce_refused(group)
-        if state.quorum_told or not self.record(group).quorum_is_bound:
+        if state.quorum_announced or not self.record(group).quorum_is_bound:
             return None
-        state.quorum_told = True
+        state.quorum_announced = True
         return group
 
     # What was decided about them.
 
     def failed(self, group: str) -> None:
-        """The group found no place: others as old go first now, and with a backoff set it is left alone for a while."""
+        """The group did not fit: groups of the same age go first now, and it backs off if a backoff is configured."""
         self.state(group).fail(self._clock.now())
         self._permitted.pop(group, None)
         self._backed_off[group] = True
 
     def deny(self, group: str) -> None:
-        """Reject the group without another look for a while."""
+        """Reject the group without a trial for a while."""
         self._permitted.pop(group, None)
         self._denied[group] = True
 
     def note_min_resources_short(self, group: str) -> None:
-        """Less than minResources is free, but the group has a reservation, so capacity that becomes free helps it."""
+        """Less than minResources is free, but the group has a reservation: capacity that becomes free retries it."""
         self._denied.pop(group, None)
         self.state(group).is_short = True
 
     def note_min_resources_free(self, group: str) -> None:
-        """minResources is free; other members need not look again for a while."""
+        """minResources is free; it is not checked again for other members for a while."""
         self._permitted[group] = True
         self.state(group).is_short = False
 
     def is_denied(self, group: str) -> bool:
-        """Whether the group was denied within the TTL."""
+        """Whether the group was denied within deniedPGExpirationTimeSeconds."""
         return group in self._denied
 
     def is_backed_off(self, group: str) -> bool:
-        """Whether it found no place a moment ago, and a backoff is set."""
+        """Whether the group failed within podGroupBackoffSeconds."""
         return group in self._backed_off
 
     def has_min_resources(self, group: str) -> bool:
-        """Whether minResources was free within the TTL."""
+        """Whether minResources was free within permitWaitingTimeSeconds."""
         return group in self._permitted
 
     def binding_refused(self, group: str, pod: PodInfo, reason: str) -> None:
-        """The API refused to bind a member that had a node. The group is bound in part until it does."""
+        """The API refused to bind a member that had a node; the group is partly bound until it accepts the binding."""
         self.state(group).refused[pod.key] = reason
         self._announce_refused(group)
 

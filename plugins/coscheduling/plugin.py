@@ -87,9 +87,9 @@ class Coscheduling(
     # The queue.
 
     def sort_key(self, queued: QueuedPod) -> tuple[Hashable, ...]:
-        """Priority, creation, last failure, group, pod. A pod by itself was created when it came to the queue.
+        """Priority, creation, last failure, group, pod. For a pod without a group, creation is its queue entry.
 
-        A group has one priority, the highest of its members', so that they are never parted.
+        All members have the highest priority among them, so that nothing comes between members.
         """
         pod, group = queued.info, self._group(queued.info)
         if group is None:
@@ -98,9 +98,9 @@ class Coscheduling(
         return -self._groups.record(group).priority, created, failed, group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group, as long as it lacks its quorum; later members are scheduled one by one.
+        """The group as long as it lacks its quorum; later members are scheduled one by one.
 
-        A group that has to be together in a topology domain is named also then: its place says where they may go.
+        A group with a topology is named even then, because its placed members determine the domain of later ones.
         """
         if self._pod_by_pod:
             return None
@@ -117,7 +117,7 @@ class Coscheduling(
             return None
 
     def preemption_priority(self, group: str, waiting: Sequence[PodInfo]) -> int:
-        """The highest of all its members', those that run included."""
+        """The highest priority of all members, including running ones."""
         return self._groups.record(group).priority
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
@@ -146,19 +146,19 @@ class Coscheduling(
 
     def _member_moved(self, group: str, pod: PodInfo) -> None:
         """Retry a member that Permit holds and that has left this group."""
-        if self._groups.waiting.reject_one(group, pod.uid, messages.LEFT):
+        if self._groups.held.reject_one(group, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
 
     def _quorum_reached(self, group: str) -> None:
-        self._groups.waiting.allow(group)
+        self._groups.held.allow(group)
 
     def _fell_short(self, group: str) -> None:
-        """Members that capacity is kept for are tried, so that they give it back."""
+        """Retry members that have reserved capacity or a nomination, so that they release it."""
         if self._reserved_for(group) is not None or any(self._nominations.of(group)):
             self._activation.activate(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows PodGroups. Members are tried when their group comes or changes, and gated when it goes."""
+        """Follows PodGroups. Members are retried when their group is added or changed, and gated when it is deleted."""
         group = new if isinstance(new, PodGroup) else old
         if not isinstance(group, PodGroup):
             return
@@ -168,7 +168,7 @@ class Coscheduling(
             self._groups.refresh(group)
             return
         if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
-            self._groups.waiting.reject(key, messages.NOT_FOUND)
+            self._groups.held.reject(key, messages.NOT_FOUND)
         reserved = self._groups.reservations.of(key)
         self._groups.follow_group(key, group if new is not None else None)
         if reserved is not None:
@@ -178,13 +178,13 @@ class Coscheduling(
             self._activate_members(key)
             return
         if self._groups.missing(key) <= 0:
-            self._groups.waiting.allow(key)
+            self._groups.held.allow(key)
         self._activation.activate(key)
 
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """See `GroupPreFilter`. A group that went while its members were about to be tried is waited for."""
+        """See `GroupPreFilter`. PENDING if the group was deleted after its members were admitted."""
         group = group_key(pod)
         if group is None:
             return None
@@ -201,7 +201,7 @@ class Coscheduling(
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """PodByPod only: a member found no node. The group is to be given up, unless it is nearly there."""
+        """With PodByPod, a member found no node: the group is given up, unless nearly all of its quorum has nodes."""
         group = self._group(pod)
         turned_away_here = self.name in diagnosis.unschedulable_plugins
         if group is None or turned_away_here or not self._pod_by_pod:
@@ -216,7 +216,7 @@ class Coscheduling(
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """The one status for all members. PreFilter's own reasons stand as they are."""
+        """The status for all members. Statuses of this plugin's PreFilter are kept."""
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
@@ -230,9 +230,9 @@ class Coscheduling(
     # Following decisions.
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """Acts on PreFilter's finding, and PodByPod gives the group up as PostFilter said.
+        """Acts on PreFilter's finding. With PodByPod, gives the group up if PostFilter decided so.
 
-        Waiting siblings are rejected then and the others denied, so that others may use the capacity in the meantime.
+        Then held siblings are rejected and the group is denied, so that other pods may use the capacity meanwhile.
         """
         group = self._group(decision.pod)
         if group is None:
@@ -244,12 +244,12 @@ class Coscheduling(
             return
         given_up = decision.state.get(_GIVEN_UP)
         if isinstance(given_up, str):
-            self._groups.waiting.reject(group, messages.OPTIMISTIC)
+            self._groups.held.reject(group, messages.OPTIMISTIC)
             self._activation.give_up(group)
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, given_up)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Acts on what PreFilter found out, and says why the group was refused if that was not by PreFilter."""
+        """Acts on PreFilter's finding, and announces why the group was refused if PreFilter did not refuse it."""
         if decision.plugin != self.name:
             return
         group, cause = decision.group, decision.cause
@@ -279,9 +279,9 @@ class Coscheduling(
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
-        """Rejects the siblings that waited for the member. After a timeout the group is denied.
+        """Rejects held siblings of a member that released its node. After a timeout, the group is denied.
 
-        If the API refused to bind it while others were bound, its node stays reserved for it.
+        If the API refused to bind the member while others were bound, the member is nominated to its node.
         """
         pod, status = decision.pod, decision.status
         group = group_key(pod)
@@ -290,36 +290,36 @@ class Coscheduling(
         self._groups.reservations.given_up(group)
         if self._keep_node_if_binding_failed(decision) and status is not None:
             self._groups.binding_refused(group, pod, status.message)
-        waited_until = self._groups.waiting.end(group, pod.uid)
+        waited_until = self._groups.held.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:
             self._activation.give_up(group)
             self._groups.announce(
                 group, PodGroupReason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group))
             )
-        if self._groups.waiting.reject(group, messages.UNRESERVED) and self._pod_by_pod:
+        if self._groups.held.reject(group, messages.UNRESERVED) and self._pod_by_pod:
             self._activation.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
-        """Lets the member and all that wait go when the quorum holds nodes, else makes it wait."""
+        """Allows the member and all held siblings if the quorum holds nodes; otherwise holds the member."""
         group = self._group(pod)
         if group is None:
             return ALLOW
         if self._groups.missing(group) <= 0:
-            self._groups.waiting.discount_rejected(group)
+            self._groups.held.discount_rejected(group)
         if self._groups.missing(group) <= 0:
             self._groups.state(group).settle()
-            self._groups.waiting.allow(group)
+            self._groups.held.allow(group)
             return ALLOW
         seconds = self._groups.wait_seconds(group)
-        self._groups.waiting.add(group, pod.uid, self.handle.clock.now() + seconds)
+        self._groups.held.add(group, pod.uid, self.handle.clock.now() + seconds)
         placed, min_member = len(self._groups.record(group).placed), self._groups.quorum(group)
         if placed == 1 and self._pod_by_pod:
             self._activation.first_placed(group)
         return Wait(seconds, (messages.waits_at_permit(placed, min_member),))
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Says that the group is scheduled once its quorum is bound."""
+        """Announces that the group is scheduled once its quorum is bound."""
         group = self._groups.bound(pod)
         if group is not None:
             quorum = self._groups.quorum(group)

@@ -1,17 +1,17 @@
-"""PreFilter's questions about a group, in their order: may its members be tried on nodes at all?
+"""PreFilter's checks of a group, in this order: whether its members may be tried on nodes.
 
-1. Was it denied, or did it fail, a moment ago?
-2. Do as many members exist as it needs, and is none of those that it needs gated?
-3. Are its annotations valid?
-4. Was minResources found to be free a moment ago?
-5. Is minResources free on nodes that the group may use?
+1. The group was not denied, and did not fail, recently.
+2. As many members exist as the quorum needs, and enough of them are not gated.
+3. The annotations are valid.
+4. minResources was free recently, or
+5. minResources is free on nodes that the group may use.
 
-A group with a reservation is checked whenever capacity becomes free, and capacity that other started groups keep does
-not count against it: these groups are kept off the reserved capacity.
+A group with a reservation is checked whenever capacity becomes free. Capacity that is kept for other started groups
+does not count against it, because these groups may not use the reserved capacity.
 
-Asking changes nothing, so `why`, `explain` and `simulate` may ask as often as they like. `follow_up` carries out the
-consequences of a real attempt (to deny or permit the group for a while, and to report) when the plugin follows the
-decision; until then the finding is in the attempt's cycle state.
+The checks change nothing, so `why`, `explain` and `simulate` may run them any number of times. `follow_up` carries out
+the consequences of a real attempt (denying or permitting the group for a while, and announcing) when the plugin follows
+the decision; until then the finding is in the attempt's cycle state.
 """
 
 from __future__ import annotations
@@ -39,13 +39,14 @@ class Finding:
     """The result of PreFilter for a group.
 
     Attributes:
-        status: why its members may not be tried; None when they may.
-        reason, message: what is to be announced; no reason for nothing.
-        left_alone: whether it was turned away without a look, because it was denied, or failed, a moment ago.
-        denied: whether that was because it was denied.
-        has_resources: whether minResources, looked at in this attempt, is free; None when it was not looked at.
-        reserved_until: where it is not free, when the first reservation for others ends, seconds on the engine's clock.
-        in_all: what was looked at.
+        status: why members may not be tried; None if they may.
+        reason, message: the announcement; `reason` is None for none.
+        left_alone: whether the group was rejected without a check, because it was denied or failed recently.
+        denied: whether it was denied.
+        has_resources: whether minResources is free; None if this attempt did not check it.
+        reserved_until: if minResources is not free, when the first reservation for other groups ends, seconds on the
+            engine's clock; None without one.
+        in_all: the capacity that has to be free for the whole group, if checked.
     """
 
     status: Status | None = None
@@ -59,7 +60,7 @@ class Finding:
 
 
 class GroupPreFilter:
-    """Asks on behalf of one profile's plugin. `reserved_for` says what capacity is reserved for a group, if any is."""
+    """Checks groups for one profile's plugin. `reserved_for` returns the sentence about a group's reservation."""
 
     def __init__(
         self, groups: PodGroups, handle: Handle, activation: GroupActivation, reserved_for: Callable[[str], str | None]
@@ -70,16 +71,16 @@ class GroupPreFilter:
         self._reserved_for = reserved_for
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
-        """Whether members of `group` may be tried; `pod` is the one that is being tried."""
+        """Whether members of `group` may be tried; `pod` is the member in question."""
         turned_away = self._recently_failed(group) or self._too_few(group, pod) or self._unreadable(group)
         if turned_away is not None:
             return turned_away
         if self._groups.has_min_resources(group) or self._handle.snapshot.tentative:
-            return Finding()  # when its first member was tried the sums were looked at, without what was placed since
+            return Finding()  # checked when the first member was tried, before the others were placed in the trial
         return self._resources(group)
 
     def follow_up(self, group: str, decisions: Iterable[PodDecision], of_group: GroupDecision | None = None) -> None:
-        """Act on what was found in these attempts at members, `of_group` being the decision about all of them."""
+        """Act on the findings of these decisions about members; `of_group` is the decision about all of them."""
         found = [note for decision in decisions if isinstance(note := decision.state.get(NAME), Finding)]
         if any(finding.denied for finding in found):
             self._handle.metrics.podgroups_denied.add(())
@@ -160,7 +161,7 @@ class GroupPreFilter:
         )
 
     def _rows(self, group: str, need: Mapping[str, int]) -> Mask:
-        """Members that are still to come may use other nodes than those that are here, so then all nodes count."""
+        """The nodes that members may use; all nodes if members are still missing, which may use other nodes."""
         members = self._groups.record(group).pods.values()
         known = requested(members)
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
@@ -181,7 +182,7 @@ class GroupPreFilter:
         return gap(snapshot, rows, need, back, held=self._within(reserved, rows)) if missing and reserved else missing
 
     def _within(self, reserved: Iterable[MinResourcesReservation], rows: Mask) -> dict[str, int]:
-        """The reserved part of `rows`: no more of each group's part than is free where its members may go."""
+        """The capacity reserved on `rows`, by resource: of each group at most what is free where its members may go."""
         snapshot, total = self._handle.snapshot, dict[str, int]()
         for each in reserved:
             shared = rows & usable_rows(snapshot, self._groups.record(each.group).pods.values())
@@ -191,7 +192,7 @@ class GroupPreFilter:
 
 
 def _in_all(reserved: Iterable[MinResourcesReservation]) -> dict[str, int]:
-    """All that is reserved, wherever: more than `_within` says, and known at once."""
+    """The capacity reserved on all nodes, by resource: an upper bound of `_within` that is cheap to compute."""
     total = dict[str, int]()
     for each in reserved:
         for resource, amount in each.amounts.items():

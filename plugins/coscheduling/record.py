@@ -1,7 +1,7 @@
-"""What Coscheduling remembers of one group, besides what every kind of group has.
+"""Coscheduling's record of one group, besides what every kind of group has.
 
-`PodGroups` and those whom it has make changes: `WaitingMembers`, `Reservations` and `GroupActivation`.
-All times are on the engine's clock. A restart forgets everything but what the API tells.
+`PodGroups` changes it, and so do `HeldMembers`, `Reservations` and `GroupActivation`. All times are on the engine's
+clock. After a restart, only what the API stores is known.
 """
 
 from __future__ import annotations
@@ -25,41 +25,41 @@ class PodGroupReason(StrEnum):
     SCHEDULED = "Scheduled"
     """The quorum has nodes."""
     WAITING_FOR_PODS = "WaitingForPods"
-    """Fewer pods than minMember exist, or are there for Muster to try."""
+    """Fewer pods than minMember exist, or name one of Muster's schedulers and may be tried."""
     GATED_PODS = "GatedPods"
     """Enough pods exist, but some have scheduling gates."""
     NOT_ENOUGH_RESOURCES = "NotEnoughResources"
-    """What is free is less than minResources."""
+    """Less than minResources is free."""
     UNSCHEDULABLE = "Unschedulable"
-    """The members that it lacks do not fit on the nodes together."""
+    """The members that the group lacks do not fit on the nodes together."""
     BINDING_FAILED = "BindingFailed"
     """Members of its quorum have nodes, and the API refused to bind the others."""
     TIMEOUT = "Timeout"
-    """Members held nodes, but the others did not come in time."""
+    """Members held nodes, but the others did not get nodes in time."""
     SCHEDULING = "Scheduling"
-    """Enough pods exist, and fewer than its quorum have nodes yet. Not announced: the pods show it."""
+    """Enough pods exist, but fewer than the quorum have nodes. Not announced: the state of the pods shows it."""
     LOST_MEMBERS = "LostMembers"
-    """The quorum had nodes; pods are gone, and their successors have none yet. Not announced: the pods show it."""
+    """The quorum had nodes, but pods are gone and their successors have no nodes yet. Not announced either."""
 
 
 @dataclass(slots=True)
 class GroupState:
-    """The state of the attempts at a group, from its first member until the last has gone.
+    """The state of a group's attempts, from its first member until it has none left.
 
     Attributes:
-        failed_at: when it last found no place; None while it has not.
-        failures: how often it has found none since it last had its quorum.
-        quorum_told: whether it was said that the quorum is bound.
-        has_newcomer: whether a member has come since the group was last tried.
-        was_incomplete: whether it lacked members at the last attempt that do exist.
-        is_short: whether less than its minResources was free at the last look.
-        may_fit_now: whether an event since the last look may have freed enough for minResources.
-        refused: why the API did not bind members that had a node, by pod key.
+        failed_at: when the group last failed to be placed; None if it has not failed since its quorum was complete.
+        failures: how often it has failed since then.
+        quorum_announced: whether the bound quorum has been announced.
+        has_newcomer: whether a member has arrived since the last attempt.
+        was_incomplete: whether members that exist were missing in the last attempt.
+        is_short: whether less than minResources was free at the last attempt.
+        may_fit_now: whether an event since then may have freed enough for minResources.
+        refused: by pod key, why the API did not bind a member that had a node.
     """
 
     failed_at: float | None = None
     failures: int = 0
-    quorum_told: bool = False
+    quorum_announced: bool = False
     has_newcomer: bool = False
     was_incomplete: bool = False
     is_short: bool = False
@@ -68,11 +68,11 @@ class GroupState:
 
     @property
     def setback_seconds(self) -> float:
-        """How long members are not called together after the last of so many failures."""
+        """The time, in seconds, for which members are not retried together after the last failure (PodByPod)."""
         return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
 
     def is_set_back(self, now: float) -> bool:
-        """Whether members are not to be called together yet after they failed."""
+        """Whether this time is not over at `now`."""
         return self.failed_at is not None and now - self.failed_at < self.setback_seconds
 
     def tried(self) -> None:
@@ -86,7 +86,7 @@ class GroupState:
         self.may_fit_now = True
 
     def settle(self) -> None:
-        """The quorum is there: what failed before is forgotten."""
+        """Forget the failures, because the quorum has nodes."""
         self.failed_at, self.failures = None, 0
 
 
@@ -95,10 +95,10 @@ class Claim:
     """The `minResources` of a group.
 
     Attributes:
-        asked: as it stands in the spec.
-        need: as in `capacity.wanted`.
+        asked: as in the spec.
+        need: the same in the units of `capacity.wanted`.
         progressed: when a member last got a node; None before the first.
-        over: whether nothing is to be reserved any more.
+        over: whether nothing is reserved for the group any more.
     """
 
     asked: Mapping[str, str | int]
@@ -112,17 +112,17 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     """The record of one PodGroup.
 
     Attributes:
-        created: when its PodGroup was.
-        state: None while it has no member.
-        waits: until when members wait at Permit, by UID, in the order they began to.
-        claim: None for a group that asks for nothing.
-        look: when the group is looked at, and what goes off then.
-        is_gathering: whether it is looked at in a moment because a member came.
+        created: when its PodGroup was created.
+        state: the state of its attempts; None while it has no member.
+        held_until: by UID, when the wait of each member that Permit holds ends, in the order in which waits began.
+        claim: its minResources; None without any.
+        look: when the group is retried, and the timer for it.
+        is_gathering: whether the group is about to be retried because a member arrived.
     """
 
     created: float = 0.0
     state: GroupState | None = None
-    waits: dict[str, float] = field(default_factory=dict)
+    held_until: dict[str, float] = field(default_factory=dict)
     claim: Claim | None = None
     look: tuple[float, Timer] | None = None
     is_gathering: bool = False
@@ -134,9 +134,9 @@ class PodGroupRecord(GroupRecord[PodGroup]):
 
     @property
     def quorum_is_bound(self) -> bool:
-        """Whether as many members are bound as its PodGroup asks for."""
+        """Whether as many members are bound as the group needs."""
         return self.group is not None and len(self.bound) >= self.group.spec.min_member
 
     def topology(self) -> Topology | None:
-        """Where its members have to be together; None for anywhere. Raises AnnotationError."""
+        """The domain in which members have to be together; None for anywhere. Raises AnnotationError."""
         return None if self.group is None else topology_of(self.group.metadata.annotations)

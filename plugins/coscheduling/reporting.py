@@ -33,7 +33,7 @@ class PodGroupReporter(GroupReporter):
     _groups: PodGroups
 
     def look(self, group: str) -> Look | None:
-        """A group without members waits while others are looked at."""
+        """A look at once; for a group without members, after all others. None if the group is deleted."""
         record = self._groups.record(group)
         return None if record.group is None else Look(patient=not record.has_members)
 
@@ -52,8 +52,8 @@ class PodGroupReporter(GroupReporter):
         )
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
-        told = [*notices(found, before, after, announcement, anew=announcement is not record.reported)]
-        return self.report_of(record, status_patch(found, before, after), lambda: told)
+        events = [*notices(found, before, after, announcement, anew=announcement is not record.reported)]
+        return self.report_of(record, status_patch(found, before, after), lambda: events)
 
     def _read(self, answer: bytes) -> PodGroup:
         return _decode(answer)

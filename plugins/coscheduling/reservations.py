@@ -3,8 +3,8 @@
 `PodGroups` reports members that are created or deleted, and the plugin reports members that get a node. PreFilter asks
 on behalf of one group how much is kept for the others. A group's part is kept from its first member's placement until
 the group has had all of it, or until no member was placed for as long as Permit would wait. After that nothing is kept
-again for the same PodGroup, because members that have ended are not expected to return. After a start, the age of bound
-members tells how far each group was.
+again for the same PodGroup, because members that have ended are not expected to return. After a restart, the progress
+of each group follows from the age of its bound members.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class MinResourcesReservation(NamedTuple):
 
 
 class Reservations:
-    """Reservations of all groups with minResources. `wait_seconds` says how long Permit would wait for a group."""
+    """Reservations of all groups with minResources. `wait_seconds` returns how long Permit would hold members."""
 
     def __init__(self, members: Members[PodGroupRecord], wait_seconds: Callable[[str], float], clock: Clock) -> None:
         self._members = members
@@ -47,7 +47,7 @@ class Reservations:
         self._asking: dict[str, PodGroupRecord] = {}
 
     def follow(self, record: PodGroupRecord, found: PodGroup | None) -> None:
-        """A PodGroup came, changed or went (None). For what cannot be read nothing is reserved."""
+        """A PodGroup was added, changed or deleted (None). Nothing is reserved for an invalid minResources."""
         asked = found.spec.min_resources if found is not None else {}
         if record.claim is not None and record.claim.asked == asked:
             return
@@ -64,7 +64,7 @@ class Reservations:
                 self.found_bound(record, pod)
 
     def found_bound(self, record: PodGroupRecord, pod: PodInfo) -> None:
-        """A member was seen for the first time and has a node. It was placed when it was created, or soon after."""
+        """A member with a node was seen for the first time. It counts as placed when it was created."""
         if record.claim is not None:
             created = self._created(pod)
             record.claim.progressed = max(record.claim.progressed or created, created)
@@ -82,13 +82,13 @@ class Reservations:
         claim.over = not _lacking(record, claim)
 
     def given_up(self, group: str) -> None:
-        """The place of a member, decided before, was given up. A group that has none left begins anew."""
+        """A member released its node. A group without placed members starts again."""
         record = self._members.record(group)
         if record.claim is not None and not record.placed:
             record.claim.progressed = None
 
     def member_leaves(self, record: PodGroupRecord) -> None:
-        """A member is about to leave the group. What the group has had it does not get again."""
+        """A member is about to leave the group. Nothing is reserved again for what the group has had."""
         claim = record.claim
         if claim is None or claim.over or claim.progressed is None:
             return

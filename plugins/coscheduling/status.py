@@ -1,6 +1,6 @@
-"""The current status of a group: phase, counts, the condition `Scheduled` and times, computed in one step.
+"""The status of a group: phase, counts, the condition `Scheduled` and times, computed in one step.
 
-Pure: the controller passes in what it sees, and writes the result. The same facts give the same result, so a status
+Pure: the controller passes in the observed state, and writes the result. Equal input gives an equal result, so a status
 that was written is not written again.
 
 For the condition, the state of the pods takes precedence over the last announcement, which may be older than the
@@ -40,11 +40,11 @@ class Observation:
     """The observed state of a group.
 
     Attributes:
-        min_member: of the spec; 0 where it names none, which one member satisfies.
-        generation: of the spec.
-        counts: its members.
-        owners: who owns them, as the status writes it; "" when there are none.
-        announcement: the last word of the plugin.
+        min_member: the spec's; 0 if it has none, which one member satisfies.
+        generation: the generation of the spec.
+        counts: the group's members in numbers.
+        owners: the owners of its pods, as in the status; "" for none.
+        announcement: the plugin's latest announcement; None before the first.
     """
 
     min_member: int
@@ -55,7 +55,7 @@ class Observation:
 
 
 def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> PodGroupStatus:
-    """The status that follows; `now` is in seconds since the epoch and dates what begins with this step."""
+    """The next status; `now`, in seconds since the epoch, is the time of what begins with this step."""
     needed, counts = max(1, seen.min_member), seen.counts
     said = previous.condition(SCHEDULED)
     before = phase_of(previous.phase)
@@ -87,10 +87,10 @@ def statement(
     announcement: Announcement | None,
     previous: PodGroupCondition | None,
 ) -> PodGroupCondition | None:
-    """The condition of a group whose quorum is `needed` members; None when nothing is known yet.
+    """The condition of a group whose quorum is `needed` members; None if nothing is known yet.
 
-    `ended` is whether the group has come to its end, after which nothing new is to be said. The transition time and the
-    generation are those of `previous`, or absent.
+    The condition of a group that has `ended` does not change. Transition time and generation are those of `previous`,
+    or absent.
     """
     if counts.scheduled >= needed:
         return _said("True", PodGroupReason.SCHEDULED, messages.scheduled(needed, needed))
@@ -110,7 +110,7 @@ def statement(
 
 
 def refused(announcement: Announcement | None, previous: PodGroupCondition | None) -> bool:
-    """Whether the last that was heard is that members cannot be placed."""
+    """Whether the latest announcement, else the previous condition, says that members cannot be placed."""
     return announcement.reason in REFUSALS if announcement is not None else _is_refusal(previous)
 
 
@@ -124,7 +124,7 @@ def dated(
 
 
 def _are_gated(counts: MemberCounts, needed: int) -> bool:
-    """Whether enough members exist, but too few of them may be tried."""
+    """Whether enough members exist, but too many of them are gated."""
     return counts.pods - counts.gated < needed <= counts.pods
 
 
@@ -139,7 +139,7 @@ def _is_refusal(condition: PodGroupCondition | None) -> bool:
 def _with(
     conditions: tuple[PodGroupCondition, ...] | None, ours: PodGroupCondition | None
 ) -> tuple[PodGroupCondition, ...] | None:
-    """The conditions with ours in its place; others' stay as they are."""
+    """The conditions with this one replaced or added; conditions of other types are kept."""
     kept = list(conditions or ())
     for index, condition in enumerate(kept):
         if condition.type == SCHEDULED:

@@ -15,13 +15,13 @@ from muster.framework.groups import PREFIX
 from muster.framework.model.names import label_key_faults
 
 REQUIRED = f"{PREFIX}required-topology"
-"""Label keys, the widest first, separated by commas: all members are in one domain of each of them."""
+"""Label keys, the widest first, separated by commas: all members are placed in one domain of each."""
 PREFERRED = f"{PREFIX}preferred-topology"
-"""Label keys within those that are required: members are in one domain of them where that is possible."""
+"""Narrower label keys than the required ones: members are placed in one domain of each if possible."""
 SLICE_LEVEL = f"{PREFIX}slice-topology"
-"""A label key: each slice is in one domain of it."""
+"""A label key: each slice is placed in one domain of it."""
 SLICE_SIZE = f"{PREFIX}slice-size"
-"""How many members make a slice."""
+"""The number of members in a slice."""
 ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, SLICE_SIZE)
 
 _MOST_LEVELS = 8
@@ -29,11 +29,11 @@ _LONGEST_TEXT = 4096
 """Characters: more than eight label keys have."""
 _TOLD = 64
 _LONGEST_SIZE = 9
-"""Digits of a number of members."""
+"""The most digits in a number of members."""
 
 
 class AnnotationError(Exception):
-    """The problem with an annotation, with its field, as the API server words it."""
+    """A problem with an annotation, with its field, worded as by the API server."""
 
     def __init__(self, annotation: str, value: str, fault: str) -> None:
         self.told = annotation, value, fault
@@ -41,16 +41,16 @@ class AnnotationError(Exception):
 
 
 def topology_of(annotations: Mapping[str, str]) -> Topology | None:
-    """Where a group with these annotations has to be; None for anywhere. Raises AnnotationError."""
+    """The topology that these annotations require; None for none. Raises AnnotationError."""
     if not annotations:
         return None
     texts = [annotations.get(name) for name in ANNOTATIONS]
     for name, text in zip(ANNOTATIONS, texts, strict=True):
-        if text is not None and len(text) > _LONGEST_TEXT:  # nor is it to be remembered
+        if text is not None and len(text) > _LONGEST_TEXT:  # before `_read`, which would keep it in its cache
             raise AnnotationError(name, f"{text[:_TOLD]}…", f"must be no more than {_LONGEST_TEXT} characters")
     found = _read(*texts)
     if isinstance(found, AnnotationError):
-        raise AnnotationError(*found.told)  # one that is remembered would keep all frames that it was raised through
+        raise AnnotationError(*found.told)  # a new one: the cached error would keep the frames of its traceback alive
     return found
 
 

@@ -13,6 +13,7 @@ from muster.framework.contract import (
     Action,
     CapacityPlugin,
     ClusterEvent,
+    Counts,
     CycleState,
     DependsOn,
     EnqueueExtensions,
@@ -93,7 +94,7 @@ class NodeResourcesFit(
             codes[failing] = demand.verdicts(full[failing], short[:, failing], offered[:, failing])
         return Verdicts(codes, demand.table)
 
-    def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
+    def capacity(self, pod: PodInfo, nodes: NodeView) -> Counts:
         """The number of such pods that the scarcest resource of each node allows."""
         demand = self._demands.of(pod)
         columns = nodes.snapshot.resources
@@ -106,7 +107,7 @@ class NodeResourcesFit(
         if len(demand.amounts):
             free = self._offered(demand, nodes) - pick(columns.requested, demand.selection, nodes)
             fitting = np.minimum(fitting, (free // demand.amounts).min(axis=0))
-        counted: Scores = np.maximum(fitting, 0).astype(np.int64)
+        counted: Counts = np.maximum(fitting, 0).astype(np.int64)
         return counted
 
     def _fits(self, demand: ResourceDemand, columns: ResourceColumns, row: int) -> bool:

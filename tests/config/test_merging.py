@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from muster.framework.config import POINTS, ConfigurationError, PluginReference, Plugins, PluginSet, ResolvedProfile
 from muster.framework.config.merge import merge_plugins, plugins_at
-from tests.config.catalogue import DEFAULTS, EXTENDS, names, resolved, weights
+from tests.config.catalog import DEFAULTS, EXTENDS, names, resolved, weights
 
 RECORDED = [json.loads(line) for line in (Path(__file__).parent / "data" / "merged.jsonl").read_text().splitlines()]
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from muster.framework.config import ConfigurationError, decode_plugin_args, default_configuration, load, resolve
 from muster.framework.config.args import InterPodAffinityArgs, NodeResourcesFitArgs
-from tests.config.catalogue import DEFAULTS, EXTENDS, names, resolved
+from tests.config.catalog import DEFAULTS, EXTENDS, names, resolved
 from tests.config.texts import configuration, with_args
 
 CONFIGURATIONS = (Path(__file__).parent / "data" / "configurations.jsonl").read_text().splitlines()

@@ -1,4 +1,4 @@
-"""The catalogue: what is in the tree, what is on by default, and plugins of other packages."""
+"""The catalog: what is in the tree, what is on by default, and plugins of other packages."""
 
 from importlib.metadata import EntryPoint
 
@@ -114,7 +114,7 @@ def test_plugins_take_the_arguments_that_the_configuration_knows_for_them() -> N
     }
 
 
-def test_a_default_configuration_resolves_against_the_catalogue() -> None:
+def test_a_default_configuration_resolves_against_the_catalog() -> None:
     extends = {name: extension_points(plugin) for name, plugin in IN_TREE.items()}
     (profile,) = resolve(
         default_configuration(), defaults=DEFAULTS, extends=extends, known_unimplemented=KNOWN_UNIMPLEMENTED

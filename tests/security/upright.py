@@ -17,6 +17,7 @@ from muster.framework.contract import (
     CapacityReserver,
     ClusterEvent,
     Code,
+    Counts,
     CycleState,
     DecisionFollower,
     DependsOn,
@@ -194,7 +195,7 @@ class Upright(
     def filter_epoch(self, snapshot: SnapshotReader) -> int:
         return int(self.crowded)
 
-    def capacity(self, pod: PodInfo, nodes: NodeView) -> Scores:
+    def capacity(self, pod: PodInfo, nodes: NodeView) -> Counts:
         return np.full(len(nodes), 100)
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:

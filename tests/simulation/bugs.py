@@ -97,7 +97,8 @@ BUGS = {
     ),
     "a pod that gives its node back is not forgotten": Bug(
         "muster.framework.scheduler.schedule_one",
-        "if self._parts.cache.is_assumed(attempt.pod.uid):\n                self._parts.cache.forget(attempt.pod)",
+        "if self._services.cache.is_assumed(attempt.pod.uid):\n"
+        "                self._services.cache.forget(attempt.pod)",
         "pass",
     ),
     "a hint that skips nodes that are uncordoned": Bug(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-ROOMS = ("framework", "operator", "plugins", "sandbox", "testing")
+FOLDERS = ("framework", "operator", "plugins", "sandbox", "testing")
 LAYERS = "The process knows the plugins, the plugins know the engine"
-CATALOGUE = "The process knows the plugins by their catalogue and the contract alone"
+CATALOG = "The process knows the plugins by their catalog and the contract alone"
 ENGINE = "The engine talks to nothing outside"
 PLUGINS = "Plugins talk to nothing outside"
 SANDBOX = "The sandbox knows nothing of the scheduler"
@@ -43,7 +43,7 @@ def lint_imports(tree: Path) -> subprocess.CompletedProcess[str]:
 
 
 def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
-    """Writes the least that has every room, and `modules`: path below `muster/` to content."""
+    """Writes the least that has every folder, and `modules`: path below `muster/` to content."""
     least = {
         "framework/__init__.py": "",
         **{f"framework/{layer}/__init__.py": "" for layer in LAYER_NAMES},
@@ -68,8 +68,8 @@ def write_tree(tree: Path, modules: Mapping[str, str]) -> None:
 
 def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
     (tmp_path / "muster").mkdir()
-    for room in ROOMS:
-        (tmp_path / "muster" / room).symlink_to(REPOSITORY / room)
+    for folder in FOLDERS:
+        (tmp_path / "muster" / folder).symlink_to(REPOSITORY / folder)
 
     result = lint_imports(tmp_path)
 
@@ -82,7 +82,7 @@ def test_this_tree_keeps_every_contract(tmp_path: Path) -> None:
         ("framework/queue/pods.py", "import muster.plugins", LAYERS),
         ("framework/queue/pods.py", "import muster.operator.cli", LAYERS),
         ("plugins/nodes/__init__.py", "import muster.operator.cli", LAYERS),
-        ("operator/explain/__init__.py", "import muster.plugins.ports", CATALOGUE),
+        ("operator/explain/__init__.py", "import muster.plugins.ports", CATALOG),
         ("framework/queue/pods.py", "import muster.framework.scheduler", INNER),
         ("framework/model/pods.py", "import muster.framework.config", INNER),
         ("framework/contract/pods.py", "import muster.framework.cache", INNER),

@@ -1,4 +1,4 @@
-"""What an installed Muster holds: every module of the four rooms, each under one name."""
+"""What an installed Muster holds: every module of the five folders, each under one name."""
 
 import ast
 import runpy
@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 REPOSITORY = Path(__file__).parents[2]
-ROOMS = ("framework", "operator", "plugins", "sandbox", "testing")
+FOLDERS = ("framework", "operator", "plugins", "sandbox", "testing")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def setup_arguments(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def test_setup_finds_every_folder_that_holds_a_module(setup_arguments: dict[str, Any]) -> None:
-    folders = {module.parent.relative_to(REPOSITORY) for room in ROOMS for module in (REPOSITORY / room).rglob("*.py")}
+    folders = {module.parent.relative_to(REPOSITORY) for top in FOLDERS for module in (REPOSITORY / top).rglob("*.py")}
     assert {f"muster.{'.'.join(folder.parts)}" for folder in folders} <= set(setup_arguments["packages"])
 
 
@@ -32,8 +32,8 @@ def test_setup_takes_every_file_that_is_no_module_along(setup_arguments: dict[st
     patterns = setup_arguments["package_data"][""]
     forgotten = [
         path.relative_to(REPOSITORY)
-        for room in ROOMS
-        for path in (REPOSITORY / room).rglob("*.*")
+        for top in FOLDERS
+        for path in (REPOSITORY / top).rglob("*.*")
         if path.is_file()
         and path.suffix not in (".py", ".pyc")
         and not any(path.match(pattern) for pattern in patterns)
@@ -49,15 +49,15 @@ def test_the_operator_folder_does_not_shadow_the_standard_library() -> None:
     assert not Path(spec.origin).is_relative_to(REPOSITORY)
 
 
-@pytest.mark.parametrize("room", ["framework", "plugins", "sandbox"])
-def test_a_room_has_its_import_name_only(room: str) -> None:
+@pytest.mark.parametrize("top", ["framework", "plugins", "sandbox"])
+def test_a_folder_has_its_import_name_only(top: str) -> None:
     """In the repository root `import framework` works too, and would make every class of the engine exist twice."""
     wrong = [
         path.relative_to(REPOSITORY)
-        for folder in (*ROOMS, "tests", "bench")
+        for folder in (*FOLDERS, "tests", "bench")
         for path in (REPOSITORY / folder).rglob("*.py")
         for name in imported_names(path)
-        if name.partition(".")[0] == room
+        if name.partition(".")[0] == top
     ]
     assert wrong == []
 

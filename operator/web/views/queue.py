@@ -24,7 +24,7 @@ _UNSAID = "Nothing has been said of it yet."
 
 @dataclass(frozen=True, slots=True)
 class GroupRow:
-    """A group in a table; `share` is how many hundredths of what it needs have nodes, `tag` tells its kind."""
+    """A group in a table; `share` is the percentage of its quorum that has nodes, `tag` names its kind."""
 
     place: int
     name: Link

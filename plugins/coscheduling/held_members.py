@@ -1,7 +1,7 @@
 """Members that Permit holds until their group has its quorum.
 
-The plugin adds a member when Permit holds it, and allows or rejects the members of a group together. The framework's
-waiting pods are those of all plugins; these are Coscheduling's.
+The plugin adds a member when its Permit holds it, and allows or rejects the members of a group together. The
+framework's waiting pods are those that any plugin holds; held members are those that Coscheduling holds.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from .api import NAME
 from .record import PodGroupRecord
 
 
-class WaitingMembers:
-    """Held members, by group and UID, with the end of their wait; seconds on the engine's clock.
+class HeldMembers:
+    """Held members, by group and UID, with the end of their wait in seconds on the engine's clock.
 
-    `waiting` are the framework's waiting pods.
+    `waiting` is the framework's collection of pods that Permit holds.
     """
 
     def __init__(self, waiting: WaitingPods, members: Members[PodGroupRecord]) -> None:
@@ -26,33 +26,33 @@ class WaitingMembers:
         self._members = members
 
     def add(self, group: str, uid: str, until: float) -> None:
-        """A member waits from now on."""
-        self._members.record(group).waits[uid] = until
+        """Permit holds a member from now on."""
+        self._members.record(group).held_until[uid] = until
 
     def end(self, group: str, uid: str) -> float | None:
-        """The member, if it waits, does no more. Returns until when it would have waited."""
-        return self._members.record(group).waits.pop(uid, None)
+        """Permit no longer holds the member. Returns when its wait would have ended; None if it was not held."""
+        return self._members.record(group).held_until.pop(uid, None)
 
     def of(self, group: str) -> Collection[str]:
-        """UIDs of the group's waiting members, in the order they began to wait."""
-        return tuple(self._members.record(group).waits)
+        """The UIDs of the group's held members, in the order in which their waits began."""
+        return tuple(self._members.record(group).held_until)
 
     def allow(self, group: str) -> None:
-        """Let all of the group go."""
+        """Allow all held members of the group."""
         for uid in self.of(group):
             waiting = self._end_wait(group, uid)
             if waiting is not None:
                 waiting.allow(NAME)
 
     def reject(self, group: str, message: str) -> bool:
-        """Turn all of the group away; whether there were any.
+        """Reject all held members of the group; whether there were any.
 
-        Their places count no more from now on, although they are given back a moment later.
+        The members count as not placed from now on, although their nodes are released a moment later.
         """
         return any([self.reject_one(group, uid, message) for uid in self.of(group)])
 
     def reject_one(self, group: str, uid: str, message: str) -> bool:
-        """Turn one away; whether it waited."""
+        """Reject one member; whether it was held."""
         waiting = self._end_wait(group, uid)
         if waiting is None:
             return False
@@ -61,14 +61,14 @@ class WaitingMembers:
         return True
 
     def discount_rejected(self, group: str) -> None:
-        """Members whose time ran out a moment ago have their places still, but are no part of a quorum any more."""
+        """Count members as not placed whose wait has just timed out: they still have nodes, but release them."""
         for uid in self.of(group):
             waiting = self._waiting.get(uid)
             if waiting is not None and not waiting.pending_plugins:
                 self._members.displace(waiting.pod)
 
     def _end_wait(self, group: str, uid: str) -> WaitingPod | None:
-        """The framework's waiting pod of a member, if nothing has ended its wait yet; it is none of ours any more."""
+        """End a member's wait here. Returns the framework's waiting pod; None if something else ended its wait."""
         waiting = self._waiting.get(uid)
         if waiting is None or not waiting.pending_plugins or self.end(group, uid) is None:
             return None

@@ -1,7 +1,7 @@
-"""Single pods in the queue: a pod changes, joins another group, is activated, or leaves.
+"""Moves of single pods in the queue: a pod changes, joins another group, is activated, or leaves.
 
 `SchedulingQueue` reports what happened to a pod; `Moves` and `Batching` move its entity. When a member of a group
-becomes ready, its whole entity does.
+becomes ready, its whole entity becomes ready.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from .sub_queues import SubQueues
 from .transitions import ACTIVATE, JOINED_GROUP, Cause, Place
 
 
-class QueuedPods:
-    """Pods and groups in the sub-queues. Many that are to move in one go are left to `settle`.
+class PodMoves:
+    """Moves single pods. If many pods have to move at once, `settle` moves them in slices.
 
     Attributes:
-        left: UIDs of pods that `settle` is to move, each with the cause.
+        left: UIDs of pods that `settle` has to move, each with the cause.
     """
 
     def __init__(self, sub_queues: SubQueues, moves: Moves, batching: Batching, policy: GuardedPolicy) -> None:
@@ -35,7 +35,7 @@ class QueuedPods:
         self.left: dict[str, Cause] = {}
 
     def update(self, entity: QueuedEntity, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
-        """A pod of the entity changed in these ways."""
+        """Replace a pod of the entity by its new version, and move it if one of the `events` helps it."""
         pod = entity.replace(new)
         if entity.batched_by is not None and not entity.batched_by_what_it_is():
             self._batching.leave(entity)
@@ -47,16 +47,16 @@ class QueuedPods:
                 break
 
     def remove(self, entity: QueuedEntity, uid: str) -> QueuedPodInfo:
-        """A pod of the entity does not wait any more."""
+        """Remove a pod, which no longer waits, from its entity."""
         self.left.pop(uid, None)
         pod = self._moves.detach(entity, uid)
         self._batching.attempt_ended(pod)
         return pod
 
     def join_group_if_any(self, entity: QueuedEntity) -> bool:
-        """Let a pod that was to be tried by itself, but is to be tried with a group by now, join that; whether it did.
+        """Move a single pod into the group that it now belongs to; returns whether it moved.
 
-        Whatever made the pod ready makes its group ready.
+        The pod was ready, so its group becomes ready too.
         """
         [(uid, pod)] = entity.pods.items()
         group = self._policy.group_of(pod.info)
@@ -72,7 +72,7 @@ class QueuedPods:
         return True
 
     def move_each(self, uids: Collection[str], cause: Cause) -> None:
-        """Move each of these pods: ACTIVATE makes it ready, with TIMEOUT plugins are asked again what gates it."""
+        """Move each of these pods: ACTIVATE makes it ready; for TIMEOUT, PreEnqueue is called again if it is gated."""
         if cause is not ACTIVATE:  # which does more
             uids = [uid for uid in uids if uid not in self.left]
         if self._moves.are_many(uids):
@@ -83,7 +83,7 @@ class QueuedPods:
             self._move(uid, cause)
 
     def settle(self) -> None:
-        """Move those that are left. It may be given up: who has not moved is left."""
+        """Move the pods in `left`. The call may be given up; pods that have not moved stay in `left`."""
         for uid, cause in [*self.left.items()]:
             self._move(uid, cause)
             self.left.pop(uid, None)
@@ -99,7 +99,7 @@ class QueuedPods:
             self._moves.ungate(entity, QueueingStrategy.AFTER_BACKOFF, cause)
 
     def _activate(self, entity: QueuedEntity, uid: str) -> None:
-        """Make a pod ready with the group it belongs to by now, or see whether a gated one may join."""
+        """Make a pod ready with the group that it now belongs to; a gated pod only if PreEnqueue admits it."""
         if entity.admitted:
             self._changes_group(entity.pods[uid], ACTIVATE)
         else:
@@ -113,7 +113,7 @@ class QueuedPods:
             self._moves.move_to_active_q(entity, ACTIVATE)
 
     def _changes_group(self, pod: QueuedPodInfo, cause: Cause) -> bool:
-        """Let a pod that belongs to another group by now go there; whether it did."""
+        """Move a pod to the group that it now belongs to; whether that is another group than before."""
         uid = pod.info.uid
         entity = self._sub_queues.entity_of[uid]
         if self._policy.group_of(pod.info) == entity.group:

@@ -1,4 +1,4 @@
-"""The parts of the engine that the cycles of all profiles share. `build_engine` assembles them once."""
+"""The services of the engine that the cycles of all profiles share. `build_engine` assembles them once."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .reports import Reports
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts.
+class EngineServices:
+    """The services.
 
     Attributes:
-        algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
+        algorithms: by schedulerName, how nodes are found and ranked; `framework` of each holds the profile's plugins.
         cache: nodes and pods as known.
         queue: pods that wait.
         nominator: pods that are nominated to a node.
-        reports: what people are told.
-        ports: the surroundings.
-        watch: which call of a plugin is under way.
+        reports: writes Events and conditions.
+        ports: the connections to the outside.
+        call_watch: which call of a plugin is in progress.
         known: pods of the profiles' schedulers, as last seen.
     """
 
@@ -36,5 +36,5 @@ class Parts:
     nominator: PodNominator
     reports: Reports
     ports: Ports
-    watch: CallWatch
+    call_watch: CallWatch
     known: KnownPods
