@@ -117,6 +117,7 @@ class GroupRecord(Generic[G]):
         ended: members that have ended, by UID.
         unaccounted: UIDs of members that have either ended or been deleted, which is not known yet; the counts are
             too low meanwhile.
+        was_incomplete: whether members that exist were missing in the last attempt.
         decided: the latest announcement; None before the first.
         announced: the latest announcement that was passed on.
         announcing: the timer after which `decided` is passed on.
@@ -137,6 +138,7 @@ class GroupRecord(Generic[G]):
     kinds: Counter[MemberKind] = field(default_factory=Counter)
     ended: dict[str, EndedMember] = field(default_factory=dict)
     unaccounted: set[str] = field(default_factory=set)
+    was_incomplete: bool = False
     decided: Announcement | None = None
     announced: Announcement | None = None
     announcing: Timer | None = None

@@ -9,9 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..contract.handle import Clock
+from ..model.times import rfc3339
 from .book import GroupBook
 from .record import GroupRecord
 
@@ -30,6 +31,26 @@ class Look:
 
     after: float = 0.0
     patient: bool = False
+
+
+class DatedCondition(Protocol):
+    """A condition in a status."""
+
+    @property
+    def status(self) -> str:
+        """True, False or Unknown."""
+        ...
+
+    @property
+    def last_transition_time(self) -> str | None:
+        """When the condition got this status."""
+        ...
+
+
+def transition_time(previous: DatedCondition | None, status: str, *, now: float) -> str:
+    """When the condition got this status: unless `previous` has it already, `now`, in seconds since the epoch."""
+    since = previous.last_transition_time if previous is not None and previous.status == status else None
+    return since or rfc3339(now)
 
 
 def _nothing(_: bytes | None) -> Iterable[Notice]:

@@ -4,6 +4,9 @@ One object serves the plugins of all profiles, because the members of a group ma
 operator's controller of PodGroups. It knows which pods are members and which of them hold nodes, which groups were
 denied or permitted recently, and when each group last failed. All of this is rebuilt from the API after a restart,
 except the caches, which only save work.
+
+What is known of one group is in its record. Three books stay beside it, by key: that a group was denied, backed off or
+permitted holds for a time and no longer, which cachetools' TTL caches see to without a timer for each group.
 """
 
 from __future__ import annotations
@@ -61,15 +64,15 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             self.reservations.member_leaves(self.record(left))
         super().follow_pod(old, new)
 
-    def _left(self, record: PodGroupRecord, pod: PodInfo) -> None:
-        if not record.pods:
-            record.state = None
-        elif record.state is not None:
-            record.state.refused.pop(pod.key, None)
-
-    def _joined(self, record: PodGroupRecord, old: PodInfo | None, new: PodInfo) -> None:
+    def _member_changed(self, record: PodGroupRecord, old: PodInfo | None, new: PodInfo | None) -> None:
+        if new is None:
+            if not record.pods:
+                record.state = None
+            elif record.state is not None and old is not None:
+                record.state.refused.pop(old.key, None)
+            return
         if record.state is None:
-            record.state = GroupState()
+            record.state, record.was_incomplete = GroupState(), False
         if old is None and new.node_name:
             self.reservations.found_bound(record, new)
             record.state.quorum_announced = record.state.quorum_announced or record.quorum_is_bound
@@ -94,12 +97,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.created = self._clock.now() if stamp is None else parse_time(stamp) + self._epoch
         if record.state is not None:
             record.state.quorum_announced = record.quorum_is_bound
-
-    def refresh(self, new: PodGroup) -> None:
-        """Keep a new version of a PodGroup whose spec is unchanged, for example after a write of its status."""
-        if self.get(new.key) is not new:
-            self.members.follow_group(new.key, new)
-            self._changed(new.key)
 
     # What they are.
 

@@ -51,7 +51,6 @@ class GroupState:
         failures: how often it has failed since then.
         quorum_announced: whether the bound quorum has been announced.
         has_newcomer: whether a member has arrived since the last attempt.
-        was_incomplete: whether members that exist were missing in the last attempt.
         is_short: whether less than minResources was free at the last attempt.
         may_fit_now: whether an event since then may have freed enough for minResources.
         refused: by pod key, why the API did not bind a member that had a node.
@@ -61,7 +60,6 @@ class GroupState:
     failures: int = 0
     quorum_announced: bool = False
     has_newcomer: bool = False
-    was_incomplete: bool = False
     is_short: bool = False
     may_fit_now: bool = False
     refused: dict[str, str] = field(default_factory=dict)
@@ -74,10 +72,6 @@ class GroupState:
     def is_set_back(self, now: float) -> bool:
         """Whether this time is not over at `now`."""
         return self.failed_at is not None and now - self.failed_at < self.setback_seconds
-
-    def tried(self) -> None:
-        """The group was tried with its existing members."""
-        self.has_newcomer = self.was_incomplete = False
 
     def fail(self, now: float) -> None:
         """The group did not fit."""
@@ -136,6 +130,12 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     def quorum_is_bound(self) -> bool:
         """Whether as many members are bound as the group needs."""
         return self.group is not None and len(self.bound) >= self.group.spec.min_member
+
+    def tried(self) -> None:
+        """The group was tried with all members that exist."""
+        self.was_incomplete = False
+        if self.state is not None:
+            self.state.has_newcomer = False
 
     def topology(self) -> Topology | None:
         """The domain in which members have to be together; None for anywhere. Raises AnnotationError."""

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from muster.framework.groups import Announcement, MemberCounts
+from muster.framework.groups import Announcement, MemberCounts, transition_time
 from muster.framework.model.times import rfc3339
 
 from . import messages
@@ -118,9 +118,8 @@ def dated(
     condition: PodGroupCondition, previous: PodGroupCondition | None, *, generation: int, now: float
 ) -> PodGroupCondition:
     """The condition for this generation of the spec; its transition time is `now` unless the status is the same."""
-    same = previous is not None and previous.status == condition.status
-    since = previous.last_transition_time if previous is not None and same else None
-    return replace(condition, last_transition_time=since or rfc3339(now), observed_generation=generation)
+    since = transition_time(previous, condition.status, now=now)
+    return replace(condition, last_transition_time=since, observed_generation=generation)
 
 
 def _are_gated(counts: MemberCounts, needed: int) -> bool:

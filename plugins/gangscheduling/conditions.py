@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from muster.framework.groups import Announcement
-from muster.framework.model.times import rfc3339
+from muster.framework.groups import Announcement, transition_time
 
 from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
@@ -30,14 +29,12 @@ def next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> 
     status = "True" if said.reason is NativePodGroupReason.SCHEDULED else "False"
     if before is not None and before.status == "True" != status:
         return None
-    same = before is not None and before.status == status
-    since = before.last_transition_time if before is not None and same else None
     after = NativePodGroupCondition(
         type=INITIALLY_SCHEDULED,
         status=status,
         reason=said.reason.value,
         message=said.message,
-        last_transition_time=since or rfc3339(now),
+        last_transition_time=transition_time(before, status, now=now),
         observed_generation=said.generation,
     )
     return None if after == before else after

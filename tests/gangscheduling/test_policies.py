@@ -1,5 +1,7 @@
 """What a group's policy asks for, decided by the whole engine in virtual time."""
 
+import json
+
 import pytest
 
 from muster.framework.groups.record import EndedMember
@@ -351,6 +353,23 @@ async def test_a_pod_that_came_before_it_was_known_that_others_succeeded_waits_n
     await world.settle()
     assert world.node_of(late) == "one"
     world.check()
+
+
+@pytest.mark.parametrize("scheduler", ["first", "last"])
+async def test_with_two_profiles_members_that_succeed_complete_a_gang_of_either(scheduler: str) -> None:
+    profiles = [{"schedulerName": name} for name in ("first", "last")]
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    world = World(configuration=json.dumps({**document, "profiles": profiles}).encode())
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add_group("train", 2)
+    [member] = make_members("train", 1)
+    member["spec"]["schedulerName"] = scheduler
+    [late] = world.add(member)
+    await world.settle()
+    assert world.places() == {"gated": 1}
+    world.groups.follow_ended("uid-of-the-first", None, EndedMember("default/train", succeeded=True))
+    await world.settle()
+    assert world.node_of(late) == "one"
 
 
 def refused_in_part(members: int = 3) -> tuple[World, str, set[str]]:
