@@ -40,9 +40,9 @@ class Failed(Exception):
 
 def failure(point: Point, plugin: Plugin, error: BaseException) -> Status:
     """The ERROR for an exception that a plugin raised."""
-    told = PluginError(f"{point.words.format(plugin.name)}: {text_of(error)}")
-    told.__cause__ = error
-    return Status(Code.ERROR, (), plugin.name, told)
+    wrapped = PluginError(f"{point.words.format(plugin.name)}: {text_of(error)}")
+    wrapped.__cause__ = error
+    return Status(Code.ERROR, (), plugin.name, wrapped)
 
 
 def error_in(context: str, status: Status) -> Status:
@@ -50,9 +50,9 @@ def error_in(context: str, status: Status) -> Status:
     text = f"{context}: {cut(status.message)}"
     if status.error is None:
         return Status(Code.ERROR, (text,), status.plugin)
-    told = PluginError(text)
-    told.__cause__ = status.error
-    return Status(Code.ERROR, (), status.plugin, told)
+    wrapped = PluginError(text)
+    wrapped.__cause__ = status.error
+    return Status(Code.ERROR, (), status.plugin, wrapped)
 
 
 def judged(point: Point, plugin: Plugin, answer: Status) -> Status | None:

@@ -164,7 +164,7 @@ class Filtering:
             view = nodes if len(left) == len(rows) else NodeView(self._snapshot, rows[left])
             found = self._verdicts(plugin, state, pod, view)
             names.append(plugin.name)
-            tables.append(_told(plugin, found.table))
+            tables.append(_worded(plugin, found.table))
             rejected = found.codes != 0
             if rejected.any():
                 turned_away = left[rejected]
@@ -327,20 +327,20 @@ class Filtering:
 
     def add_pod(self, state: AttemptState, pod: PodInfo, added: PodInfo, node_name: str) -> Status | None:
         """Call PreFilterExtensions: `added` was added to the node in a trial for `pod`. The first ERROR, if any."""
-        return self._tell_of_trial(ADD_POD, state, pod, added, node_name=node_name)
+        return self._call_in_trial(ADD_POD, state, pod, added, node_name=node_name)
 
     def remove_pod(self, state: AttemptState, pod: PodInfo, removed: PodInfo, node_name: str) -> Status | None:
         """Call PreFilterExtensions: `removed` was removed from the node in a trial for `pod`."""
-        return self._tell_of_trial(REMOVE_POD, state, pod, removed, node_name=node_name)
+        return self._call_in_trial(REMOVE_POD, state, pod, removed, node_name=node_name)
 
-    def _tell_of_trial(
+    def _call_in_trial(
         self, point: Point, state: AttemptState, pod: PodInfo, moved: PodInfo, *, node_name: str
     ) -> Status | None:
         for plugin in self._plugins.pre_filter_extensions:
             if plugin.name not in state.skip_filter_plugins:
-                told = plugin.add_pod if point is ADD_POD else plugin.remove_pod
+                method = plugin.add_pod if point is ADD_POD else plugin.remove_pod
                 failed: Status | None = self._calls.call(
-                    point, plugin, pod, told, state, pod, moved, node_name, sampled=state.sampled
+                    point, plugin, pod, method, state, pod, moved, node_name, sampled=state.sampled
                 )
                 if failed is not None:
                     return failed
@@ -362,7 +362,7 @@ def _mask(snapshot: Snapshot, node_names: Iterable[str]) -> Mask:
     return passing
 
 
-def _told(plugin: FilterPlugin, table: StatusTable) -> StatusTable:
+def _worded(plugin: FilterPlugin, table: StatusTable) -> StatusTable:
     """The table with the words that kube-scheduler's RunFilterPlugins puts before an ERROR."""
     if not table.errors:
         return table

@@ -43,8 +43,8 @@ _LONGEST_TEXT = 512
 
 def in_a_line(error: BaseException) -> str:
     """`Type: text` of an exception in one line of bounded length, for messages to users."""
-    name, told = type(error).__name__, " ".join(text_of(error).split())
-    text = name if told == name else f"{name}: {told}"
+    name, words = type(error).__name__, " ".join(text_of(error).split())
+    text = name if words == name else f"{name}: {words}"
     return text if len(text) <= _LONGEST_TEXT else f"{text[: _LONGEST_TEXT - 1]}…"
 
 

@@ -112,5 +112,5 @@ PLACEMENT_SCORE = Point("PlacementScore", 'running PlacementScore plugins: plugi
 RESERVED_SHARES = _asked("ReservedShares", 'asking plugin "{}" how much it reserves')
 STARTS = _asked("Starts", 'asking plugin "{}" when those that wait start')
 
-# What plugins are told.
+# Notifications of plugins.
 FOLLOW = Point("Follow", 'telling plugin "{}"', (), (object,))

@@ -27,7 +27,7 @@ from .api import (
 )
 
 _APPROVED = "https://github.com/kubernetes-sigs/scheduler-plugins/pull/50"
-"""Kubernetes reserves the API group's domain and wants to be told where the API was approved."""
+"""Kubernetes reserves the API group's domain and wants to know where the API was approved."""
 
 _WIDE = 1
 _CONDITION = f'.status.conditions[?(@.type=="{SCHEDULED}")]'

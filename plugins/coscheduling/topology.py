@@ -27,7 +27,7 @@ ANNOTATIONS = (REQUIRED, PREFERRED, SLICE_LEVEL, SLICE_SIZE)
 _MOST_LEVELS = 8
 _LONGEST_TEXT = 4096
 """Characters: more than eight label keys have."""
-_TOLD = 64
+_QUOTED = 64
 _LONGEST_SIZE = 9
 """The most digits in a number of members."""
 
@@ -36,7 +36,7 @@ class AnnotationError(Exception):
     """A problem with an annotation, with its field, worded as by the API server."""
 
     def __init__(self, annotation: str, value: str, fault: str) -> None:
-        self.told = annotation, value, fault
+        self.problem = annotation, value, fault
         super().__init__(f"metadata.annotations[{annotation}]: Invalid value: {json.dumps(value)}: {fault}")
 
 
@@ -47,10 +47,12 @@ def topology_of(annotations: Mapping[str, str]) -> Topology | None:
     texts = [annotations.get(name) for name in ANNOTATIONS]
     for name, text in zip(ANNOTATIONS, texts, strict=True):
         if text is not None and len(text) > _LONGEST_TEXT:  # before `_read`, which would keep it in its cache
-            raise AnnotationError(name, f"{text[:_TOLD]}…", f"must be no more than {_LONGEST_TEXT} characters")
+            raise AnnotationError(name, f"{text[:_QUOTED]}…", f"must be no more than {_LONGEST_TEXT} characters")
     found = _read(*texts)
     if isinstance(found, AnnotationError):
-        raise AnnotationError(*found.told)  # a new one: the cached error would keep the frames of its traceback alive
+        raise AnnotationError(
+            *found.problem
+        )  # a new one: the cached error would keep its traceback alive
     return found
 
 
