@@ -50,9 +50,7 @@ def topology_of(annotations: Mapping[str, str]) -> Topology | None:
             raise AnnotationError(name, f"{text[:_QUOTED]}…", f"must be no more than {_LONGEST_TEXT} characters")
     found = _read(*texts)
     if isinstance(found, AnnotationError):
-        raise AnnotationError(
-            *found.problem
-        )  # a new one: the cached error would keep its traceback alive
+        raise AnnotationError(*found.problem)  # a new one: the cached error would keep its traceback alive
     return found
 
 
