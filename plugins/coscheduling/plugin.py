@@ -1,8 +1,8 @@
 """Coscheduling: the extension points, each a few lines on top of `PodGroups`.
 
 The methods that decide (PreEnqueue, PreFilter, PostFilter, `reject_group`) change nothing; the methods that follow
-decisions carry out the consequences. PreEnqueue, Reserve, `missing` and `on_pod` are inherited from `GangPlugin`
-(`framework/groups/plugin.py`).
+decisions carry out the consequences. PreEnqueue, Reserve, `missing`, `on_pod` and `on_object` are inherited from
+`GangPlugin` (`framework/groups/plugin.py`).
 """
 
 from __future__ import annotations
