@@ -57,7 +57,7 @@ BOUNDED = (
     "plugin_execution_duration._cells",
 )
 """Bounded by a number, whatever has ever been: rows that changed lately, values that nodes had lately, questions that
-were asked lately, histograms of each plugin, point and status, of which the sample of one call in ten finds some late."""
+were asked lately, histograms by plugin, point and status, some of which the sample of one call in ten meets late."""
 
 
 def grown(before: Mapping[str, int], after: Mapping[str, int], by: int) -> dict[str, tuple[int, int]]:

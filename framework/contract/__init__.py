@@ -81,7 +81,15 @@ from .plugin import (
     Scores,
     Wait,
 )
-from .pod_group import DisruptionUnit, Placed, PodGroupInfo, PodGroupTrial, TrialFailed, with_preemption
+from .pod_group import (
+    DisruptionUnit,
+    Placed,
+    PodGroupInfo,
+    PodGroupTrial,
+    TrialFailed,
+    with_preemption,
+    with_reservation,
+)
 from .reservation import CapacityReserver, Start, StartForecaster
 from .status import Code, Status
 from .topology import Favour, NoDomain, Topology, rank
@@ -215,4 +223,5 @@ __all__ = [
     "pod_path",
     "rank",
     "with_preemption",
+    "with_reservation",
 ]

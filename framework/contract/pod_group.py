@@ -147,6 +147,11 @@ class PodGroupTrial(Protocol):
         ...
 
 
+def with_reservation(reason: str, reservation: str | None) -> str:
+    """A group's reason, followed by the sentence about its reservation (`RESERVATIONS`) if it has one."""
+    return reason if reservation is None else f"{reason.removesuffix('.')}. {reservation}"
+
+
 def with_preemption(reason: str, message: str) -> str:
     """A group's reason and what PodGroupPostFilter made of it: after a sentence another, else as kube-scheduler."""
     if not message:

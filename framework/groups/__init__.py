@@ -1,10 +1,11 @@
 """The parts that group plugins are made of: books of groups and members, and behaviour that builds on them.
 
 What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
-record for each group (`GroupRecord`) with its object and its members (`Members`), the book of all groups (`GroupBook`),
-the base of plugins that adapt one kind of groups (`GangPlugin`, `GroupBookPlugin`), healing of a group that lost
-members, pods whose group is missing, and nominations of members. What does not: the contract itself, which holds only
-protocols and values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
+record for each group (`GroupRecord`) with its object, its members (`Members`), the latest announcement and what was
+reported; the book of all groups (`GroupBook`), the base of plugins that adapt one kind of groups (`GangPlugin`,
+`GroupBookPlugin`), the base of reporters, healing of a group that lost members, pods whose group is missing, and
+nominations of members. What does not: the contract itself, which holds only protocols and values, and anything that
+runs plugins. Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
@@ -13,13 +14,16 @@ from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, hea
 from .members import Members
 from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
-from .plugin import GangPlugin, GroupBookPlugin
-from .record import EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
-from .reporting import GroupReporter, Look, Notice, Report
+from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
+from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
+from .reporting import DatedCondition, GroupReporter, Look, Notice, Report, transition_time
 
 __all__ = [
+    "GATHERING_SECONDS",
     "HEALING_POLICY",
     "PREFIX",
+    "Announcement",
+    "DatedCondition",
     "EndedMember",
     "GangPlugin",
     "GroupBook",
@@ -41,5 +45,6 @@ __all__ = [
     "group_missing",
     "healing_fault",
     "healing_policy",
+    "transition_time",
     "unknown_annotations",
 ]

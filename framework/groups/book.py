@@ -7,17 +7,19 @@ from the informers; the process subscribes to it, and reads it in order to write
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from enum import StrEnum
 from functools import partial
-from typing import Generic
+from typing import ClassVar, Generic
 
 from ..contract.group import Disruption
 from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..model.pod_info import PodInfo
+from .announcements import Announcements
 from .healing import HealingPolicy, healing_policy
 from .members import Members, R
-from .record import EndedMember, G, GroupObject
+from .record import Announcement, EndedMember, G, GroupObject
 
 _ACCOUNTING_SECONDS = 0.5
 """The longest lag between the two watches of pods, after which an ended member must have been reported as ended."""
@@ -26,19 +28,33 @@ _ACCOUNTING_SECONDS = 0.5
 class GroupBook(ABC, Generic[G, R]):
     """A family's knowledge of its groups, by `namespace/name`; one object serves the plugins of all profiles.
 
-    `group_key` names the group to which a pod belongs; `new` creates the record of a group.
+    `group_key` names the group to which a pod belongs; `new` creates the record of a group. `ended` is called after
+    members have ended, with their group and its quorum state before: no plugin sees that by itself.
 
     Attributes:
         members: which pods belong to which group, and which of them hold nodes.
         profiles: the schedulerNames of the profiles.
     """
 
-    def __init__(self, group_key: Callable[[PodInfo], str | None], clock: Clock, new: Callable[[str], R]) -> None:
+    counting: ClassVar[Collection[StrEnum]] = ()
+    """Reasons whose messages change in numbers alone while a group waits; see `Announcements`."""
+    recurring: ClassVar[Collection[StrEnum]] = ()
+    """Reasons of which each repetition is announced."""
+
+    def __init__(
+        self,
+        group_key: Callable[[PodInfo], str | None],
+        clock: Clock,
+        new: Callable[[str], R],
+        ended: Callable[[str, tuple[bool, int]], None] | None = None,
+    ) -> None:
         self._clock = clock
+        self._ended = ended
         self.members = Members(group_key, new)
         self.record = self.members.record
         self.profiles: set[str] = set()
         self._readers: list[Callable[[str], None]] = []
+        self._announcements = Announcements(self._changed, clock, counting=self.counting, recurring=self.recurring)
 
     def subscribe(self, reader: Callable[[str], None]) -> None:
         """`reader` is called with a group whose object, members or latest decision changed; it must not block."""
@@ -58,14 +74,14 @@ class GroupBook(ABC, Generic[G, R]):
         if leaves is not None and left != joined:
             if not leaves.pods:
                 leaves.first_seen = None
-            self._left(leaves, pod)
+            self._member_changed(leaves, pod, None)
             if pod.uid in leaves.unaccounted:
                 self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, leaves.key, pod.uid))
         if joined is not None and new is not None:
             record = self.record(joined)
             if record.first_seen is None:
                 record.first_seen = self._clock.now()
-            self._joined(record, old, new)
+            self._member_changed(record, old, new)
         if changed:
             for group in dict.fromkeys((left, joined)):
                 if group is not None:
@@ -73,26 +89,50 @@ class GroupBook(ABC, Generic[G, R]):
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or an ended pod was deleted; see `Members`."""
+        groups = dict.fromkeys(member.group for member in (old, new) if member is not None)
+        before = {group: self.quorum_state(group) for group in groups}
         self.members.follow_ended(uid, old, new)
-        for member in (old, new):
-            if member is not None:
-                self._changed(member.group)
+        for group, state in before.items():
+            self._member_ended(self.record(group))
+            self._changed(group)
+            if self._ended is not None:
+                self._ended(group, state)
 
     def follow_group(self, group: str, new: G | None) -> None:
         """An object was added, changed or deleted. Decisions about a deleted object do not apply to a later one."""
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
-        self._group_changed(self.members.follow_group(group, new), known, another=another)
+        record = self.members.follow_group(group, new)
+        if another:
+            self._announcements.forget(record)
+            record.reported, record.answered, record.next_write = None, None, 0.0
+            record.was_incomplete = False
+        self._group_changed(record, known, another=another)
         self._changed(group)
 
-    def _left(self, record: R, pod: PodInfo) -> None:
-        """A member left the group, whose object may have been deleted."""
+    def refresh(self, group: str, new: G) -> None:
+        """The group's object has a new version in which nothing that decisions read has changed."""
+        if self.get(group) is not new:
+            self.members.follow_group(group, new)
+            self._changed(group)
 
-    def _joined(self, record: R, old: PodInfo | None, new: PodInfo) -> None:
-        """A member was added or changed."""
+    def _member_changed(self, record: R, old: PodInfo | None, new: PodInfo | None) -> None:
+        """A member was added (`old` is None), changed, or left the group (`new` is None), which may have no object."""
+
+    def _member_ended(self, record: R) -> None:
+        """A member has ended, or an ended one was deleted."""
 
     def _group_changed(self, record: R, known: G | None, *, another: bool) -> None:
         """The group's object, before `known`, was added, changed or deleted; `another` if `known` was deleted."""
+
+    # What was decided about groups.
+
+    def announce(self, group: str, reason: StrEnum, message: str = "", *, note: str = "", generation: int = 0) -> None:
+        """Announce why the group is, or is not, scheduled. See `Announcement`."""
+        record = self.record(group)
+        if record.group is not None:
+            announcement = Announcement(reason, message, self._clock.wall(), generation, note)
+            self._announcements.announce(record, announcement)
 
     # Questions about groups.
 
@@ -147,16 +187,9 @@ class GroupBook(ABC, Generic[G, R]):
         """The other groups that cannot continue without this one."""
         return ()
 
-    def waiting_groups(self) -> int:
-        """The number of groups with members that lack their quorum."""
-        return sum(1 for _ in self._waiting())
-
-    def oldest_waiting(self) -> float:
-        """The longest wait of a group for its quorum, in seconds; 0.0 if none waits."""
-        return max((self.age(group) for group in self._waiting()), default=0.0)
-
-    def _waiting(self) -> Iterator[str]:
-        return (group for group in self if self.record(group).pods and self.missing(group) > 0)
+    def waits(self) -> list[float]:
+        """The seconds for which each group with members that lacks its quorum has waited."""
+        return [self.age(group) for group in self if self.record(group).pods and self.missing(group) > 0]
 
     def _write_off(self, group: str, uid: str) -> None:
         """A removed member was not reported as ended in time, so it was deleted."""

@@ -31,7 +31,7 @@ class _Waiting(NamedTuple):
 
 
 class MissingGroups:
-    """Pods of one profile whose group is missing from `groups`."""
+    """Pods of one profile whose group is missing from `groups`, by pod: each gets an Event of its own."""
 
     def __init__(self, groups: Container[str], handle: Handle) -> None:
         self._groups = groups

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import RESERVATIONS, DecisionFollower, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
+from ..contract.group_view import GroupKind
 from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
 from ..contract.status import Code, Status
@@ -22,7 +24,11 @@ from ..model.pod_info import PodInfo
 from .book import GroupBook
 from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
+from .record import GroupRecord
 from .reporting import GroupReporter
+
+GATHERING_SECONDS = 0.5
+"""The time in which further members may arrive before a group is retried for them."""
 
 
 class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[Args], PodFollower[Args]):
@@ -81,6 +87,8 @@ class GangPlugin(
 ):
     """A group plugin that adapts one kind of group: it decodes the objects, and adds rules and messages of its own."""
 
+    kind: ClassVar[GroupKind[Any]]
+
     def __init__(self, args: Args, handle: Handle) -> None:
         super().__init__(args, handle)
         self._groups = handle.shared(self.name, self._new_book)
@@ -101,8 +109,10 @@ class GangPlugin(
         """The reason why members of an existing group are gated; None if they are not."""
         return None
 
-    def _admitted(self, group: str) -> None:
-        """A member was admitted to the queue."""
+    def _gather(self, record: GroupRecord[Any]) -> None:
+        """An incomplete group may be complete now: retry it in a moment, with all members that arrive until then."""
+        record.was_incomplete = False
+        self._retry_soon(record.key)
 
     def _member_came(self, group: str) -> None:
         """A member without a node arrived; the quorum may still be incomplete."""
@@ -115,6 +125,20 @@ class GangPlugin(
 
     def _fell_short(self, group: str) -> None:
         """The group may no longer be tried."""
+
+    def _essence(self, group: Any) -> object:
+        """What decisions read of a group's object; its status, which changes all the time, is no part of it."""
+        return group.metadata.uid, group.spec
+
+    def _follow_group(self, group: str, new: Any) -> None:
+        """Update the book: the group has this object now, or none (None)."""
+        self._groups.follow_group(group, new)
+
+    def _group_changed(self, group: str) -> None:
+        """The group's object was added, or its essence changed."""
+        if self._groups.missing(group) <= 0:
+            self._quorum_reached(group)
+        self._activate(group)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """No events: the plugin sees changes of a group and its pods itself, and activates the group in question."""
@@ -138,7 +162,9 @@ class GangPlugin(
             return
         self._missing.waits_no_more(pod.uid)
         if status is None and group is not None:
-            self._admitted(group)
+            record = self._groups.record(group)
+            if record.was_incomplete:
+                self._gather(record)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Updates the members, and retries waiting members that the change may help."""
@@ -160,8 +186,24 @@ class GangPlugin(
         elif old is None and not new.node_name and (joined := self._group(new)) is not None:
             self._member_came(joined)
 
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
+        """Follows the groups' objects. Members are retried when their group is added or its essence changes."""
+        found: Any = new or old
+        if not isinstance(found, self.kind.objects.type):
+            return
+        group = found.metadata.key
+        known = self._groups.get(group)
+        if new is None:
+            self._follow_group(group, None)
+            self._nominations.take_back(group)
+        elif known is not None and self._essence(known) == self._essence(new):
+            self._groups.refresh(group, new)
+        else:
+            self._follow_group(group, new)
+            self._group_changed(group)
+
     def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """Members were added or removed, or placed by another scheduler."""
+        """Members were added or removed, have ended, or were placed by another scheduler."""
         if group not in self._groups:
             return
         (enough, missing), (was_enough, was_missing) = self._groups.quorum_state(group), before
@@ -180,6 +222,10 @@ class GangPlugin(
     def _activate_members(self, *groups: str) -> None:
         """Retry the members of these groups that have no node."""
         self.handle.activate({pod.key: pod for group in groups for pod in self._groups.record(group).unplaced_pods()})
+
+    def _retry_soon(self, group: str) -> None:
+        """Retry the group in a moment."""
+        self.handle.clock.call_later(GATHERING_SECONDS, partial(self._activate, group))
 
     def _reserved_for(self, group: str) -> str | None:
         """The sentence about the group's reservation; None without one."""

@@ -1,8 +1,9 @@
-"""The record of one group: its object on the API, and its members by their state.
+"""The record of one group: its object on the API, its members by their state, and the latest decision on it.
 
 `Members` keeps one record for each group that has an object or members; a family of plugins extends the record with the
-state that its own rules need. Any code may read a record. Only `Members` changes its members, and only `GroupBook` its
-object.
+state that its own rules need. Any code may read a record. Only `Members` changes its members, only `GroupBook` its
+object, only `Announcements` its announcements, only reporter and controller what was reported and written, and only the
+healer its run. What was announced, reported and written is forgotten with the object.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from ..contract.handle import Timer
 from ..model.meta import ObjectMeta
 from ..model.pod_info import PodInfo
+from .healing import GroupRun
 
 _MOST_OWNERS = 16
 """The most owners in a status. Usually there is one; a list of thousands would be too large."""
@@ -77,6 +81,25 @@ class EndedMember(NamedTuple):
     succeeded: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """The latest decision on a group, for users. Announcements that differ in their time alone are equal.
+
+    Attributes:
+        reason: why the group is, or is not, scheduled.
+        message: a sentence with the counts.
+        wall: when it was decided, in seconds since the epoch.
+        generation: the generation of the group's object, if the status has to name the one that was decided about.
+        note: a further sentence, for Events alone.
+    """
+
+    reason: StrEnum
+    message: str
+    wall: float = field(compare=False)
+    generation: int = 0
+    note: str = ""
+
+
 @dataclass(slots=True, eq=False)
 class GroupRecord(Generic[G]):
     """The record of one group.
@@ -94,6 +117,14 @@ class GroupRecord(Generic[G]):
         ended: members that have ended, by UID.
         unaccounted: UIDs of members that have either ended or been deleted, which is not known yet; the counts are
             too low meanwhile.
+        was_incomplete: whether members that exist were missing in the last attempt.
+        decided: the latest announcement; None before the first.
+        announced: the latest announcement that was passed on.
+        announcing: the timer after which `decided` is passed on.
+        reported: the announcement on which the last report to users was based.
+        answered: the object on which the last status was based, and the object in the server's answer.
+        next_write: the earliest time for the next status, in seconds on the controller's clock.
+        run: the current run of its members, which the healer follows; None for a group that is not healed.
     """
 
     key: str
@@ -107,6 +138,19 @@ class GroupRecord(Generic[G]):
     kinds: Counter[MemberKind] = field(default_factory=Counter)
     ended: dict[str, EndedMember] = field(default_factory=dict)
     unaccounted: set[str] = field(default_factory=set)
+    was_incomplete: bool = False
+    decided: Announcement | None = None
+    announced: Announcement | None = None
+    announcing: Timer | None = None
+    reported: Announcement | None = None
+    answered: tuple[G, G] | None = None
+    next_write: float = 0.0
+    run: GroupRun[PodInfo] | None = None
+
+    @property
+    def latest(self) -> G | None:
+        """The latest version of the object: the server's answer, until the informer reports the object again."""
+        return self.answered[1] if self.answered is not None and self.answered[0] is self.group else self.group
 
     @property
     def has_members(self) -> bool:

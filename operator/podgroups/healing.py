@@ -52,15 +52,14 @@ class Healer(GroupWorker):
         self._groups = groups
         self._kind = kind.objects
         self._ended = ended
-        self._runs: dict[str, GroupRun[PodInfo]] = {}
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
         """Follow what became of a group's members; look at it again soon if any was lost."""
-        run = self._runs.get(key)
-        falls = run is not None and bool(run.doomed)
-        if key not in self._groups or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
-            self._runs.pop(key, None)
+        record = self._groups.record(key)
+        falls = record.run is not None and bool(record.run.doomed)
+        if record.group is None or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
+            record.run = None
             self._queue.discard(key)
         elif self._lost(key):
             self._look_at(key, not_before=self._clock.now() + SETTLE_SECONDS)
@@ -76,12 +75,12 @@ class Healer(GroupWorker):
         if not certain:
             self._again(key, SETTLE_SECONDS)
             return
-        group, run = self._groups.get(key), self._runs.get(key)
+        group, run = self._groups.get(key), self._groups.record(key).run
         if group is None or run is None:
             return
         lost, bound = self._lost(key), self._bound(key)
         if lost and run.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
-            self._restart(key, group, len(lost))
+            self._restart(key, group, lost=len(lost), doomed=len(run.doomed))
         answers = [await self._evict(bound[uid]) for uid in sorted(run.doomed & bound.keys())]
         refused = [error for error in answers if error is not None]
         if refused:
@@ -94,10 +93,10 @@ class Healer(GroupWorker):
         Raises ApiError or GarbageError.
         """
         asked: set[str] = set()
-        while key in self._runs and (unasked := self._lost(key) - asked):
+        while (run := self._groups.record(key).run) is not None and (unasked := self._lost(key) - asked):
             if self._groups.record(key).unaccounted or not self._follows_ended():
                 return False
-            uid, run = min(unasked), self._runs[key]
+            uid = min(unasked)
             asked.add(uid)
             if await self._has_succeeded(run.members[uid]):
                 run.finish({uid})
@@ -116,12 +115,12 @@ class Healer(GroupWorker):
         reply = await self._ports.client.get(path, params={"fieldSelector": f"metadata.name={name}"})
         return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
 
-    def _restart(self, key: str, group: GroupObject, lost: int) -> None:
+    def _restart(self, key: str, group: GroupObject, *, lost: int, doomed: int) -> None:
         """A group's run is over: those of others that cannot go on without it are, too."""
-        doomed, others = len(self._runs[key].doomed), 0
+        others = 0
         for other in self._groups.falling_with(key):
             found, bound = self._groups.get(other), self._bound(other)
-            run = self._runs.setdefault(other, GroupRun())
+            run = self._run_of(other)
             if found is None or not bound or run.doomed:
                 continue
             others += 1
@@ -137,9 +136,15 @@ class Healer(GroupWorker):
             self._tell(group, "Restarting", note)
 
     def _lost(self, key: str) -> set[str]:
-        members = self._groups.record(key)
-        run = self._runs.setdefault(key, GroupRun())
-        return run.follow(self._bound(key), members.succeeded_uids(), self._groups.quorum(key))
+        succeeded = self._groups.record(key).succeeded_uids()
+        return self._run_of(key).follow(self._bound(key), succeeded, self._groups.quorum(key))
+
+    def _run_of(self, key: str) -> GroupRun[PodInfo]:
+        """The run of a group; one that has not begun, if nobody healed the group before."""
+        record = self._groups.record(key)
+        record.run = record.run or GroupRun()
+        found: GroupRun[PodInfo] = record.run
+        return found
 
     def _bound(self, key: str) -> dict[str, PodInfo]:
         return {pod.uid: pod for pod in self._groups.record(key).bound_pods()}

@@ -62,7 +62,6 @@ class StatusController(GroupWorker):
         self._groups = groups
         self._kind = kind.objects
         self._reporter = reporter
-        self._not_before: dict[str, float] = {}
         self._failing = False
         self._any = asyncio.Event()
         if counts_ended:
@@ -83,10 +82,9 @@ class StatusController(GroupWorker):
         self._any.set()
         look = None if self._reporter is None else self._reporter.look(key)
         if key not in self._groups:
-            self._not_before.pop(key, None)
             self._queue.discard(key)
         elif look is not None:
-            at = max(self._clock.now() + look.after, self._not_before.get(key, 0.0))
+            at = max(self._clock.now() + look.after, self._groups.record(key).next_write)
             self._look_at(key, not_before=at, patient=look.patient)
 
     async def _reconcile(self, key: str) -> None:
@@ -98,7 +96,7 @@ class StatusController(GroupWorker):
         answer = None
         if report.patch is not None:
             # Set before the request: changes that come while it is in flight wait for the next write.
-            self._not_before[key] = self._clock.now() + WRITE_PERIOD
+            self._groups.record(key).next_write = self._clock.now() + WRITE_PERIOD
             reply = await self._patch(key, report.patch, PatchType.STRATEGIC if report.strategic else PatchType.MERGE)
             if reply is None:
                 return

@@ -95,10 +95,10 @@ def pages(
     books = process.engine.books().values()
 
     def waiting_groups() -> int:
-        return sum(groups.waiting_groups() for groups in books)
+        return sum(len(groups.waits()) for groups in books)
 
     def oldest_waiting_group() -> float:
-        return max((groups.oldest_waiting() for groups in books), default=0.0)
+        return max((seconds for groups in books for seconds in groups.waits()), default=0.0)
 
     def cache_size() -> Mapping[str, int]:
         return {"nodes": cache.node_count, "pods": cache.pod_count, "assumed_pods": cache.assumed_count}

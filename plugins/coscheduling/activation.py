@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from muster.framework.contract import Action, ClusterEvent, EventRegistration, EventResource, Handle, Hint, Timer
+from muster.framework.groups import GATHERING_SECONDS
 from muster.framework.model.pod_info import PodInfo
 
 from .api import group_key
@@ -22,8 +23,6 @@ from .record import PodGroupRecord
 SLACK_SECONDS = 0.01
 """Timers of event loops may fire a millisecond early; this delay makes sure that the period is over."""
 
-_GATHERING_SECONDS = 0.5
-"""How often a group is retried while members arrive, so that each member gets its reason reported."""
 _MEMBERS_A_LOOK = 100
 """The number of members beyond which a group is retried less often, in proportion to its size, because an attempt costs
 as much as the group has members. The member that completes the quorum activates the group at once in any case."""
@@ -64,7 +63,7 @@ class GroupActivation:
         if not record.is_gathering:
             record.is_gathering = True
             times = max(1.0, len(record.pods) / _MEMBERS_A_LOOK)
-            self._handle.clock.call_later(_GATHERING_SECONDS * times, partial(self._gathered, record))
+            self._handle.clock.call_later(GATHERING_SECONDS * times, partial(self._gathered, record))
 
     def first_placed(self, group: str) -> None:
         """With PodByPod, the first member has a node: retry its siblings, unless they failed together recently."""

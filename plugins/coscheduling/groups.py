@@ -4,6 +4,9 @@ One object serves the plugins of all profiles, because the members of a group ma
 operator's controller of PodGroups. It knows which pods are members and which of them hold nodes, which groups were
 denied or permitted recently, and when each group last failed. All of this is rebuilt from the API after a restart,
 except the caches, which only save work.
+
+What is known of one group is in its record. Three books stay beside it, by key: that a group was denied, backed off or
+permitted holds for a time and no longer, which cachetools' TTL caches see to without a timer for each group.
 """
 
 from __future__ import annotations
@@ -18,12 +21,11 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
 from . import messages
-from .announcements import Announcements
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import PodGroupDisruptionMode, mode_of
 from .held_members import HeldMembers
-from .record import Announcement, GroupState, PodGroupReason, PodGroupRecord
+from .record import GroupState, PodGroupReason, PodGroupRecord
 from .reservations import Reservations
 
 _FIRST = float("-inf")
@@ -39,12 +41,14 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         reservations: the capacity that is reserved for members that do not exist yet.
     """
 
+    counting = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
+    recurring = frozenset({PodGroupReason.TIMEOUT})
+
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
         self.held = HeldMembers(waiting, self.members)
         self.reservations = Reservations(self.members, self.wait_seconds, clock)
-        self._announcements = Announcements(self._changed, clock)
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
@@ -60,15 +64,15 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             self.reservations.member_leaves(self.record(left))
         super().follow_pod(old, new)
 
-    def _left(self, record: PodGroupRecord, pod: PodInfo) -> None:
-        if not record.pods:
-            record.state = None
-        elif record.state is not None:
-            record.state.refused.pop(pod.key, None)
-
-    def _joined(self, record: PodGroupRecord, old: PodInfo | None, new: PodInfo) -> None:
+    def _member_changed(self, record: PodGroupRecord, old: PodInfo | None, new: PodInfo | None) -> None:
+        if new is None:
+            if not record.pods:
+                record.state = None
+            elif record.state is not None and old is not None:
+                record.state.refused.pop(old.key, None)
+            return
         if record.state is None:
-            record.state = GroupState()
+            record.state, record.was_incomplete = GroupState(), False
         if old is None and new.node_name:
             self.reservations.found_bound(record, new)
             record.state.quorum_announced = record.state.quorum_announced or record.quorum_is_bound
@@ -81,7 +85,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if another:
             if record.state is not None:
                 record.state, record.first_seen = GroupState(), self._clock.now()
-            self._announcements.forget(record)
             self.reservations.follow(record, None)
         if another or (known is not None and new is not None and new.spec != known.spec):
             for cache in (self._denied, self._backed_off, self._permitted):
@@ -94,12 +97,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.created = self._clock.now() if stamp is None else parse_time(stamp) + self._epoch
         if record.state is not None:
             record.state.quorum_announced = record.quorum_is_bound
-
-    def refresh(self, new: PodGroup) -> None:
-        """Keep a new version of a PodGroup whose spec is unchanged, for example after a write of its status."""
-        if self.get(new.key) is not new:
-            self.members.follow_group(new.key, new)
-            self._changed(new.key)
 
     # What they are.
 
@@ -218,11 +215,6 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if refused:
             text = messages.not_bound(len(self.record(group).bound), self.quorum(group), refused)
             self.announce(group, PodGroupReason.BINDING_FAILED, text)
-
-    def announce(self, group: str, reason: PodGroupReason, message: str) -> None:
-        """Announce why the group is, or is not, scheduled."""
-        if group in self:
-            self._announcements.announce(self.record(group), Announcement(reason, message, self._clock.wall()))
 
     def _default_wait(self) -> float:
         return min(MAX_WAIT_SECONDS, float(self.args.permit_waiting_time_seconds or DEFAULT_WAIT_SECONDS))

@@ -49,11 +49,6 @@ def resource_gap(missing: str) -> str:
     return f"resource gap: {missing}"
 
 
-def with_reservation(message: str, reservation: str | None) -> str:
-    """The reason why a group waits, followed by the sentence about its reservation."""
-    return message if reservation is None else f"{message.removesuffix('.')}. {reservation}"
-
-
 def group_unschedulable(group: str, placed: int, missing: int, cause: str, *, no_domain: NoDomain | None = None) -> str:
     """The members that the group lacks do not fit together, or in no topology domain: the numbers are of the best.
 

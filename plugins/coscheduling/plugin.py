@@ -1,13 +1,14 @@
 """Coscheduling: the extension points, each a few lines on top of `PodGroups`.
 
 The methods that decide (PreEnqueue, PreFilter, PostFilter, `reject_group`) change nothing; the methods that follow
-decisions carry out the consequences. PreEnqueue, Reserve, `missing` and `on_pod` are inherited from `GangPlugin`
-(`framework/groups/plugin.py`).
+decisions carry out the consequences. PreEnqueue, Reserve, `missing`, `on_pod` and `on_object` are inherited from
+`GangPlugin` (`framework/groups/plugin.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 from muster.framework.contract import (
     ALLOW,
@@ -33,12 +34,13 @@ from muster.framework.contract import (
     TotalCapacity,
     Wait,
     with_preemption,
+    with_reservation,
 )
-from muster.framework.groups import GangPlugin, GroupReporter, group_missing
+from muster.framework.groups import GangPlugin, GroupRecord, GroupReporter, group_missing
 
 from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
-from .api import NAME, POD_GROUPS, PodGroup, PodGroupSpec, group_key
+from .api import NAME, POD_GROUPS, PodGroup, group_key
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .kind import POD_GROUP_KIND
@@ -137,9 +139,8 @@ class Coscheduling(
     def _activate(self, group: str) -> None:
         self._activation.activate(group)
 
-    def _admitted(self, group: str) -> None:
-        if self._groups.state(group).was_incomplete:
-            self._activation.member_came(group)
+    def _gather(self, record: GroupRecord[Any]) -> None:
+        self._activation.member_came(record.key)
 
     def _member_came(self, group: str) -> None:
         self._activation.member_came(group)
@@ -157,29 +158,20 @@ class Coscheduling(
         if self._reserved_for(group) is not None or any(self._nominations.of(group)):
             self._activation.activate(group)
 
-    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows PodGroups. Members are retried when their group is added or changed, and gated when it is deleted."""
-        group = new if isinstance(new, PodGroup) else old
-        if not isinstance(group, PodGroup):
-            return
-        key = group.key
-        known = self._groups.get(key)
-        if new is not None and known is not None and _essence(known) == _essence(group):
-            self._groups.refresh(group)
-            return
-        if known is not None and (new is None or known.metadata.uid != group.metadata.uid):
-            self._groups.held.reject(key, messages.NOT_FOUND)
-        reserved = self._groups.reservations.of(key)
-        self._groups.follow_group(key, group if new is not None else None)
+    def _essence(self, group: PodGroup) -> object:
+        return super()._essence(group), group.metadata.annotations
+
+    def _follow_group(self, group: str, new: PodGroup | None) -> None:
+        """Update the book. Members of a deleted group are rejected at Permit and gated before the queue."""
+        known = self._groups.get(group)
+        if known is not None and (new is None or known.metadata.uid != new.metadata.uid):
+            self._groups.held.reject(group, messages.NOT_FOUND)
+        reserved = self._groups.reservations.of(group)
+        super()._follow_group(group, new)
         if reserved is not None:
             self._activation.capacity_freed()
         if new is None:
-            self._nominations.take_back(key)
-            self._activate_members(key)
-            return
-        if self._groups.missing(key) <= 0:
-            self._groups.held.allow(key)
-        self._activation.activate(key)
+            self._activate_members(group)
 
     # Deciding.
 
@@ -220,11 +212,12 @@ class Coscheduling(
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            text = messages.with_reservation(cause.message, self._reserved_for(group))
+            text = with_reservation(cause.message, self._reserved_for(group))
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
-        text = self._unschedulable(group, placed, missing, cause, no_domain=no_domain)
+        text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
+        text = with_reservation(text, self._reserved_for(group))
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
     # Following decisions.
@@ -237,7 +230,7 @@ class Coscheduling(
         group = self._group(decision.pod)
         if group is None:
             return
-        self._groups.state(group).tried()
+        self._groups.record(group).tried()
         self._pre_filter.follow_up(group, (decision,))
         if decision.status is None:
             self._groups.reservations.placed(group)
@@ -253,29 +246,30 @@ class Coscheduling(
         if decision.plugin != self.name:
             return
         group, cause = decision.group, decision.cause
-        state = self._groups.state(group)
-        state.tried()
+        record = self._groups.record(group)
+        record.tried()
         self._pre_filter.follow_up(group, decision.members, decision)
         if decision.status is None:
             self._groups.reservations.placed(group)
         elif cause is None or cause.plugin == self.name:
             return
         elif cause.code is Code.PENDING and not cause.plugin:
-            state.was_incomplete = True
+            record.was_incomplete = True
             elsewhere = self._groups.left_to_others(group)
-            held_back = sum(1 for _ in self._groups.record(group).unplaced_pods()) - elsewhere.total() - decision.placed
+            held_back = sum(1 for _ in record.unplaced_pods()) - elsewhere.total() - decision.placed
             text = messages.too_few_tried(decision.placed, decision.missing, elsewhere, max(0, held_back))
             self._groups.announce(group, PodGroupReason.WAITING_FOR_PODS, text)
         else:
             if cause.code is Code.PENDING:
-                state.was_incomplete = True
+                record.was_incomplete = True
             elif decision.evictions is None:
                 self._activation.failed(group)
             text = messages.group_failed(group, cause.message)
             if decision.members:
-                text = self._unschedulable(
-                    group, decision.placed, decision.missing, cause, no_domain=decision.no_domain
+                text = messages.group_unschedulable(
+                    group, decision.placed, decision.missing, cause.message, no_domain=decision.no_domain
                 )
+                text = with_reservation(text, self._reserved_for(group))
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
@@ -325,14 +319,3 @@ class Coscheduling(
             quorum = self._groups.quorum(group)
             self._groups.announce(group, PodGroupReason.SCHEDULED, messages.scheduled(quorum, quorum))
             self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.quorum(group))
-
-    def _unschedulable(
-        self, group: str, placed: int, missing: int, cause: Status, *, no_domain: NoDomain | None
-    ) -> str:
-        text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
-        return messages.with_reservation(text, self._reserved_for(group))
-
-
-def _essence(group: PodGroup) -> tuple[str, PodGroupSpec, Mapping[str, str]]:
-    """The fields of a PodGroup that decisions read; its status changes all the time."""
-    return group.metadata.uid, group.spec, group.metadata.annotations

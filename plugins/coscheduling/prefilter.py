@@ -19,7 +19,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from muster.framework.contract import GroupDecision, Handle, PodDecision, Status, TotalCapacity, with_preemption
+from muster.framework.contract import (
+    GroupDecision,
+    Handle,
+    PodDecision,
+    Status,
+    TotalCapacity,
+    with_preemption,
+    with_reservation,
+)
 from muster.framework.contract.arguments import format_duration
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import PODS
@@ -91,9 +99,7 @@ class GroupPreFilter:
             looked = finding.has_resources is not None
             if finding.reason is not None:
                 text = with_preemption(finding.message, helped)
-                self._groups.announce(
-                    group, finding.reason, messages.with_reservation(text, reserved) if looked else text
-                )
+                self._groups.announce(group, finding.reason, with_reservation(text, reserved) if looked else text)
             if not looked:
                 continue
             if finding.has_resources:

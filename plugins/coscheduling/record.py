@@ -1,7 +1,7 @@
-"""Coscheduling's record of one group, besides its PodGroup and its members.
+"""Coscheduling's record of one group, besides what every kind of group has.
 
-`PodGroups` changes it, and so do `Announcements`, `HeldMembers`, `Reservations` and `GroupActivation`. All times are on
-the engine's clock. After a restart, only what the API stores is known.
+`PodGroups` changes it, and so do `HeldMembers`, `Reservations` and `GroupActivation`. All times are on the engine's
+clock. After a restart, only what the API stores is known.
 """
 
 from __future__ import annotations
@@ -42,21 +42,6 @@ class PodGroupReason(StrEnum):
     """The quorum had nodes, but pods are gone and their successors have no nodes yet. Not announced either."""
 
 
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """The latest decision on a group, for users.
-
-    Attributes:
-        reason: why the group is, or is not, scheduled.
-        message: a sentence with the counts.
-        wall: when it was decided, in seconds since the epoch.
-    """
-
-    reason: PodGroupReason
-    message: str
-    wall: float
-
-
 @dataclass(slots=True)
 class GroupState:
     """The state of a group's attempts, from its first member until it has none left.
@@ -66,7 +51,6 @@ class GroupState:
         failures: how often it has failed since then.
         quorum_announced: whether the bound quorum has been announced.
         has_newcomer: whether a member has arrived since the last attempt.
-        was_incomplete: whether members that exist were missing in the last attempt.
         is_short: whether less than minResources was free at the last attempt.
         may_fit_now: whether an event since then may have freed enough for minResources.
         refused: by pod key, why the API did not bind a member that had a node.
@@ -76,7 +60,6 @@ class GroupState:
     failures: int = 0
     quorum_announced: bool = False
     has_newcomer: bool = False
-    was_incomplete: bool = False
     is_short: bool = False
     may_fit_now: bool = False
     refused: dict[str, str] = field(default_factory=dict)
@@ -89,10 +72,6 @@ class GroupState:
     def is_set_back(self, now: float) -> bool:
         """Whether this time is not over at `now`."""
         return self.failed_at is not None and now - self.failed_at < self.setback_seconds
-
-    def tried(self) -> None:
-        """The group was tried with its existing members."""
-        self.has_newcomer = self.was_incomplete = False
 
     def fail(self, now: float) -> None:
         """The group did not fit."""
@@ -131,9 +110,6 @@ class PodGroupRecord(GroupRecord[PodGroup]):
         state: the state of its attempts; None while it has no member.
         held_until: by UID, when the wait of each member that Permit holds ends, in the order in which waits began.
         claim: its minResources; None without any.
-        decided: the latest announcement.
-        announced: the latest announcement that was passed on.
-        announcing: the timer after which `decided` is passed on.
         look: when the group is retried, and the timer for it.
         is_gathering: whether the group is about to be retried because a member arrived.
     """
@@ -142,9 +118,6 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     state: GroupState | None = None
     held_until: dict[str, float] = field(default_factory=dict)
     claim: Claim | None = None
-    decided: Announcement | None = None
-    announced: Announcement | None = None
-    announcing: Timer | None = None
     look: tuple[float, Timer] | None = None
     is_gathering: bool = False
 
@@ -157,6 +130,12 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     def quorum_is_bound(self) -> bool:
         """Whether as many members are bound as the group needs."""
         return self.group is not None and len(self.bound) >= self.group.spec.min_member
+
+    def tried(self) -> None:
+        """The group was tried with all members that exist."""
+        self.was_incomplete = False
+        if self.state is not None:
+            self.state.has_newcomer = False
 
     def topology(self) -> Topology | None:
         """The domain in which members have to be together; None for anywhere. Raises AnnotationError."""

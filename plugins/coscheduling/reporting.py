@@ -6,42 +6,23 @@ to another one of the same name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from muster.framework.contract import MAX_WAIT_SECONDS
-from muster.framework.groups import GroupReporter, Look, Notice, Report
+from muster.framework.groups import Announcement, GroupReporter, Look, Notice, Report
 
 from .api import SCHEDULED, PodGroup, PodGroupStatus
-from .record import Announcement, PodGroupReason
+from .record import PodGroupReason
 from .status import Observation, next_status
 
 if TYPE_CHECKING:
-    from muster.framework.contract import Clock
-
     from .groups import PodGroups
 
 
 _LONGEST = int(MAX_WAIT_SECONDS)
-
-
-@dataclass(slots=True)
-class _Known:
-    """The reporter's memory of one group.
-
-    Attributes:
-        observed: the PodGroup as last reported by the informer.
-        latest: the same, or the server's answer if the status was written since.
-        announcement: the announcement on which the last written status was based.
-    """
-
-    observed: PodGroup
-    latest: PodGroup
-    announcement: Announcement | None = None
 
 
 class PodGroupReporter(GroupReporter):
@@ -49,30 +30,19 @@ class PodGroupReporter(GroupReporter):
 
     counts_ended = True
 
-    def __init__(self, groups: PodGroups, clock: Clock) -> None:
-        self._groups = groups
-        self._clock = clock
-        self._known: dict[str, _Known] = {}
+    _groups: PodGroups
 
     def look(self, group: str) -> Look | None:
         """A look at once; for a group without members, after all others. None if the group is deleted."""
-        found = self._groups.get(group)
-        if found is None:
-            self._known.pop(group, None)
-            return None
-        known = self._known.get(group)
-        if known is None or known.observed.metadata.uid != found.metadata.uid:
-            self._known[group] = _Known(found, found)
-        elif known.observed is not found:
-            known.observed = known.latest = found
-        return Look(patient=not self._groups.record(group).has_members)
+        record = self._groups.record(group)
+        return None if record.group is None else Look(patient=not record.has_members)
 
     def report(self, group: str) -> Report | None:
         """The group's status, and the Events of its change. Nothing is reported while members are unaccounted for."""
-        known, record = self._known[group], self._groups.record(group)
-        if record.unaccounted:
+        record = self._groups.record(group)
+        found, announcement = record.latest, record.announced
+        if found is None or record.unaccounted:
             return None
-        found, announcement = known.latest, record.announced
         seen = Observation(
             min_member=found.spec.min_member,
             generation=found.metadata.generation,
@@ -82,23 +52,11 @@ class PodGroupReporter(GroupReporter):
         )
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
-        events = notices(found, before, after, announcement, anew=announcement is not known.announcement)
-        accepted = partial(_accepted, known, known.observed, announcement, events=[*events])
-        return Report(status_patch(found, before, after), accepted=accepted)
+        events = [*notices(found, before, after, announcement, anew=announcement is not record.reported)]
+        return self.report_of(record, status_patch(found, before, after), lambda: events)
 
-
-def _accepted(
-    known: _Known,
-    based_on: PodGroup,
-    announcement: Announcement | None,
-    answer: bytes | None,
-    *,
-    events: Iterable[Notice],
-) -> Iterable[Notice]:
-    if answer is not None and known.observed is based_on:
-        known.latest = _decode(answer)
-    known.announcement = announcement
-    return events
+    def _read(self, answer: bytes) -> PodGroup:
+        return _decode(answer)
 
 
 def notices(

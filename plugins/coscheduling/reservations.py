@@ -38,7 +38,10 @@ class MinResourcesReservation(NamedTuple):
 
 
 class Reservations:
-    """Reservations of all groups with minResources. `wait_seconds` returns how long Permit would hold members."""
+    """Reservations of all groups with minResources. `wait_seconds` returns how long Permit would hold members.
+
+    A group's claim is in its record; `_asking` is the index of groups with one, because few of many have any.
+    """
 
     def __init__(self, members: Members[PodGroupRecord], wait_seconds: Callable[[str], float], clock: Clock) -> None:
         self._members = members

@@ -11,16 +11,17 @@ refusal remains valid. A condition never disappears once it exists.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from msgspec.structs import replace
 
-from muster.framework.groups import MemberCounts
+from muster.framework.groups import Announcement, MemberCounts, transition_time
 from muster.framework.model.times import rfc3339
 
 from . import messages
 from .api import SCHEDULED, PodGroupCondition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, phase_of, situation
-from .record import Announcement, PodGroupReason
+from .record import PodGroupReason
 
 REFUSALS = frozenset(
     {
@@ -117,9 +118,8 @@ def dated(
     condition: PodGroupCondition, previous: PodGroupCondition | None, *, generation: int, now: float
 ) -> PodGroupCondition:
     """The condition for this generation of the spec; its transition time is `now` unless the status is the same."""
-    same = previous is not None and previous.status == condition.status
-    since = previous.last_transition_time if previous is not None and same else None
-    return replace(condition, last_transition_time=since or rfc3339(now), observed_generation=generation)
+    since = transition_time(previous, condition.status, now=now)
+    return replace(condition, last_transition_time=since, observed_generation=generation)
 
 
 def _are_gated(counts: MemberCounts, needed: int) -> bool:
@@ -127,7 +127,7 @@ def _are_gated(counts: MemberCounts, needed: int) -> bool:
     return counts.pods - counts.gated < needed <= counts.pods
 
 
-def _said(status: str, reason: PodGroupReason, message: str) -> PodGroupCondition:
+def _said(status: str, reason: StrEnum, message: str) -> PodGroupCondition:
     return PodGroupCondition(type=SCHEDULED, status=status, reason=reason.value, message=message)
 
 

@@ -5,10 +5,9 @@ Pure: the reporter passes in the object and the latest decision on it, and write
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
-from muster.framework.model.times import rfc3339
+from muster.framework.groups import Announcement, transition_time
 
 from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
@@ -21,27 +20,7 @@ class NativePodGroupReason(StrEnum):
     SCHEDULER_ERROR = "SchedulerError"
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The last word on a group.
-
-    Attributes:
-        generation: of its object that was decided about.
-        note: more for people, beyond what kube-scheduler has words for.
-    """
-
-    reason: NativePodGroupReason
-    message: str
-    generation: int
-    note: str = ""
-
-    @property
-    def scheduled(self) -> bool:
-        """Whether the group has been scheduled."""
-        return self.reason is NativePodGroupReason.SCHEDULED
-
-
-def next_condition(group: NativePodGroup, said: Said, *, now: float) -> NativePodGroupCondition | None:
+def next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> NativePodGroupCondition | None:
     """The condition that is to be written; None when there is nothing to write.
 
     Once True it stays as it is. Its transition time is `now`, in seconds since the epoch, unless its status stays.
@@ -50,14 +29,12 @@ def next_condition(group: NativePodGroup, said: Said, *, now: float) -> NativePo
     status = "True" if said.reason is NativePodGroupReason.SCHEDULED else "False"
     if before is not None and before.status == "True" != status:
         return None
-    same = before is not None and before.status == status
-    since = before.last_transition_time if before is not None and same else None
     after = NativePodGroupCondition(
         type=INITIALLY_SCHEDULED,
         status=status,
         reason=said.reason.value,
         message=said.message,
-        last_transition_time=since or rfc3339(now),
+        last_transition_time=transition_time(before, status, now=now),
         observed_generation=said.generation,
     )
     return None if after == before else after

@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part, Topology
-from muster.framework.groups import EndedMember, GroupBook, GroupRecord, HealingPolicy, healing_policy
+from muster.framework.groups import GroupBook, GroupRecord, HealingPolicy, healing_policy
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
 from .api import NativePodGroup, group_key
 from .composite_api import CompositePodGroup
-from .conditions import NativePodGroupReason, Said
-from .hierarchy import Hierarchy, topology_of
+from .conditions import NativePodGroupReason
+from .hierarchy import CompositeRecord, Hierarchy, is_root, topology_of
 from .validation import GroupFaults
 
 
@@ -26,10 +26,17 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
     """The record of one PodGroup.
 
     Attributes:
-        said: the last word on it.
+        was_unfit: whether too few of its members fitted in an attempt, and none has arrived since.
+        lateness_reported: whether an Event reported that it waits for pods.
     """
 
-    said: Said | None = None
+    was_unfit: bool = False
+    lateness_reported: bool = False
+
+    @property
+    def has_been_scheduled(self) -> bool:
+        """Whether the last word is that the group was scheduled."""
+        return self.announced is not None and self.announced.reason is NativePodGroupReason.SCHEDULED
 
     @property
     def scheduled(self) -> int:
@@ -59,45 +66,28 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     Attributes:
         hierarchy: which groups are parts of which.
         faults: why pods cannot be one group.
-        on_quorum_change: called with a group and its quorum state before members ended, because no plugin sees that by
-            itself.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__(group_key, clock, NativePodGroupRecord)
-        self.on_quorum_change: Callable[[str, tuple[bool, int]], None] = lambda group, before: None
+    def __init__(self, clock: Clock, ended: Callable[[str, tuple[bool, int]], None] | None = None) -> None:
+        super().__init__(group_key, clock, NativePodGroupRecord, ended)
         self.hierarchy = Hierarchy(self)
         self.faults = GroupFaults(self)
 
     # What the watches saw.
 
-    def _left(self, record: NativePodGroupRecord, pod: PodInfo) -> None:
-        self._members_changed(record)
-
-    def _joined(self, record: NativePodGroupRecord, old: PodInfo | None, new: PodInfo) -> None:
-        self._members_changed(record)
-
-    def _members_changed(self, record: NativePodGroupRecord) -> None:
+    def _member_changed(self, record: NativePodGroupRecord, old: PodInfo | None, new: PodInfo | None) -> None:
         self.hierarchy.members_changed(record.key)
         self.faults.forget(record.key)
         self._look(record)
 
-    def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
-        """A pod has ended, or one that had was deleted; see `Members`."""
-        concerned = [member.group for member in (old, new) if member is not None]
-        before = {group: self.quorum_state(group) for group in concerned}
-        super().follow_ended(uid, old, new)
-        for group, state in before.items():
-            self.hierarchy.members_changed(group)
-            self.on_quorum_change(group, state)
+    def _member_ended(self, record: NativePodGroupRecord) -> None:
+        self.hierarchy.members_changed(record.key)
 
     def _group_changed(self, record: NativePodGroupRecord, known: NativePodGroup | None, *, another: bool) -> None:
         if another:
-            record.said = None
-        new = record.group
-        if known is None or new is None or (known.metadata.uid, known.spec) != (new.metadata.uid, new.spec):
-            self.hierarchy.follow_leaf(record.key, new)
-            self.faults.forget(record.key)
+            record.lateness_reported = record.was_unfit = False
+        self.hierarchy.follow_leaf(record.key, record.group)
+        self.faults.forget(record.key)
         self._look(record)
 
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
@@ -110,6 +100,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             self._changed(group)
 
     # What they are.
+
+    def record_of(self, group: str) -> NativePodGroupRecord | CompositeRecord:
+        """The record of a PodGroup, or of a CompositePodGroup."""
+        return self.hierarchy.record(group) if is_root(group) else self.record(group)
 
     def object_of(self, group: str) -> NativePodGroup | CompositePodGroup | None:
         """The object of a PodGroup, or of a hierarchy or a part of one."""
@@ -220,16 +214,12 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def say(self, group: str, reason: NativePodGroupReason, message: str = "", note: str = "") -> None:
         """The last word on a group. That it has been scheduled is the last of all."""
         record = self.record(group)
-        said = record.said
-        if record.group is None or (said is not None and said.scheduled):
-            return
-        record.said = Said(reason, message, record.group.metadata.generation, note)
-        if record.said != said:
-            self._changed(group)
+        if record.group is not None and not record.has_been_scheduled:
+            self.announce(group, reason, message, note=note, generation=record.group.metadata.generation)
 
     def _look(self, record: NativePodGroupRecord) -> None:
         """Once the quorum of a group of ours is bound that is the word on it."""
-        if record.group is None or (record.said is not None and record.said.scheduled):
+        if record.group is None or record.has_been_scheduled:
             return
         if len(record.bound) + record.succeeded >= record.group.spec.min_count and self._is_ours(record):
             self.say(record.key, NativePodGroupReason.SCHEDULED)

@@ -8,7 +8,6 @@ cycle places all of them in one step, and binds none if the quorum is lost befor
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 from muster.framework.contract import (
     COMPOSITE_PREFIX,
@@ -41,9 +40,6 @@ from .verdicts import NativeVerdicts
 SHARED = NAME
 """The key under which the plugins of all profiles share one `NativePodGroups`."""
 
-_GATHERING_SECONDS = 0.5
-"""How often a group that was refused is tried again while others of its pods come into the queue."""
-
 
 class GangScheduling(
     PreFilterPlugin,
@@ -58,24 +54,16 @@ class GangScheduling(
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._groups.on_quorum_change = self._quorum_changed
         self._hierarchy = self._groups.hierarchy
-        self._incomplete: set[str] = set()
-        self._unfit: set[str] = set()
 
     def _new_book(self) -> NativePodGroups:
-        return NativePodGroups(self.handle.clock)
+        return NativePodGroups(self.handle.clock, self._quorum_changed)
 
     # The queue.
 
     def _lack(self, group: str) -> str | None:
         """The groups that it is a part of, and as many pods as they need."""
         return self._groups.lack(group)
-
-    def _admitted(self, group: str) -> None:
-        if group in self._incomplete:
-            self._incomplete.discard(group)
-            self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, group))
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group, as long as it lacks its quorum; later members are scheduled one by one. Of parts the whole, ever.
@@ -136,9 +124,10 @@ class GangScheduling(
 
     def _member_came(self, group: str) -> None:
         whole = self._hierarchy.whole(group)
-        if whole in self._unfit:
-            self._unfit.discard(whole)
-            self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, whole))
+        record = self._groups.record_of(whole)
+        if record.was_unfit:
+            record.was_unfit = False
+            self._retry_soon(whole)
 
     def _fell_short(self, group: str) -> None:
         """Members that wait learn what their group lacks, and capacity that is kept for them is free for others."""
@@ -146,36 +135,29 @@ class GangScheduling(
         self._nominations.take_back(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows PodGroups. Waiting members are tried when their group comes, or its spec changes."""
-        group = new or old
-        if isinstance(group, CompositePodGroup):
-            name = f"{COMPOSITE_PREFIX}{group.key}"
-            whole = self._hierarchy.whole(name)
-            self._groups.follow_composite(group.key, group if new is not None else None)
-            if old is None:
-                self._activate(name)
-            if new is None:
-                self._activate_members(*self._hierarchy.leaves(name), *self._hierarchy.leaves(whole))
-                self._forget(name)
+        """Follows PodGroups, see `GangPlugin`, and CompositePodGroups."""
+        composite = new or old
+        if not isinstance(composite, CompositePodGroup):
+            super().on_object(resource, old, new)
             return
-        if not isinstance(group, NativePodGroup):
-            return
-        known, whole = self._groups.get(group.key), self._hierarchy.whole(group.key)
-        was_enough, _ = self._groups.quorum_state(group.key)
-        self._groups.follow_group(group.key, group if new is not None else None)
-        if was_enough and not self._groups.quorum_state(group.key)[0]:
-            self._activate_members(group.key, *self._hierarchy.leaves(whole))
-        if new is not None and (known is None or _essence(known) != _essence(group)):
-            self._activate(group.key)
-            self._say_too_few(group.key)
+        name = f"{COMPOSITE_PREFIX}{composite.key}"
+        whole = self._hierarchy.whole(name)
+        self._groups.follow_composite(composite.key, composite if new is not None else None)
+        if old is None:
+            self._activate(name)
         if new is None:
-            self._nominations.take_back(group.key)
-            self._forget(group.key)
+            self._activate_members(*self._hierarchy.leaves(name), *self._hierarchy.leaves(whole))
 
-    def _forget(self, group: str) -> None:
-        """Drop the decisions about a group that is gone."""
-        self._incomplete.discard(group)
-        self._unfit.discard(group)
+    def _follow_group(self, group: str, new: NativePodGroup | None) -> None:
+        whole = self._hierarchy.whole(group)
+        was_enough, _ = self._groups.quorum_state(group)
+        super()._follow_group(group, new)
+        if was_enough and not self._groups.quorum_state(group)[0]:
+            self._activate_members(group, *self._hierarchy.leaves(whole))
+
+    def _group_changed(self, group: str) -> None:
+        super()._group_changed(group)
+        self._say_too_few(group)
 
     # Deciding.
 
@@ -211,8 +193,10 @@ class GangScheduling(
         if decision.status is None:
             return
         status = decision.status
-        if decision.group in self._groups:
-            (self._incomplete if status.code is Code.PENDING else self._unfit).add(decision.group)
+        record = self._groups.record(decision.group)
+        if record.group is not None:
+            record.was_incomplete |= status.code is Code.PENDING
+            record.was_unfit |= status.code is not Code.PENDING
         reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         self._groups.say(decision.group, reason, status.message, note)
@@ -226,9 +210,9 @@ class GangScheduling(
                 reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
                 self._groups.say(part, reason, status.message, note)
         if decision.placed < len(decision.waiting):
-            self._unfit.add(decision.group)
+            self._groups.record_of(decision.group).was_unfit = True
             if decision.status is None:
-                self.handle.clock.call_later(_GATHERING_SECONDS, partial(self._activate, decision.group))
+                self._retry_soon(decision.group)
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """A pod that the API refused to bind while others of its gang were bound keeps its node."""
@@ -240,10 +224,10 @@ class GangScheduling(
 
     def _say_too_few(self, group: str) -> None:
         """Report a group that asks for more pods by now than exist; what was said of it before is no longer true."""
-        if self._groups.record(group).said is None or self._groups.record(group).has_enough:
+        record = self._groups.record(group)
+        if record.announced is None or record.has_enough:
             return
-        scheduled, remaining = self._groups.record(group).scheduled, self._groups.remaining_count(group)
-        text = messages.too_few(self._groups.quorum(group), scheduled, remaining)
+        text = messages.too_few(self._groups.quorum(group), record.scheduled, self._groups.remaining_count(group))
         self._groups.say(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
@@ -252,8 +236,3 @@ class GangScheduling(
         if len(leaves) > 1 and not self._groups.is_ready(leaves[0]):
             leaves = [] if is_root(group) else [group]
         self._activate_members(*leaves)
-
-
-def _essence(group: NativePodGroup) -> tuple[object, ...]:
-    """The fields of a PodGroup that decisions read; its status changes all the time."""
-    return group.metadata.uid, group.spec

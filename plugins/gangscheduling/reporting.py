@@ -6,21 +6,20 @@ so that kube-scheduler may have groups of its own beside these. See `GroupReport
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.framework.groups import GroupReporter, Look, Notice, Report
+from muster.framework.groups import Announcement, GroupReporter, Look, Notice, Report
 
 from . import messages
 from .api import NativePodGroup, NativePodGroupCondition
-from .conditions import Said, next_condition
+from .conditions import NativePodGroupReason, next_condition
 
 if TYPE_CHECKING:
-    from muster.framework.contract import Clock
-
-    from .groups import NativePodGroups
+    from .groups import NativePodGroupRecord, NativePodGroups
 
 _PATIENCE_SECONDS = 5.0
 """How long pods of a group may come one after another before people are told that it waits for more."""
@@ -29,55 +28,50 @@ _PATIENCE_SECONDS = 5.0
 class NativePodGroupReporter(GroupReporter):
     """Reports on all PodGroups."""
 
-    def __init__(self, groups: NativePodGroups, clock: Clock) -> None:
-        self._groups = groups
-        self._clock = clock
-        self._told: dict[str, Said] = {}
-        self._waiting: set[str] = set()
+    _groups: NativePodGroups
 
     def look(self, group: str) -> Look | None:
         """At once where something is said of it; in a while where it waits for pods and people do not know."""
-        if self._groups.record(group).said is None:
-            self._told.pop(group, None)
-        if group not in self._groups:
-            self._waiting.discard(group)
-        elif self._groups.record(group).said is not None:
+        record = self._groups.record(group)
+        if record.group is None:
+            return None
+        if record.announced is not None:
             return Look()
-        elif self._groups.waits_for(group) is None:
-            self._waiting.discard(group)
-        elif group not in self._waiting:
+        if self._groups.waits_for(group) is None:
+            record.lateness_reported = False
+        elif not record.lateness_reported:
             return Look(after=_PATIENCE_SECONDS)
         return None
 
     def report(self, group: str) -> Report | None:
         """The group's condition. A group that is not tried has none; an Event reports once that its pods are late."""
-        found, said = self._groups.get(group), self._groups.record(group).said
+        record = self._groups.record(group)
+        found, said = record.group, record.announced
         if found is None:
             return None
         if said is None:
             note = self._groups.waits_for(group)
-            if note is None or group in self._waiting:
+            if note is None or record.lateness_reported:
                 return None
-            self._waiting.add(group)
+            record.lateness_reported = True
             return Report(accepted=lambda _: [Notice("Warning", "WaitingForPods", note)])
         after = next_condition(found, said, now=self._clock.wall())
         if after is None:
-            self._told[group] = said
+            record.reported = said
             return None
-        return Report(_patch(found, after), strategic=True, accepted=lambda _: self._notices(group, found, said))
+        return self.report_of(record, _patch(found, after), partial(_notices, record, found, said), strategic=True)
 
-    def _notices(self, key: str, group: NativePodGroup, said: Said) -> Iterable[Notice]:
-        """Events for people; kube-scheduler has none on groups."""
-        told = self._told.get(key)
-        if key in self._groups:  # it may have gone while it was written
-            self._told[key] = said
-        if told is not None and (told.reason, told.message) == (said.reason, said.message):
-            return []
-        note = f"{said.message}. {said.note}" if said.note else said.message
-        kind = "Warning"
-        if said.scheduled:
-            kind, note = "Normal", messages.scheduled(self._groups.record(key).scheduled, group.spec.min_count)
-        return [Notice(kind, said.reason.value, note)]
+
+def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announcement) -> Iterator[Notice]:
+    """Events for people; kube-scheduler has none on groups."""
+    told = record.reported
+    if told is not None and (told.reason, told.message) == (said.reason, said.message):
+        return
+    note = f"{said.message}. {said.note}" if said.note else said.message
+    kind = "Warning"
+    if said.reason is NativePodGroupReason.SCHEDULED:
+        kind, note = "Normal", messages.scheduled(record.scheduled, group.spec.min_count)
+    yield Notice(kind, said.reason.value, note)
 
 
 def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:

@@ -32,7 +32,10 @@ class ValidatedGroups(Protocol):
 
 
 class GroupFaults:
-    """The reasons why groups' pods cannot be one group, kept until a member or an object changes."""
+    """The reasons why groups' pods cannot be one group, kept until a member or an object changes.
+
+    They are no part of the groups' records: each is computed from a whole hierarchy, and all are forgotten together.
+    """
 
     def __init__(self, groups: ValidatedGroups) -> None:
         self._groups = groups

@@ -5,7 +5,7 @@ The engine asks while it decides, so nothing changes here. `GangScheduling` exte
 
 from __future__ import annotations
 
-from muster.framework.contract import Code, NoDomain, Part, Shortage, Status
+from muster.framework.contract import Code, NoDomain, Part, Shortage, Status, with_reservation
 from muster.framework.groups import GangPlugin
 
 from . import messages
@@ -22,7 +22,9 @@ class NativeVerdicts(GangPlugin):
     ) -> Status:
         """The group's message: the result of the trial, and its reservation, if there is one."""
         status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
-        return Status(status.code, (self._with_reservation(group, status.message),)) if status.rejected else status
+        if not status.rejected:
+            return status
+        return Status(status.code, (with_reservation(status.message, self._reserved_for(group)),))
 
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
@@ -57,12 +59,7 @@ class NativeVerdicts(GangPlugin):
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
-        return Status.unschedulable(self._with_reservation(part.key, text))
-
-    def _with_reservation(self, group: str, text: str) -> str:
-        """The reason why a group waits, followed by the sentence about its reservation."""
-        reserved = self._reserved_for(group)
-        return text if reserved is None else f"{text}. {reserved}"
+        return Status.unschedulable(with_reservation(text, self._reserved_for(part.key)))
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """A pod that found no node is told so; one that found one, that it is of no use."""

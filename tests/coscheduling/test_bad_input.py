@@ -117,7 +117,7 @@ async def test_pods_of_another_scheduler_with_the_label_are_never_touched(room: 
 
     assert room.bound() == []
     assert room.events == []
-    assert room.groups.waiting_groups() == 1
+    assert len(room.groups.waits()) == 1
 
 
 async def test_a_label_with_odd_characters_is_just_a_name(room: World) -> None:
@@ -139,7 +139,7 @@ async def test_ten_thousand_podgroups_without_pods_leave_scheduling_as_it_is(mak
     await world.settle()
 
     assert len(world.bound()) == 4
-    assert world.groups.waiting_groups() == 0
+    assert world.groups.waits() == []
     for number in range(10_000):
         world.api.delete("podgroups", f"default/empty-{number}")
     assert [*world.groups] == ["default/g"]

@@ -1,5 +1,7 @@
 """What a group's policy asks for, decided by the whole engine in virtual time."""
 
+import json
+
 import pytest
 
 from muster.framework.groups.record import EndedMember
@@ -323,15 +325,15 @@ async def test_how_long_the_oldest_gang_has_waited_is_known() -> None:
     world.add_nodes(make_node("one", cpu="2"))
     world.add_group("late", 3)
     world.add_group("early", 3)
-    assert world.groups.oldest_waiting() == 0.0
+    assert world.groups.waits() == []
     world.add(*make_members("early", 2))
     await world.run(20)
     world.add(*make_members("late", 1))
     await world.run(10)
-    assert (world.groups.waiting_groups(), round(world.groups.oldest_waiting())) == (2, 30)
+    assert (len(world.groups.waits()), round(max(world.groups.waits()))) == (2, 30)
     world.delete("default/early-0")
     world.delete("default/early-1")
-    assert (world.groups.waiting_groups(), round(world.groups.oldest_waiting())) == (1, 10)
+    assert [round(seconds) for seconds in world.groups.waits()] == [10]
 
 
 async def test_a_pod_that_came_before_it_was_known_that_others_succeeded_waits_no_longer_than_that() -> None:
@@ -351,6 +353,23 @@ async def test_a_pod_that_came_before_it_was_known_that_others_succeeded_waits_n
     await world.settle()
     assert world.node_of(late) == "one"
     world.check()
+
+
+@pytest.mark.parametrize("scheduler", ["first", "last"])
+async def test_with_two_profiles_members_that_succeed_complete_a_gang_of_either(scheduler: str) -> None:
+    profiles = [{"schedulerName": name} for name in ("first", "last")]
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    world = World(configuration=json.dumps({**document, "profiles": profiles}).encode())
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add_group("train", 2)
+    [member] = make_members("train", 1)
+    member["spec"]["schedulerName"] = scheduler
+    [late] = world.add(member)
+    await world.settle()
+    assert world.places() == {"gated": 1}
+    world.groups.follow_ended("uid-of-the-first", None, EndedMember("default/train", succeeded=True))
+    await world.settle()
+    assert world.node_of(late) == "one"
 
 
 def refused_in_part(members: int = 3) -> tuple[World, str, set[str]]:

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from muster.framework.contract import Disruption, PodInfo
+from muster.framework.groups import Announcement
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason, Said
+from muster.plugins.gangscheduling.conditions import NativePodGroupReason
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED
 from tests.builders import PodDict, make_node
@@ -29,11 +30,11 @@ class World(EvictingWorld):
             pod["spec"].update({key: spec[key] for key in spec if key == "preemptionPolicy"})
         return self.add(*pods)
 
-    def said(self, group: str) -> Said:
+    def said(self, group: str) -> Announcement:
         """The last word on a native group."""
         groups = self.engine.shared[SHARED]
         assert isinstance(groups, NativePodGroups)
-        found = groups.record(f"default/{group}").said
+        found = groups.record(f"default/{group}").announced
         assert found is not None
         return found
 

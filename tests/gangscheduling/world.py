@@ -1,9 +1,10 @@
 """The engine with PodGroups of scheduling.k8s.io in its cluster, and what tests do to them."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason, Said
+from muster.framework.groups import Announcement
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.plugin import SHARED
 from muster.testing import VirtualScheduler
@@ -69,7 +70,7 @@ class World(VirtualScheduler):
         """A CompositePodGroup comes; see `make_composite`."""
         return self.api.put(COMPOSITE_KIND, make_composite(name, min_group_count, **more))
 
-    def told(self, key: str) -> tuple[NativePodGroupReason, str] | None:
+    def told(self, key: str) -> tuple[StrEnum, str] | None:
         """The last word on a group, without what only people read."""
         said = self.said(key)
         return None if said is None else (said.reason, said.message)
@@ -87,9 +88,9 @@ class World(VirtualScheduler):
         """A PodGroup goes."""
         self.api.delete(KIND, key)
 
-    def said(self, key: str) -> Said | None:
+    def said(self, key: str) -> Announcement | None:
         """The last word on a group."""
-        return self.groups.record(key).said
+        return self.groups.record(key).announced
 
     def bound(self, group: str) -> list[str]:
         """Names of a group's pods that are bound, sorted."""

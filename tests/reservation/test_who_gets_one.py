@@ -212,7 +212,7 @@ async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_b
     assert note.startswith("Capacity for 4 pods of 2 groups is reserved on 4 nodes: they start by ")
     groups = scheduler.engine.shared[SHARED]
     assert isinstance(groups, NativePodGroups)
-    said = groups.record("default/a").said
+    said = groups.record("default/a").announced
     assert said is not None
     assert f". {note} " in said.message
 

@@ -110,7 +110,7 @@ BUGS = {
         "return self.quorum(group) - len(self.record(group).placed) - 1",
     ),
     "a native gang that is not told who has succeeded": Bug(
-        "muster.plugins.gangscheduling.groups", "self.on_quorum_change(group, state)", "pass", "member_ends"
+        "muster.framework.groups.book", "self._ended(group, state)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._places.backoff_q.completed(now)", "None"

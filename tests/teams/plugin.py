@@ -6,8 +6,8 @@ Teams because of what stands here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from enum import StrEnum
 
 import msgspec
 from pydantic import BaseModel
@@ -38,7 +38,6 @@ from muster.framework.groups import (
     GroupMeta,
     GroupRecord,
     GroupReporter,
-    Look,
     Notice,
     Report,
 )
@@ -109,23 +108,17 @@ def team_of(pod: PodInfo) -> str | None:
     return TEAM_KIND.group_of(pod.pod)
 
 
-@dataclass(slots=True, eq=False)
-class TeamRecord(GroupRecord[Team]):
-    """A Team, its members, and why it does not start."""
+class TeamReason(StrEnum):
+    """Why a team does not play."""
 
-    said: str = ""
+    TOO_FEW_FIT = "TooFewFit"
 
 
-class TeamBook(GroupBook[Team, TeamRecord]):
+class TeamBook(GroupBook[Team, GroupRecord[Team]]):
     """All Teams and their members."""
 
     def __init__(self, clock: Clock) -> None:
-        super().__init__(team_of, clock, TeamRecord)
-
-    def say(self, key: str, text: str) -> None:
-        """Why the team does not start."""
-        self.record(key).said = text
-        self._changed(key)
+        super().__init__(team_of, clock, GroupRecord)
 
     def quorum(self, group: str) -> int:
         """Its size."""
@@ -140,31 +133,21 @@ class TeamBook(GroupBook[Team, TeamRecord]):
 class TeamReporter(GroupReporter):
     """Writes whether the team plays."""
 
-    def __init__(self, book: TeamBook) -> None:
-        self._book = book
-
-    def look(self, group: str) -> Look | None:
-        """At once."""
-        return Look() if group in self._book else None
+    _groups: TeamBook
 
     def report(self, group: str) -> Report | None:
         """Its status, and an Event when it begins to play."""
-        book = self._book
-        team = book.get(group)
+        record = self._groups.record(group)
+        team, said = record.group, record.announced
         if team is None:
             return None
-        record = book.record(group)
         plays = len(record.bound) >= team.spec.size
-        message = f"{len(record.bound)} of {team.spec.size} are bound" if plays else record.said
+        message = f"{len(record.bound)} of {team.spec.size} are bound" if plays else said.message if said else ""
         after = TeamStatus("Playing" if plays else "Benched", message)
         if after == team.status:
             return None
         told = [Notice("Normal", "Playing", message)] if plays else []
-
-        def accepted(_: bytes | None) -> Iterable[Notice]:
-            return told
-
-        return Report(msgspec.json.encode({"status": msgspec.to_builtins(after)}), accepted=accepted)
+        return self.report_of(record, msgspec.json.encode({"status": msgspec.to_builtins(after)}), lambda: told)
 
 
 class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, DecisionFollower):
@@ -181,7 +164,7 @@ class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, D
 
     def reporter(self) -> GroupReporter:
         """See `TeamReporter`."""
-        return TeamReporter(self._groups)
+        return TeamReporter(self._groups, self.handle.clock)
 
     def group_of(self, pod: PodInfo) -> str | None:
         """A team that is not complete is tried as one."""
@@ -221,4 +204,4 @@ class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, D
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Notes why a team was refused."""
         if decision.plugin == self.name and decision.status is not None:
-            self._groups.say(decision.group, decision.status.message)
+            self._groups.announce(decision.group, TeamReason.TOO_FEW_FIT, decision.status.message)

@@ -33,7 +33,7 @@ def told(groups: PodGroups, old: PodGroup | None, new: PodGroup | None) -> None:
     if new is None and old is not None:
         groups.follow_group(old.key, None)
     elif new is not None and known is not None and known.metadata.uid == new.metadata.uid and known.spec == new.spec:
-        groups.refresh(new)
+        groups.refresh(new.key, new)
     elif new is not None:
         groups.follow_group(new.key, new)
 

@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster.framework.groups import Announcement
 from muster.operator.podgroups.events import event_of
 from muster.plugins.coscheduling.api import POD_GROUPS, SCHEDULED, PodGroup, PodGroupCondition, PodGroupStatus
-from muster.plugins.coscheduling.record import Announcement, PodGroupReason
+from muster.plugins.coscheduling.record import PodGroupReason
 from muster.plugins.coscheduling.reporting import notices
 
 from .groups import pod_group

@@ -2,9 +2,9 @@
 
 import pytest
 
-from muster.framework.groups.record import MemberCounts
+from muster.framework.groups.record import Announcement, MemberCounts
 from muster.plugins.coscheduling.api import SCHEDULED, PodGroupCondition
-from muster.plugins.coscheduling.record import Announcement, PodGroupReason
+from muster.plugins.coscheduling.record import PodGroupReason
 from muster.plugins.coscheduling.status import dated, refused, statement
 
 from .situations import NOW, members

@@ -2,9 +2,9 @@
 
 from hypothesis import given
 
-from muster.framework.groups.record import MemberCounts
+from muster.framework.groups.record import Announcement, MemberCounts
 from muster.plugins.coscheduling.api import SCHEDULED, Phase, PodGroupCondition, PodGroupStatus
-from muster.plugins.coscheduling.record import Announcement, PodGroupReason
+from muster.plugins.coscheduling.record import PodGroupReason
 from muster.plugins.coscheduling.status import Observation, next_status
 
 from .situations import NOW, members, observations, statuses

@@ -1,10 +1,14 @@
 """What is announced of a group follows reasons, not the numbers in their text."""
 
+from typing import Any
+
 import pytest
 
 from muster.framework.embedded.clock import VirtualClock
-from muster.plugins.coscheduling.announcements import QUIET_SECONDS, Announcements
-from muster.plugins.coscheduling.record import Announcement, PodGroupReason, PodGroupRecord
+from muster.framework.groups.announcements import QUIET_SECONDS, Announcements
+from muster.framework.groups.record import Announcement, GroupRecord
+from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.record import PodGroupReason
 
 
 class Board:
@@ -13,8 +17,8 @@ class Board:
     def __init__(self) -> None:
         self.clock = VirtualClock()
         self.told: list[str] = []
-        self.group = PodGroupRecord("ml/g")
-        self.announcements = Announcements(self._changed, self.clock)
+        self.group: GroupRecord[Any] = GroupRecord("ml/g")
+        self.announcements = Announcements(self._changed, self.clock, counting=PodGroups.counting)
 
     def say(self, message: str, reason: PodGroupReason = PodGroupReason.UNSCHEDULABLE) -> None:
         self.announcements.announce(self.group, Announcement(reason, message, self.clock.wall()))
