@@ -1,7 +1,7 @@
 """A cache by pod signature that keeps the signatures used last.
 
-Caches of verdicts, scores, capacity and dry runs use it: results that equal pods need again and again stay available,
-and neither many signatures nor signatures without pods occupy memory for long.
+The cache of columns and that of dry runs use it: results that equal pods need again and again stay available, and
+neither many signatures nor signatures without pods occupy memory for long.
 """
 
 from __future__ import annotations
@@ -32,10 +32,6 @@ class LatestSignatures(Generic[T]):
         """Remember the value in place of the one before."""
         self._known[ref(signature, self._forget)] = value
         return value
-
-    def drop(self, signature: PodSignature) -> None:
-        """Forget the signature."""
-        self._forget(ref(signature))
 
     def clear(self) -> None:
         """Forget them all."""

@@ -15,21 +15,24 @@ from ..contract.plugin import CapacityPlugin, FilterPlugin
 from ..contract.status import Status
 from ..contract.verdicts import Codes, Diagnosis, Mask, NodeRejection, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
+from ..snapshot.column_cache import ColumnCache
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from ..work import checkpoint
 from .answers import Failed, error_in, failure, hashable, integers, is_long_work, verdicts
 from .attempt_state import AttemptState
-from .nominated_cache import NominatedCache
+from .cached_results import SIGNATURES, FilterResults
+from .nominated_cache import NominatedResults
 from .nominator import PodNominator
 from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
 from .rejections import replace_rejections
 from .results import Filtered, PreFiltered
-from .results_cache import ResultsCache
 
+_NOMINATED = 32
+"""Signatures for which results with nominated pods are cached."""
 _MOST_ON_A_NODE = 1 << 31
 """More pods fit on no node, whatever a plugin says: the sum over all nodes stays exact."""
 
@@ -41,17 +44,16 @@ class Filtering:
         self,
         plugins: ProfilePlugins,
         calls: PluginCalls,
-        cache: ResultsCache,
         snapshot: Snapshot,
         *,
         nominator: PodNominator,
     ) -> None:
         self._plugins = plugins
         self._calls = calls
-        self._cache = cache
         self._snapshot = snapshot
         self._nominator = nominator
-        self._nominated_cache = NominatedCache()
+        self._results: ColumnCache[FilterResults] = ColumnCache(SIGNATURES, self._results_without)
+        self._nominated: ColumnCache[NominatedResults] = ColumnCache(_NOMINATED, lambda skipped: NominatedResults())
         self._epochal = [
             plugin for plugin in plugins.filter if type(plugin).filter_epoch is not FilterPlugin.filter_epoch
         ]
@@ -72,15 +74,15 @@ class Filtering:
         return found
 
     def _run_on_all(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, listed: Rows) -> Filtered:
+        def ask(plugin: FilterPlugin, view: NodeView) -> tuple[Codes, StatusTable]:
+            answer = self._verdicts(plugin, state, pod, view)
+            return answer.codes, answer.table
+
         snapshot, only = self._snapshot, pre_filtered.node_names
-        results = self._cache.filter_results(pod.signature, state.skip_filter_plugins)
+        results = self._results.of(pod.signature, state.skip_filter_plugins)
         self._calls.evaluated(results.names, FILTER)
         if only is None:
-            results.refresh(
-                snapshot,
-                lambda plugin, view: self._verdicts(plugin, state, pod, view),
-                self._epoch_of,
-            )
+            results.refresh(snapshot, ask, self._epoch_of)
             passing, rows, leading = results.mask, results.rows, results.leading
         else:
             passing, leading = _mask(snapshot, only), 0
@@ -107,6 +109,9 @@ class Filtering:
             filtered = self._in_two_passes(state, pod, pre_filtered, filtered)
         error = filtered.error or self._error_among(results.plugins, filtered)
         return filtered if error is None else replace(filtered, error=error)
+
+    def _results_without(self, skipped: frozenset[str]) -> FilterResults:
+        return FilterResults([each for each in self._plugins.filter if each.name not in skipped])
 
     def _in_two_passes(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered, alone: Filtered) -> Filtered:
         """The result of Filter with nominated pods, which `alone` leaves out.
@@ -238,7 +243,8 @@ class Filtering:
         """The result of `_run_first_pass`, cached for pods of one signature, but not in a trial."""
         if self._snapshot.tentative:
             return self._run_first_pass(state, pod, nominated)
-        results = self._nominated_cache.of(pod.signature, state.skip_filter_plugins, self.epoch(state))
+        results = self._nominated.of(pod.signature, state.skip_filter_plugins)
+        results.enter(self.epoch(state))
         rejected: dict[int, NodeRejection] = {}
         unknown: dict[int, Sequence[PodInfo]] = {}
         for row, pods in nominated.items():

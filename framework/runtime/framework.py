@@ -32,7 +32,6 @@ from .points import PRE_ENQUEUE
 from .post_filtering import PostFiltering
 from .pre_filtering import PreFiltering
 from .reserving import Reserving
-from .results_cache import ResultsCache
 from .scoring import Scoring
 from .waiting import HeldPods
 from .watch import CallWatch
@@ -92,11 +91,10 @@ class Framework:
         self.groups = ProfileGroups(plugins.groups, calls)
         self.followers = DecisionFollowers(plugins, calls)
         concerned = ConcernedPlugins(plugins.plugins.values(), calls)
-        results = ResultsCache(plugins.filter, plugins.score, plugins.weights)
         self.pre_filtering = PreFiltering(plugins, calls, concerned)
-        self.filtering = Filtering(plugins, calls, results, shared.snapshot, nominator=shared.nominator)
+        self.filtering = Filtering(plugins, calls, shared.snapshot, nominator=shared.nominator)
         self.post_filtering = PostFiltering(plugins, calls)
-        self.scoring = Scoring(plugins, calls, results, shared.snapshot, concerned=concerned)
+        self.scoring = Scoring(plugins, calls, shared.snapshot, concerned=concerned)
         self.reserving = Reserving(plugins, calls, concerned)
         self.permitting = Permitting(
             plugins, calls, concerned, shared.waiting, clock=shared.clock, metrics=shared.metrics

@@ -10,18 +10,19 @@ import numpy as np
 from ..contract.plugin import MAX_NODE_SCORE, ScorePlugin, Scores
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
+from ..snapshot.column_cache import ColumnCache
 from ..snapshot.journal import DependsOn
 from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from .answers import Failed, error_in, failure, hashable, integers
 from .attempt_state import AttemptState
+from .cached_results import SIGNATURES, ScoreResults
 from .concerned import ConcernedPlugins
 from .plugin_calls import ALL_NODES, PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, SCORE_EPOCH
 from .results import ByPlugin, Scored
-from .results_cache import ResultsCache
 
 
 class Scoring:
@@ -31,16 +32,15 @@ class Scoring:
         self,
         plugins: ProfilePlugins,
         calls: PluginCalls,
-        cache: ResultsCache,
         snapshot: Snapshot,
         *,
         concerned: ConcernedPlugins,
     ) -> None:
         self._plugins = plugins
         self._calls = calls
-        self._cache = cache
         self._snapshot = snapshot
         self._concerned = concerned
+        self._results: ColumnCache[ScoreResults] = ColumnCache(SIGNATURES, self._results_without)
 
     def prepare(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Let the plugins prepare scoring. Where none scores, none is asked. None, or the ERROR of one."""
@@ -98,14 +98,14 @@ class Scoring:
         return totals
 
     def _score(self, state: AttemptState, pod: PodInfo, feasible: Rows) -> Scored:
-        def ask(plugin: ScorePlugin, view: NodeView) -> Scores:
-            return self._scores(plugin, state, pod, view)
+        def ask(plugin: ScorePlugin, view: NodeView) -> tuple[Scores, None]:
+            return self._scores(plugin, state, pod, view), None
 
         def weigh(plugin: ScorePlugin, raw: Scores) -> Scores:
             return self._weighted(plugin, state, pod, raw)
 
         others = self._concerned.others(pod)
-        results = self._cache.score_results(pod.signature, state.skip_score_plugins | others)
+        results = self._results.of(pod.signature, state.skip_score_plugins | others)
         results.refresh(self._snapshot, feasible, ask, weigh, epoch_of=self._epoch_of)
         by_plugin: dict[str, Scores | Callable[[], Scores]] = {}
         totals = results.totals
@@ -115,13 +115,16 @@ class Scoring:
             if plugin.name in others:
                 by_plugin[plugin.name] = partial(_zeros, len(feasible))
             elif plugin.score_depends_on is DependsOn.CLUSTER:
-                weighted = weigh(plugin, ask(plugin, NodeView.ascending(self._snapshot, feasible)))
+                weighted = weigh(plugin, self._scores(plugin, state, pod, NodeView.ascending(self._snapshot, feasible)))
                 by_plugin[plugin.name] = weighted
                 totals = totals + weighted
             else:
                 by_plugin[plugin.name] = partial(results.weighted, plugin)
         self._calls.evaluated(tuple(by_plugin), SCORE)
         return Scored(ByPlugin(by_plugin), totals)
+
+    def _results_without(self, skipped: frozenset[str]) -> ScoreResults:
+        return ScoreResults([each for each in self._plugins.score if each.name not in skipped], self._plugins.weights)
 
     def _epoch_of(self, plugin: ScorePlugin) -> Hashable:
         return self._calls.ask(SCORE_EPOCH, plugin, ALL_NODES, plugin.score_epoch, self._snapshot, sound=hashable)

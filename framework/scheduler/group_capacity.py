@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
-from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 
-from ..model.latest_signatures import LatestSignatures
-from ..model.pod_info import PodInfo, PodSignature
+from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
 from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
+from ..snapshot.column_cache import CachedColumns, ColumnCache, ColumnSource, everywhere
+from ..snapshot.journal import NO_ROWS, DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 from ..work import checkpoint
@@ -71,22 +71,35 @@ def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> lis
 _SIGNATURES = 256
 _MOST_UNLIKE = 128
 """The most signatures whose capacity is computed together; for more, the computation would take too long."""
+_SOURCE = ColumnSource("capacity", "capacity", DependsOn.PODS_ON_NODE)
 _STATE = AttemptState()
 """The state for calls outside of attempts, which no metric counts."""
 
 Capacities = npt.NDArray[np.int64]
-"""The number of further pods that each row could take; 0 for rows without a node."""
+"""The number of further pods that each row could take; rows without a node mean nothing."""
 
 
 class _OfSignature:
-    """Capacities for pods of one signature, and their sum, as of a position of the usage journal."""
+    """Capacities for pods of one signature, and the sum of all nodes."""
 
-    __slots__ = ("capacities", "position", "total")
+    __slots__ = ("_columns", "total")
 
     def __init__(self) -> None:
-        self.capacities: Capacities = np.zeros(0, np.int64)
-        self.position = -1
+        self._columns: CachedColumns[str, np.int64, None] = CachedColumns([_SOURCE], np.int64)
         self.total = 0
+
+    @property
+    def capacities(self) -> Capacities:
+        return self._columns.values[_SOURCE.name]
+
+    def refresh(self, snapshot: Snapshot, framework: Framework, pod: PodInfo) -> None:
+        """Bring capacities up to date. Raises Failed when a plugin fails."""
+
+        def ask(_: str, view: NodeView) -> tuple[Capacities, None]:
+            return framework.filtering.capacity(_STATE, pod, view), None
+
+        if self._columns.refresh(snapshot, ask) is not NO_ROWS:
+            self.total = int(everywhere(snapshot).of(self.capacities).sum())
 
 
 class GroupCapacity:
@@ -94,9 +107,7 @@ class GroupCapacity:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._by_signature: LatestSignatures[_OfSignature] = LatestSignatures(_SIGNATURES)
-        self._asked_last: Callable[[], PodSignature | None] = lambda: None
-        self._told_last = _OfSignature()
+        self._cache: ColumnCache[_OfSignature] = ColumnCache(_SIGNATURES, lambda skipped: _OfSignature())
 
     def enough(self, framework: Framework, pods: Collection[PodInfo], missing: int, within: Rows | None = None) -> bool:
         """Whether `missing` members could fit, on the rows `within` alone; `pods` has one of each signature."""
@@ -128,37 +139,9 @@ class GroupCapacity:
     def _of(self, framework: Framework, pod: PodInfo) -> _OfSignature | None:
         if not framework.plugins.capacity:
             return None
-        signature, position = pod.signature, self._snapshot.usage_journal.position
-        if self._asked_last() is signature and self._told_last.position == position:
-            return self._told_last  # hundreds of gangs alike ask one after another
-        known = self._by_signature.get(signature)
-        if known is None:
-            known = self._by_signature.put(signature, _OfSignature())
-        self._asked_last, self._told_last = ref(signature), known
-        if known.position == position:
-            return known
+        known = self._cache.of(pod.signature)
         try:
-            self._refresh(known, framework, pod)
+            known.refresh(self._snapshot, framework, pod)
         except Failed:  # the trial reports it
-            self._by_signature.drop(signature)
             return None
         return known
-
-    def _refresh(self, known: _OfSignature, framework: Framework, pod: PodInfo) -> None:
-        snapshot = self._snapshot
-        if len(known.capacities) != snapshot.height:
-            known.capacities, known.position = np.zeros(snapshot.height, np.int64), -1
-        changed = snapshot.usage_changes.since(known.position)
-        if changed is None:
-            known.capacities[:] = known.total = 0
-            view = NodeView(snapshot, snapshot.live_rows())
-        else:
-            for row in changed.rows:
-                known.total -= int(known.capacities[row])
-                known.capacities[row] = 0
-            view = NodeView(snapshot, changed.live)
-        if len(view):
-            found = framework.filtering.capacity(_STATE, pod, view)
-            known.capacities[view.within] = found
-            known.total += int(found.sum()) if len(view) > 1 else int(found[0])
-        known.position = snapshot.usage_journal.position

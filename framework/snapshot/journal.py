@@ -1,12 +1,19 @@
-"""The journal of changed rows, from which caches of verdicts and scores know what to compute again.
+"""The journal of changed rows, from which caches of verdicts, scores and capacity know what to compute again.
 
-The snapshot writes it, the runtime's caches read it. One journal records changes of node objects, another one also
-changes of the pods on a node.
+The snapshot writes it, cached columns (`column_cache`) and plugins read it. One journal records changes of node
+objects, another one also changes of the pods on a node.
 """
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+_WHOLE_WHEN_OVER = 4
+"""All rows count as changed when more than one in this many has changed: one long vector beats many short ones."""
 
 
 class DependsOn(Enum):
@@ -52,3 +59,44 @@ class Journal:
         if position < self._base:
             return None
         return set(self._rows[position - self._base :])
+
+
+class HasRows(Protocol):
+    """Whatever has rows: a snapshot. `live` is bool: whether a row, of those below `height`, is a node."""
+
+    height: int
+    live: npt.NDArray[np.bool_]
+
+
+Changed = npt.NDArray[np.intp] | None
+"""Rows that changed and are nodes still, in no particular order; None for all rows."""
+NO_ROWS = np.zeros(0, np.intp)
+
+
+class Changes:
+    """The changes that one journal of a snapshot records, as cached columns need them.
+
+    Each signature's columns follow the journal from a position of their own. Pods that are tried in turn ask for the
+    same span of it, Filter and Score of one pod do, and so do signatures that wait: a span's rows are computed once.
+    """
+
+    __slots__ = ("_journal", "_last", "_snapshot", "_span")
+
+    def __init__(self, snapshot: HasRows, journal: Journal) -> None:
+        self._snapshot = snapshot
+        self._journal = journal
+        self._span = (-1, -1)
+        self._last: Changed = None
+
+    def since(self, position: int) -> Changed:
+        """Rows changed at or after `position`; None for all: for too many, or when that is no longer known."""
+        span = position, self._journal.position
+        if span[0] == span[1]:
+            return NO_ROWS
+        if span != self._span:
+            rows = self._journal.since(position)
+            self._span, self._last = span, None
+            if rows is not None and len(rows) * _WHOLE_WHEN_OVER <= self._snapshot.height:
+                live = self._snapshot.live
+                self._last = np.array([row for row in rows if live[row]], np.intp)
+        return self._last

@@ -19,8 +19,7 @@ from ..model.node import Node
 from ..model.pod_info import HostPort, PodInfo
 from ..model.requests import amounts
 from ..work import checkpoint, shielded
-from .changes import Changes
-from .journal import Journal
+from .journal import Changes, Journal
 from .labels import LabelColumns
 from .node_tables import ImageTable, PortTable, TaintColumn
 from .relations import PodRelations
