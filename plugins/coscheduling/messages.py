@@ -61,11 +61,11 @@ def group_unschedulable(group: str, placed: int, missing: int, cause: str, *, no
         which = "where others of it run" if no_domain.pinned else f"the best of {_domains(no_domain.domains)}"
         where = f" in {no_domain.where}, {which}" if no_domain.where else ""
         where += f", in {no_domain.slices}" if no_domain.slices else ""
-    fit = f"{placed} of the {missing} members that it needs {'fits' if placed == 1 else 'fit'}{where}"
+    fit = f"{placed} of the {missing} members that it needs {'fits' if placed == 1 else 'fit'}"
     if missing == 1:
-        fit = f"the 1 member that it needs does not fit{where}"
+        fit = "the 1 member that it needs does not fit"
     beside = f"; with {'that one' if placed == 1 else f'those {placed}'} placed" if placed else ""
-    return f"pod group {group} is unschedulable, {fit}{beside}: {cause}"
+    return f"pod group {group} is unschedulable, {fit}{where}{beside}: {cause}"
 
 
 def group_failed(group: str, cause: str) -> str:
