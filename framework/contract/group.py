@@ -96,8 +96,8 @@ class GroupPlugin(Plugin[Args]):
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """The status that one member gets when its group is rejected, `status` being `reject_group`'s answer.
 
-        `own` is why it found no node; None when it was placed in the trial, or was not tried. By default all members
-        get the same status, except those that wait for something of their own. Pure.
+        `own` is why it found no node; None when it was placed in the trial, was not tried, or has no domain in which to
+        be tried. By default all members get the same status, except those that wait for something of their own. Pure.
 
         Legal statuses: a rejection, ERROR.
         """

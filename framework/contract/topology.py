@@ -74,6 +74,12 @@ class NoDomain:
         """The best domain, for users: `zone=a, rack=r7`."""
         return ", ".join(f"{key}={value}" for key, value in zip(self.levels, self.best, strict=False))
 
+    @property
+    def absent(self) -> str:
+        """If there is no domain, the labels that no node has, for users: `the labels zone and rack`."""
+        *others, last = self.levels
+        return f"the labels {', '.join(others)} and {last}" if others else f"the label {last}"
+
 
 def rank(pod: PodInfo) -> tuple[int, str]:
     """Members of neighbouring ranks share a slice: by the index that their controller gave them, else by name.

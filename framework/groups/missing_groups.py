@@ -18,7 +18,10 @@ _SLACK_SECONDS = 0.01
 
 
 def group_missing(group: str) -> str:
-    """The message, in kube-scheduler's words, for a pod whose group, `namespace/name`, does not exist (yet)."""
+    """The message for a pod whose group, `namespace/name`, does not exist (yet).
+
+    It is kube-scheduler's, word for word, double genitive included.
+    """
     return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
 
 

@@ -69,6 +69,13 @@ class Attempt:
         """The schedulerName of the profile that decides for the pod."""
         return self.framework.name
 
+    @property
+    def own_status(self) -> Status | None:
+        """The status as a group plugin gets it: None also if no node could be tried, because no domain exists."""
+        within = self.state.within
+        nowhere = within is not None and not len(within) and not self.rejectors
+        return None if nowhere and self.status is not None and self.status.rejected else self.status
+
     def begin_anew(self) -> None:
         """Forget all results except extenders' answers. Must be called while nothing is reserved."""
         before = self.state

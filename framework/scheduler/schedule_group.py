@@ -358,7 +358,8 @@ class GroupScheduler:
         tried = (*trial.refused, *trial.placed)
         for place, attempt in enumerate((*tried, *trial.untried)):
             reason = status if place < len(tried) else untried
-            attempt.status = calls.reject_member(attempt.pod, reason, attempt.status, placed=bool(attempt.node_name))
+            placed = bool(attempt.node_name)
+            attempt.status = calls.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
             attempt.node_name = ""
             attempt.rejectors = set(rejectors)
             attempt.pending = set(pending)

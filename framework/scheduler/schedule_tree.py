@@ -133,7 +133,7 @@ class TreeCycle:
             status = (reasons if had_node or attempt.status is not None else to_untried).get(key)
             if status is not None:
                 attempt.status = calls.reject_member(
-                    attempt.pod, status.by(calls.name), attempt.status, placed=had_node
+                    attempt.pod, status.by(calls.name), attempt.own_status, placed=had_node
                 )
             attempt.node_name = ""
             attempt.rejectors, attempt.pending = set(rejectors), set(pending)

@@ -141,6 +141,7 @@ class Informer(Generic[T]):
         self._backoff = Backoff(self._timing.backoff, random=self._timing.random)
         self._resume_at: str | None = None
         self._progressed = True
+        self._has_worked = False
         self._inside = False
         self._failed_inside = False
         self._told_unreadable: dict[str, str] = {}
@@ -345,8 +346,9 @@ class Informer(Generic[T]):
         self._progressed = True
         self._backoff.reset()
         if self.status.error is not None:
-            log.info("%s: works again", self._resource.name)
+            log.info("%s: works %s", self._resource.name, "again" if self._has_worked else "now")
             self.status = InformerStatus(InformerPhase.WATCHING)
+        self._has_worked = True
 
     async def _recover(self, error: Exception) -> None:
         """Decide where to go on after a failure, and wait until then."""

@@ -100,7 +100,8 @@ def _pod(story: PodStory) -> Iterator[str]:
 
 def _decision(decision: Decision) -> str:
     if isinstance(decision, GroupDecided):
-        outcome = f"{decision.placed} of the {decision.missing} members that it needs fit"
+        fit = "fits" if decision.placed == 1 else "fit"
+        outcome = f"{decision.placed} of the {decision.missing} members that it needs {fit}"
         return f"group {decision.group}: {decision.message or outcome}"
     where = f"group {decision.group}, " if decision.group else ""
     if decision.given_back:

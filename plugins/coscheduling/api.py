@@ -212,9 +212,9 @@ def problems(group: Mapping[str, Any]) -> list[str]:
     found = [
         *_integer(spec, "minMember", least=1),
         *_quantities(spec, "minResources"),
-        *_integer(spec, "scheduleTimeoutSeconds", least=0),
+        *_timeout(spec.get("scheduleTimeoutSeconds")),
     ]
-    lines = [f"spec.{path}: Invalid value: {json.dumps(value)}: {fault}" for path, value, fault in found]
+    lines = [_spec_line(*each) for each in found]
     annotations = (group.get("metadata") or {}).get("annotations") or {}
     try:
         topology_of(annotations)
@@ -222,6 +222,15 @@ def problems(group: Mapping[str, Any]) -> list[str]:
         lines.append(str(error))
     lines += filter(None, (disruption_fault(annotations), healing_fault(annotations)))
     return lines + unknown_annotations(annotations, KNOWN_ANNOTATIONS)
+
+
+def timeout_fault(group: PodGroup) -> str:
+    """The problem with the timeout of a group that an older schema let through; "" for none."""
+    return "".join(_spec_line(*each) for each in _timeout(group.spec.schedule_timeout_seconds))
+
+
+def _spec_line(path: str, value: object, fault: str) -> str:
+    return f"spec.{path}: Invalid value: {json.dumps(value)}: {fault}"
 
 
 def _misshapen(group: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
@@ -238,6 +247,10 @@ def _misshapen(group: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
     for name, text in annotations.items() if isinstance(annotations, Mapping) else ():
         if not isinstance(text, str):
             yield f"metadata.annotations[{name}]", text, "should be a valid string"
+
+
+def _timeout(seconds: object) -> Iterator[tuple[str, object, str]]:
+    return _integer({"scheduleTimeoutSeconds": seconds}, "scheduleTimeoutSeconds", least=0)
 
 
 def _integer(spec: Mapping[str, Any], field: str, *, least: int) -> Iterator[tuple[str, object, str]]:

@@ -55,24 +55,22 @@ def group_unschedulable(group: str, placed: int, missing: int, cause: str, *, no
     `cause` is why the next member finds no node, with `placed` of them where they fit.
     """
     if no_domain is not None and not no_domain.domains:
-        return f"pod group {group} is unschedulable, no node has the {_labels(no_domain.levels)}"
+        return f"pod group {group} is unschedulable, no node has {no_domain.absent}"
     where = ""
     if no_domain is not None:
         which = "where others of it run" if no_domain.pinned else f"the best of {_domains(no_domain.domains)}"
         where = f" in {no_domain.where}, {which}" if no_domain.where else ""
         where += f", in {no_domain.slices}" if no_domain.slices else ""
-    fit = f"{placed} of the {missing} members that it needs fit{where}"
+    fit = f"{placed} of the {missing} members that it needs {'fits' if placed == 1 else 'fit'}"
+    if missing == 1:
+        fit = "the 1 member that it needs does not fit"
     beside = f"; with {'that one' if placed == 1 else f'those {placed}'} placed" if placed else ""
-    return f"pod group {group} is unschedulable, {fit}{beside}: {cause}"
+    return f"pod group {group} is unschedulable, {fit}{where}{beside}: {cause}"
 
 
 def group_failed(group: str, cause: str) -> str:
     """An error before it was known where the members that the group lacks could go."""
     return f"pod group {group} is unschedulable: {cause}"
-
-
-def _labels(keys: Sequence[str]) -> str:
-    return f"label {keys[0]}" if len(keys) == 1 else f"labels {', '.join(keys[:-1])} and {keys[-1]}"
 
 
 def _domains(count: int) -> str:
@@ -91,12 +89,13 @@ def waits_at_permit(placed: int, min_member: int) -> str:
 
 def waiting_for_pods(current: int, min_member: int) -> str:
     """For the group: fewer members exist than it needs."""
-    return f"{current} of {min_member} pods exist"
+    return f"{_pods(current, min_member)} {'exists' if 1 in (current, min_member) else 'exist'}"
 
 
 def gated_pods(gated: int, pods: int, min_member: int) -> str:
     """For the group: enough members exist, but so many have scheduling gates that the others are not tried."""
-    return f"{gated} of {pods} pods have scheduling gates, and {min_member} are needed"
+    has = "has" if gated == 1 else "have"
+    return f"{_pods(gated, pods)} {has} scheduling gates, and {_are(min_member)} needed"
 
 
 def too_few_tried(tried: int, missing: int, elsewhere: Mapping[str, int], held_back: int) -> str:
@@ -106,16 +105,24 @@ def too_few_tried(tried: int, missing: int, elsewhere: Mapping[str, int], held_b
     """
     parts = [f"{_are(elsewhere[name])} left to scheduler {name}" for name in sorted(elsewhere)]
     parts += [f"{_are(held_back)} held back before the queue"] if held_back else []
-    return f"{tried} of the {missing} members that it needs can be tried: {', '.join(parts)}"
+    members = "member" if missing == 1 else "members"
+    return f"{tried} of the {missing} {members} that it needs can be tried: {', '.join(parts)}"
 
 
 def _are(count: int) -> str:
     return "1 is" if count == 1 else f"{count} are"
 
 
+def _pods(count: int, total: int) -> str:
+    return f"{count} of {total} {'pod' if total == 1 else 'pods'}"
+
+
 def scheduled(count: int, min_member: int) -> str:
-    """For the group: how many of its quorum have nodes."""
-    return f"{count} of {min_member} pods are scheduled"
+    """For the group: how many of its quorum have nodes. Members beyond the quorum do not change the text."""
+    if count >= min_member:
+        needed = "pod that it needs is" if min_member <= 1 else f"{min_member} pods that it needs are"
+        return f"the {needed} scheduled"
+    return f"{_pods(count, min_member)} {'is' if 1 in (count, min_member) else 'are'} scheduled"
 
 
 def not_bound(bound: int, min_member: int, refused: Mapping[str, str]) -> str:
@@ -126,7 +133,7 @@ def not_bound(bound: int, min_member: int, refused: Mapping[str, str]) -> str:
     first = min(refused)
     many = f"{len(refused)} were refused, the first" if len(refused) > 1 else "1 was refused"
     return (
-        f"{bound} of {min_member} pods are bound, {many}: {first}: {refused[first]}; "
+        f"{_pods(bound, min_member)} {'is' if bound == 1 else 'are'} bound, {many}: {first}: {refused[first]}; "
         "tried again before others, with its node kept, after a backoff"
     )
 

@@ -2,7 +2,7 @@
 
 1. The group was not denied, and did not fail, recently.
 2. As many members exist as the quorum needs, and enough of them are not gated.
-3. The annotations are valid.
+3. Annotations and timeout are valid.
 4. minResources was free recently, or
 5. minResources is free on nodes that the group may use.
 
@@ -34,7 +34,7 @@ from muster.framework.model.requests import PODS
 
 from . import messages
 from .activation import GroupActivation
-from .api import NAME
+from .api import NAME, timeout_fault
 from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
 from .groups import PodGroups
 from .record import PodGroupReason
@@ -136,8 +136,10 @@ class GroupPreFilter:
         try:
             self._groups.record(group).topology()
         except AnnotationError as error:
-            return Finding(Status.unresolvable(str(error)), PodGroupReason.UNSCHEDULABLE, str(error))
-        return None
+            return _invalid(str(error))
+        found = self._groups.get(group)
+        problem = "" if found is None else timeout_fault(found)
+        return _invalid(problem) if problem else None
 
     def _resources(self, group: str) -> Finding:
         found = self._groups.get(group)
@@ -195,6 +197,10 @@ class GroupPreFilter:
             for resource, amount in each.amounts.items():
                 total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
         return total
+
+
+def _invalid(fault: str) -> Finding:
+    return Finding(Status.unresolvable(fault), PodGroupReason.UNSCHEDULABLE, fault)
 
 
 def _in_all(reserved: Iterable[MinResourcesReservation]) -> dict[str, int]:

@@ -56,7 +56,8 @@ class Preemptor:
         priority: victims and nominated pods that yield are below it.
         kind: what it is, as users read it.
         uid: of the pod, or of the group's object.
-        place: where pods are evicted, as users read it.
+        place: where pods are evicted, as users read it: a node, or for a group "cluster", as in kube-scheduler's text,
+            which puts "on node" before it.
         nodes: the nodes that it is to get.
     """
 

@@ -1,4 +1,4 @@
-"""The plugin's messages, in kube-scheduler's words where it has them."""
+"""The plugin's messages, in kube-scheduler's words where it has them, with their grammar: tools match on them."""
 
 from __future__ import annotations
 
@@ -27,17 +27,20 @@ def of_no_use(told: str) -> str:
 
 
 def no_domain(found: NoDomain, unsatisfied: str) -> str:
-    """No domain can take the group; `unsatisfied` is what the one lacks that comes closest."""
+    """No domain can take the group; `unsatisfied` is what the one lacks that comes closest.
+
+    kube-scheduler does not say which label no node has; that follows its words.
+    """
     if not found.best:
-        return "no feasible placements found"
+        return f"no feasible placements found: no node has {found.absent}"
     tried = f"0/{found.domains} placements are available, first placement status"
     return f"{UNSCHEDULABLE}, {tried}: {unsatisfied}"
 
 
 def closest(found: NoDomain) -> str:
-    """For people, what kube-scheduler does not tell: which domain that was, or which label no node has."""
+    """For people, what kube-scheduler does not tell: which domain that was; "" where there is none."""
     if not found.best:
-        return f"No node has {' and '.join(found.levels)}."
+        return ""
     return f"Others of its pods run in {found.where}." if found.pinned else f"{found.where} comes closest."
 
 
@@ -58,12 +61,13 @@ def tree_lacks(root: str, lack: str) -> str:
 
 def lacks_parts(name: str, ready: int, needed: int) -> str:
     """Too few parts of a CompositePodGroup exist with their pods."""
-    return f'{ready} of the {needed} groups that "{name}" needs have their pods'
+    have = "has its" if 1 in (ready, needed) else "have their"
+    return f'{ready} of the {needed} {_noun("group", needed)} that "{name}" needs {have} pods'
 
 
 def lacks_members(name: str, exist: int, needed: int) -> str:
     """Too few pods of a part exist."""
-    return f'{exist} of the {needed} pods that "{name}" needs exist'
+    return f'{exist} of the {needed} {_noun("pod", needed)} that "{name}" needs {_exist(exist, needed)}'
 
 
 def part_error(error: str) -> str:
@@ -104,9 +108,18 @@ def unlike_preemption_policies(pods: str, first: str) -> str:
 
 def waiting_for_pods(exist: int, min_count: int) -> str:
     """For the group's event: it cannot be tried yet."""
-    return f"{exist} of the {min_count} pods that it needs exist"
+    return f"{exist} of the {min_count} {_noun('pod', min_count)} that it needs {_exist(exist, min_count)}"
 
 
-def scheduled(count: int, min_count: int) -> str:
-    """For the group's event: how many of its pods have nodes."""
-    return f"{count} of {min_count} pods are scheduled"
+def scheduled(min_count: int) -> str:
+    """For the group's event: it has as many pods with nodes as it needs, or more."""
+    needed = "pod that it needs is" if min_count == 1 else f"{min_count} pods that it needs are"
+    return f"the {needed} scheduled"
+
+
+def _noun(noun: str, count: int) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def _exist(count: int, total: int) -> str:
+    return "exists" if 1 in (count, total) else "exist"

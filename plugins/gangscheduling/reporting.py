@@ -70,7 +70,7 @@ def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announce
     note = f"{said.message}. {said.note}" if said.note else said.message
     kind = "Warning"
     if said.reason is NativePodGroupReason.SCHEDULED:
-        kind, note = "Normal", messages.scheduled(record.scheduled, group.spec.min_count)
+        kind, note = "Normal", messages.scheduled(group.spec.min_count)
     yield Notice(kind, said.reason.value, note)
 
 

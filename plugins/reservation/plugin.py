@@ -39,6 +39,7 @@ from muster.framework.contract import (
 from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import rfc3339
 
+from .annotation_faults import PodAnnotationFaults
 from .args import NAME, ReservationArgs
 from .ends import OVERDUE_SECONDS, KnownEnds
 from .forecast import Forecaster
@@ -65,6 +66,7 @@ class _Shared:
             lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, reservations
         )
         self.ends = KnownEnds(handle.clock)
+        self.faults = PodAnnotationFaults(handle)
         self.waiters = LongWaiters(
             args.after_seconds,
             args.most_reservations,
@@ -193,12 +195,13 @@ class Reservation(
     # Following pods and decisions.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the ends. A pod that got a node or goes waits no more."""
+        """Keeps the ends, and reports annotations. A pod that got a node or goes waits no more."""
         if not self._on:
             return
         if old is not None and old.node_name and (new is None or new.uid != old.uid):
             self._shared.pod_ended(old)
         self._shared.ends.follow(old, new)
+        self._shared.faults.follow(old, new)
         if new is None or (old is not None and new.uid != old.uid):
             left = old
         else:

@@ -73,7 +73,7 @@ async def test_room_helps_although_something_else_was_said_of_the_group_meanwhil
     await world.run(10)
     assert word(world, "app") == ("NotEnoughResources", "resource gap: map[cpu:1]")
     await world.run(100)
-    assert word(world, "app") == ("Scheduled", "1 of 1 pods are scheduled")
+    assert word(world, "app") == ("Scheduled", "the pod that it needs is scheduled")
 
     world.binder.latency = lambda: 0.0
     world.delete("default/other")
@@ -185,7 +185,7 @@ async def test_a_group_that_found_no_place_counts_its_resources_again(world: Wor
     await world.run(1)
 
     assert world.notes(keys[0]) == [
-        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fits; with that one placed: "
         "0/2 nodes are available: 2 Insufficient cpu."
     ]
     assert said(world, keys[0]) == "resource gap: map[cpu:1]"

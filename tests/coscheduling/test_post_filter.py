@@ -150,6 +150,6 @@ async def test_in_a_transaction_members_are_not_given_up_one_by_one(make_world: 
 
     for key in keys:
         assert world.notes(key) == [
-            "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
+            "pod group default/g is unschedulable, 1 of the 2 members that it needs fits; with that one placed: "
             "0/1 nodes are available: 1 Insufficient cpu."
         ]

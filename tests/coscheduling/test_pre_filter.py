@@ -263,3 +263,18 @@ def test_missing_memory_is_written_with_the_largest_unit_that_divides_it(amount:
     keys = world.add(make_member("p", "g"))
 
     assert text(pre_filter(world, keys[0]))[1] == f"resource gap: map[memory:{said}]"
+
+
+async def test_a_negative_timeout_that_no_webhook_refused_is_told_on_the_group_until_it_is_mended(world: World) -> None:
+    world.add_nodes(make_node("one", cpu="8"))
+    key = world.add_group("g", 2, timeout=-5)
+    world.add(*make_members("g", 2))
+    await world.settle()
+
+    text = "spec.scheduleTimeoutSeconds: Invalid value: -5: should be greater than or equal to 0"
+    assert word(world, "g") == ("Unschedulable", text)
+    assert world.bound("g") == []
+
+    world.api.change("podgroups", key, lambda group: group["spec"].update(scheduleTimeoutSeconds=5))
+    await world.run(20)
+    assert len(world.bound("g")) == 2

@@ -45,7 +45,7 @@ def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only() -> Non
     [
         (PodGroupReason.UNSCHEDULABLE, "2 of 9 fit: 5 Insufficient memory"),
         (PodGroupReason.NOT_ENOUGH_RESOURCES, "1 of 9 fit: 5 Insufficient cpu"),
-        (PodGroupReason.SCHEDULED, "9 of 9 pods are scheduled"),
+        (PodGroupReason.SCHEDULED, "the 9 pods that it needs are scheduled"),
     ],
 )
 def test_another_reason_is_told_at_once_and_numbers_that_wait_are_not(reason: PodGroupReason, message: str) -> None:

@@ -114,8 +114,8 @@ async def test_a_part_is_tried_with_the_others_of_its_composite() -> None:
     trial = await try_group(assembly, cluster, GroupId(NAME, "default/left"))
     assert trial is not None
     assert trial.reason == (
-        'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs have their '
-        'pods; 1 of the 2 pods that "right" needs exist'
+        'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs has its '
+        'pods; 1 of the 2 pods that "right" needs exists'
     )
 
 
@@ -207,6 +207,20 @@ async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_other
     assert trial is not None
     assert "Capacity for 1 more member is lacking: 1 cpu on one node." in told(trial)
     assert "The group would fit if pod default/old ended." in told(trial)
+
+
+@pytest.mark.parametrize("composite", [False, True], ids=["a gang", "a part of a tree"])
+async def test_why_names_the_label_that_no_node_has_for(composite: bool) -> None:
+    assembly = assemble(muster_configuration())
+    parent = {"parentCompositePodGroupName": "job"} if composite else {}
+    group = make_group("train", 2, schedulingConstraints={"topology": [{"key": "example.com/rack"}]}, **parent)
+    found = [make_node("one", cpu="4"), make_composite("job", 1), group, *make_members("train", 2)]
+    cluster = read(
+        yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.read(), kinds=assembly.groups
+    )
+    trial = await try_group(assembly, cluster, GroupId(NAME, "default/train"), now=NOW)
+    assert trial is not None
+    assert trial.reason.startswith("no feasible placements found: no node has the label example.com/rack")
 
 
 async def test_a_pod_of_a_tree_is_explained_with_the_others_of_its_tree() -> None:

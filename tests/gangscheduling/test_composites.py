@@ -96,10 +96,10 @@ async def test_a_part_that_is_in_the_way_of_the_others_takes_no_room() -> None:
     ("late", "lack"),
     [
         ("composite", 'waiting for composite pod group "job" to appear in scheduling queue'),
-        ("group", f'{_WAITS}1 of the 2 groups that "job" needs have their pods'),
+        ("group", f'{_WAITS}1 of the 2 groups that "job" needs has its pods'),
         (
             "pods",
-            f'{_WAITS}1 of the 2 groups that "job" needs have their pods; 1 of the 2 pods that "right" needs exist',
+            f'{_WAITS}1 of the 2 groups that "job" needs has its pods; 1 of the 2 pods that "right" needs exists',
         ),
     ],
 )

@@ -131,6 +131,16 @@ def test_an_excuse_is_counted_by_its_name(excuse: str) -> None:
     assert (found.differences, found.excused) == ([], {excuse: 1})
 
 
+def test_the_label_that_no_node_has_is_excused_beside_the_words_of_kube_scheduler() -> None:
+    told = "no feasible placements found"
+    theirs, ours = (
+        seen(STUCK, constrained=True, conditions=(WAITS._replace(message=message),))
+        for message in (told, f"{told}: no node has the label rack")
+    )
+    found = compare(theirs, ours, SCOPE)
+    assert (found.differences, found.excused) == ([], {verdict.SOME_DOMAIN: 1})
+
+
 def test_more_or_no_evictions_and_an_evictor_that_fares_otherwise_are_differences() -> None:
     scope = Scope("gang", evictors=frozenset({"gang"}))
     one, two = seen(RUNS, evicted="low-0"), seen(RUNS, evicted="low-1 low-2")

@@ -237,6 +237,22 @@ async def test_a_gang_whose_pods_run_in_no_one_domain_says_so_until_they_do(
     await world.until(lambda: world.told(train) == (NativePodGroupReason.SCHEDULED, ""), within=30)
 
 
+async def test_a_label_that_no_node_has_is_named_on_the_group_on_its_pods_and_in_its_event_once() -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="8"))
+    train = world.add_group("train", 2, schedulingConstraints={"topology": [{"key": "rack"}]})
+    world.add(*make_members("train", 2))
+    await world.settle()
+
+    text = "no feasible placements found: no node has the label rack"
+    assert world.told(train) == (NativePodGroupReason.UNSCHEDULABLE, f"{text}{NO_VICTIMS}")
+    told = sorted(told[:2] for told in world.conditions.values())
+    assert told == [("Unschedulable", text), ("Unschedulable", f"{text}{NO_VICTIMS}")]
+    said = world.said(train)
+    assert said is not None
+    assert not said.note
+
+
 @pytest.mark.parametrize("kept_by", ["a taint", "too little room"])
 async def test_a_gang_is_tried_again_by_what_helps_it_in_a_domain_other_than_the_closest(kept_by: str) -> None:
     """One rack keeps the gang off by a taint, the other lacks room; whichever comes closest, either may change."""

@@ -48,6 +48,24 @@ async def test_a_refused_list_is_retried_for_ever_and_logged_once(
     assert [record.message for record in caplog.records if record.name == LOGGER] == [
         f"{PATH}: {message}",
         f"{PATH}: synced, 1 objects",
+        f"{PATH}: works now",
+    ]
+
+
+async def test_a_kind_that_the_cluster_comes_to_serve_works_now_and_after_a_failure_again(
+    fake: FakeApi, follow: Following, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, LOGGER)
+    absent = status_answer(404, "NotFound", "the server could not find the requested resource")
+    refused = status_answer(403, "Forbidden", "cannot watch")
+    fake.on("GET", PATH, absent, absent, Json(page([thing("a")], 10)))
+    fake.on("WATCH", PATH, Stream([bookmark(11)], Ending.END), refused, HOLD)
+    informer, journal = await follow()
+    await journal.reads("+a@1")
+    await until(lambda: len(fake.asked_for("WATCH", PATH)) == 3 and informer.status.error is None)
+    said = [record.message for record in caplog.records if record.name == LOGGER]
+    assert [line for line in said if line.endswith(("now", "again"))] == [
+        f"{PATH}: works now",
         f"{PATH}: works again",
     ]
 

@@ -149,7 +149,7 @@ async def test_where_no_end_is_known_a_gang_in_one_rack_gets_the_rack_that_lacks
     scheduler.add(*make_members("g", 2, cpu="4"))
     await scheduler.run(AFTER + 5)
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"]]
-    assert f" 1 of the 2 members that it needs fit in {RACK}=r1" in scheduler.conditions["default/g-0"][1]
+    assert f" 1 of the 2 members that it needs fits in {RACK}=r1" in scheduler.conditions["default/g-0"][1]
 
 
 async def test_who_waits_for_pods_that_stay_holds_nothing_until_a_node_comes(scheduler: VirtualScheduler) -> None:

@@ -47,7 +47,7 @@ async def test_a_gang_is_tried_beside_what_others_are_nominated_to(nominated: bo
     trial = await try_group(muster(), objects(*NODES, *[nominee()] * nominated, *gang()), GANG_ID)
     assert trial is not None
     assert trial.reason == (
-        "pod group default/gang is unschedulable, 1 of the 2 members that it needs fit; with that one placed: " + SHORT
+        "pod group default/gang is unschedulable, 1 of the 2 members that it needs fits; with that one placed: " + SHORT
         if nominated
         else ""
     )

@@ -157,15 +157,15 @@ async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
     await stage.clock.advance(1)
     stage.decide(PodGroupReason.TIMEOUT, "given up after 10s")
     await stage.clock.advance(1)
-    stage.decide(PodGroupReason.SCHEDULED, "3 of 3 pods are scheduled")
+    stage.decide(PodGroupReason.SCHEDULED, "the 3 pods that it needs are scheduled")
     stage.become(PENDING, RUNNING, times=3)
     await stage.clock.advance(1)
-    assert stage.condition() == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert stage.condition() == ("True", "Scheduled", "the 3 pods that it needs are scheduled")
     assert stage.recorder.told() == [
         ("Warning", "Unschedulable", "WaitingForPods: 2 of 3 pods exist"),
         ("Warning", "Unschedulable", "2 of 3 fit: 0/4 nodes are available"),
         ("Warning", "Timeout", "given up after 10s"),
-        ("Normal", "Scheduled", "3 of 3 pods are scheduled"),
+        ("Normal", "Scheduled", "the 3 pods that it needs are scheduled"),
     ]
     assert {(key.regarding.kind, key.regarding.name, key.controller) for key in stage.recorder.keys} == {
         ("PodGroup", "train", "muster")

@@ -115,13 +115,13 @@ async def test_kubectl_shows_a_groups_state(
 ) -> None:
     create_group("train", minMember=3)
     cluster.create(of_group("a", "train"))
-    await eventually(lambda: cluster.condition("train") == ("False", "WaitingForPods", "1 of 3 pods exist"))
+    await eventually(lambda: cluster.condition("train") == ("False", "WaitingForPods", "1 of 3 pods exists"))
     narrow = control_plane.kubectl("get", "pg", "-n", cluster.namespace).splitlines()
     assert narrow[0].split() == ["NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING", "SUCCEEDED", "FAILED", "AGE"]
     assert narrow[1].split()[:-1] == ["train", "Pending", "3", "0", "0", "0", "0"]
     wide = control_plane.kubectl("get", "pgs", "-o", "wide", "-n", cluster.namespace).splitlines()
     assert wide[0].split()[-3:] == ["AGE", "REASON", "MESSAGE"]
-    assert wide[1].endswith("WaitingForPods   1 of 3 pods exist")
+    assert wide[1].endswith("WaitingForPods   1 of 3 pods exists")
 
 
 async def test_a_status_follows_the_pods_through_a_life(
@@ -134,7 +134,7 @@ async def test_a_status_follows_the_pods_through_a_life(
     assert "scheduleStartTime" in cluster.status("train")
     cluster.bind("a", "b", "c")
     await eventually(cluster.shows("train", phase="Scheduling", scheduled=3))
-    assert cluster.condition("train") == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert cluster.condition("train") == ("True", "Scheduled", "the 3 pods that it needs are scheduled")
     cluster.phase("Running", "a", "b", "c")
     await eventually(cluster.shows("train", phase="Running", scheduled=3, running=3))
     cluster.phase("Succeeded", "a")
@@ -164,7 +164,7 @@ async def test_same_names_in_two_namespaces_do_not_mix(
     cluster.bind("a")
     cluster.phase("Running", "a")
     await eventually(cluster.shows("train", phase="Running", running=1))
-    await eventually(lambda: other.condition("train") == ("False", "WaitingForPods", "1 of 2 pods exist"))
+    await eventually(lambda: other.condition("train") == ("False", "WaitingForPods", "1 of 2 pods exists"))
     assert other.status("train")["running"] == 0
     remove_namespace(api, other.namespace)
 
@@ -206,17 +206,17 @@ async def test_the_schedulers_word_is_shown_with_the_group_and_told_as_an_event(
     key = f"{cluster.namespace}/train"
     running.groups.announce(key, PodGroupReason.NOT_ENOUGH_RESOURCES, "resource gap: cpu: 2")
     await eventually(lambda: cluster.condition("train") == ("False", "NotEnoughResources", "resource gap: cpu: 2"))
-    running.groups.announce(key, PodGroupReason.SCHEDULED, "2 of 2 pods are scheduled")
+    running.groups.announce(key, PodGroupReason.SCHEDULED, "the 2 pods that it needs are scheduled")
     cluster.bind("a", "b")
     told = [
         ("Warning", "TimeoutTooLong", "spec.scheduleTimeoutSeconds of 3600 is cut to 900 (15m)"),
         ("Warning", "Unschedulable", "NotEnoughResources: resource gap: cpu: 2"),
-        ("Normal", "Scheduled", "2 of 2 pods are scheduled"),
+        ("Normal", "Scheduled", "the 2 pods that it needs are scheduled"),
     ]
     await eventually(lambda: cluster.events("train") == told)
     described = control_plane.kubectl("describe", "pg", "train", "-n", cluster.namespace)
     assert "NotEnoughResources: resource gap: cpu: 2" in described
-    assert "2 of 2 pods are scheduled" in described
+    assert "the 2 pods that it needs are scheduled" in described
 
 
 async def test_nothing_but_its_status_is_written_to_a_group(
@@ -239,5 +239,5 @@ async def test_other_controllers_conditions_are_kept(
     api.patch(path, {"status": {"conditions": [*cluster.status("train")["conditions"], theirs]}})
     cluster.create(of_group("a", "train"))
     cluster.bind("a")
-    await eventually(lambda: cluster.condition("train") == ("True", "Scheduled", "1 of 1 pods are scheduled"))
+    await eventually(lambda: cluster.condition("train") == ("True", "Scheduled", "the pod that it needs is scheduled"))
     assert theirs in cluster.status("train")["conditions"]

@@ -9,15 +9,16 @@ from muster.plugins.coscheduling.status import dated, refused, statement
 
 from .situations import NOW, members
 
+WHOLE = "the 3 pods that it needs are scheduled"
 NO_ROOM = Announcement(PodGroupReason.UNSCHEDULABLE, "2 of the 3 members that it needs fit", NOW)
-DONE = Announcement(PodGroupReason.SCHEDULED, "3 of 3 pods are scheduled", NOW)
+DONE = Announcement(PodGroupReason.SCHEDULED, WHOLE, NOW)
 
 
 def denial(reason: str, message: str = "so it was") -> PodGroupCondition:
     return PodGroupCondition(type=SCHEDULED, status="False", reason=reason, message=message)
 
 
-TRUE = PodGroupCondition(type=SCHEDULED, status="True", reason="Scheduled", message="3 of 3 pods are scheduled")
+TRUE = PodGroupCondition(type=SCHEDULED, status="True", reason="Scheduled", message=WHOLE)
 
 
 def say(
@@ -33,11 +34,11 @@ def say(
 
 @pytest.mark.parametrize("announcement", [None, DONE, NO_ROOM])
 def test_a_group_is_scheduled_when_its_quorum_has_nodes_whatever_was_said(announcement: Announcement | None) -> None:
-    assert say(members(starting=1, running=2), announcement) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert say(members(starting=1, running=2), announcement) == ("True", "Scheduled", WHOLE)
 
 
 def test_members_beyond_the_quorum_do_not_change_the_message() -> None:
-    assert say(members(waiting=4, running=5)) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert say(members(waiting=4, running=5)) == ("True", "Scheduled", WHOLE)
 
 
 @pytest.mark.parametrize("announcement", [None, DONE, NO_ROOM])
@@ -72,7 +73,7 @@ def test_the_last_refusal_stands_until_the_scheduler_speaks_again() -> None:
 
 
 @pytest.mark.parametrize("announcement", [None, DONE])
-@pytest.mark.parametrize("previous", [TRUE, denial("LostMembers", "1 of 3 pods are scheduled")])
+@pytest.mark.parametrize("previous", [TRUE, denial("LostMembers", "1 of 3 pods is scheduled")])
 def test_a_group_that_ran_whole_has_lost_members_until_their_successors_have_nodes(
     announcement: Announcement | None, previous: PodGroupCondition
 ) -> None:
@@ -92,7 +93,7 @@ def test_a_group_of_which_a_part_is_being_bound_for_the_first_time_has_lost_nobo
 
 
 def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
-    assert say(members(), NO_ROOM, TRUE, ended=True) == ("True", "Scheduled", "3 of 3 pods are scheduled")
+    assert say(members(), NO_ROOM, TRUE, ended=True) == ("True", "Scheduled", WHOLE)
     assert say(members(failed=3), NO_ROOM, None, ended=True) is None
 
 
@@ -126,3 +127,27 @@ def test_a_condition_keeps_its_date_when_only_its_reason_changes() -> None:
     after = dated(denial("Unschedulable"), before, generation=2, now=NOW + 60)
     assert after.last_transition_time == before.last_transition_time
     assert after.observed_generation == 2
+
+
+@pytest.mark.parametrize(
+    ("pods", "needed", "said"),
+    [
+        (1, 1, "the pod that it needs is scheduled"),
+        (96, 1, "the pod that it needs is scheduled"),
+        (5, 3, "the 3 pods that it needs are scheduled"),
+    ],
+)
+def test_a_scheduled_group_does_not_count_its_pods_as_those_that_it_needs(pods: int, needed: int, said: str) -> None:
+    found = statement(members(running=pods), needed, ended=False, announcement=None, previous=None)
+    assert found is not None
+    assert found.message == said
+
+
+@pytest.mark.parametrize(
+    ("pods", "needed", "said"),
+    [(0, 1, "0 of 1 pod exists"), (0, 3, "0 of 3 pods exist"), (1, 3, "1 of 3 pods exists")],
+)
+def test_a_group_that_waits_for_pods_counts_one_as_one(pods: int, needed: int, said: str) -> None:
+    found = statement(members(waiting=pods), needed, ended=False, announcement=None, previous=None)
+    assert found is not None
+    assert found.message == said

@@ -115,7 +115,7 @@ def test_a_group_without_a_minimum_needs_one_member() -> None:
     assert [status.phase for status in (empty, begun, runs)] == ["Pending", "Scheduling", "Running"]
     said = empty.condition(SCHEDULED)
     assert said is not None
-    assert said.message == "0 of 1 pods exist"
+    assert said.message == "0 of 1 pod exists"
 
 
 def test_a_lost_member_that_finds_no_node_makes_the_group_unknown_until_it_does() -> None:

@@ -75,7 +75,7 @@ def test_a_gang_tells_at_every_step_how_it_makes_room(
     [preempted] = eventually(lambda: gangs.events("a", "Preempted"))
     assert (preempted["note"], preempted["action"]) == (f"Preempted by podgroup {uid} on node cluster", "Preempting")
     told = (
-        f"pod group {gangs.namespace}/train is unschedulable, 1 of the 3 members that it needs fit; "
+        f"pod group {gangs.namespace}/train is unschedulable, 1 of the 3 members that it needs fits; "
         "with that one placed: 0/2 nodes are available: 2 Insufficient cpu. "
         "pod group preemption: found a placement for podgroup, preempting 1 victims"
     )
@@ -92,7 +92,7 @@ def test_a_gang_tells_at_every_step_how_it_makes_room(
     end(gangs, ["a"])
     assert gangs.wait_until_started("train", 3) == promised
     assert [gangs.pod(name)["status"].get("nominatedNodeName") for name in promised] == [None] * 3
-    eventually(lambda: gangs.condition("train") == ("Scheduled", "3 of 3 pods are scheduled"))
+    eventually(lambda: gangs.condition("train") == ("Scheduled", "the 3 pods that it needs are scheduled"))
     assert gangs.node_of("latecomer") == ""
     assert victims(gangs) == []
 

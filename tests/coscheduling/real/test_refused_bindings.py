@@ -61,7 +61,7 @@ def test_a_gang_of_which_one_binding_is_denied_says_so_and_is_whole_when_it_is_a
 
     api.delete(policy)
     gangs.wait_until_started("g", 3)
-    eventually(lambda: gangs.condition("g") == ("Scheduled", "3 of 3 pods are scheduled"))
+    eventually(lambda: gangs.condition("g") == ("Scheduled", "the 3 pods that it needs are scheduled"))
 
 
 def denied_in_a_trial(gangs: GangCluster) -> bool:

@@ -95,7 +95,7 @@ async def test_a_gang_that_fits_in_sum_but_not_on_nodes_holds_nothing_and_is_not
     assert world.engine.cache.assumed_count == 0
     assert attempts.total() - tried <= 3 * 4  # the sweep of what nothing has helped for minutes
     assert world.notes(keys[0])[0] == (
-        "pod group default/g is unschedulable, 1 of the 3 members that it needs fit; with that one placed: "
+        "pod group default/g is unschedulable, 1 of the 3 members that it needs fits; with that one placed: "
         "0/4 nodes are available: 4 Insufficient example.com/gpu."
     )
     world.delete(*webs)

@@ -85,7 +85,7 @@ async def test_the_reason_of_another_plugin_is_what_all_members_are_told(make_wo
 
     for key in keys:
         assert world.notes(key) == [
-            "pod group default/g is unschedulable, 1 of the 3 members that it needs fit; with that one placed: "
+            "pod group default/g is unschedulable, 1 of the 3 members that it needs fits; with that one placed: "
             f"0/2 nodes are available: {MISSING_CLAIM}."
         ]
     assert word(world, "g") == ("Unschedulable", world.notes(keys[0])[0])
@@ -103,7 +103,7 @@ async def test_reasons_of_nodes_are_counted_node_by_node(world: World) -> None:
     await world.settle()
 
     assert world.notes(first) == [
-        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fits; with that one placed: "
         "0/4 nodes are available: 1 node(s) had untolerated taint(s), 1 node(s) were unschedulable, "
         "2 Insufficient cpu."
     ]
@@ -196,7 +196,7 @@ async def test_the_podgroup_shows_what_another_plugin_waits_for(make_world: Make
 
     assert word(world, "g") == (
         "Unschedulable",
-        "pod group default/g is unschedulable, 1 of the 2 members that it needs fit; with that one placed: "
+        "pod group default/g is unschedulable, 1 of the 2 members that it needs fits; with that one placed: "
         "0/1 nodes are available: a volume is being made.",
     )
 

@@ -36,7 +36,7 @@ async def test_several_that_are_refused_are_counted_and_the_first_is_named(make_
     world, refused = refusing(make_world, "default/g-0", "default/g-2")
     world.add(*make_members("g", 3))
     await world.run(5)
-    assert word(world, "g")[1].startswith("1 of 3 pods are bound, 2 were refused, the first: default/g-0: ")
+    assert word(world, "g")[1].startswith("1 of 3 pods is bound, 2 were refused, the first: default/g-0: ")
 
     refused.discard("default/g-0")
     await world.run(15)
@@ -57,7 +57,7 @@ async def test_its_room_is_kept_and_it_is_bound_as_soon_as_the_api_lets_it(make_
     refused.clear()
     await world.run(15)
     assert len(world.bound("g")) == 3
-    assert word(world, "g") == ("Scheduled", "3 of 3 pods are scheduled")
+    assert word(world, "g") == ("Scheduled", "the 3 pods that it needs are scheduled")
     assert not world.engine.nominator.nominated_pods("a")
     world.check()
 
@@ -82,4 +82,4 @@ async def test_a_refused_member_that_goes_is_spoken_of_no_more(make_world: MakeW
     world.add(*make_members("g", 4)[3:])
     await world.run(2)
 
-    assert word(world, "g") == ("Scheduled", "3 of 3 pods are scheduled")
+    assert word(world, "g") == ("Scheduled", "the 3 pods that it needs are scheduled")

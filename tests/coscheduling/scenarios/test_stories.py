@@ -24,7 +24,7 @@ async def test_two_of_three_wait_and_say_so_and_the_third_starts_them_all(backen
     assert await backend.until_started("train", 3) == dict.fromkeys(("train-0", "train-1", "train-2"), "one")
     await backend.until(lambda: "Successfully assigned" in backend.description("train-2"))
     assert backend.failures("train-2") == []
-    await backend.until(lambda: backend.condition("train") == ("Scheduled", "3 of 3 pods are scheduled"))
+    await backend.until(lambda: backend.condition("train") == ("Scheduled", "the 3 pods that it needs are scheduled"))
 
 
 async def test_three_pods_with_room_for_two_hold_nothing_that_a_smaller_pod_could_use(backend: Backend) -> None:

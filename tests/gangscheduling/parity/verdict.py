@@ -31,6 +31,7 @@ WAITS_BESIDE = "Muster tells a group that waits while others come of new numbers
 _UNSCHEDULABLE = "pod group is unschedulable"
 _NO_PLACEMENT = "pod group is unschedulable, 0/1 placements are available, first placement status: "
 _FIRST_PLACEMENT = "first placement status: "
+_ABSENT = re.compile(r": no node has the label [^,]*")
 _NO_CLAIMS = ", deallocation and deletion of ResourceClaims completed"
 _PREEMPTION = ", pod group preemption: "
 _ALONE = re.compile(r"(?<!pod group) preemption: .*")
@@ -182,8 +183,12 @@ def _unwrapped(message: str) -> str:
 
 
 def _without_domain(message: str) -> str:
-    """kube-scheduler says of the first domain that it happens to try what that lacks."""
-    return _PREEMPTION.join(each.partition(_FIRST_PLACEMENT)[0] for each in message.split(_PREEMPTION))
+    """kube-scheduler says of the first domain that it happens to try what that lacks.
+
+    Muster says which label no node has.
+    """
+    parts = (each.partition(_FIRST_PLACEMENT)[0] for each in message.split(_PREEMPTION))
+    return _PREEMPTION.join(_ABSENT.sub("", each) for each in parts)
 
 
 def _first_words(message: str) -> str:

@@ -41,7 +41,7 @@ def test_a_pod_without_its_group_and_a_group_without_its_pods_are_told(native: N
     assert event["note"] == 'waiting for pods\'s pod group "train" to appear in scheduling queue'
     native.add_group("train", 3)
     [event] = eventually(lambda: native.events("train", "WaitingForPods"))
-    assert event["note"] == "1 of the 3 pods that it needs exist"
+    assert event["note"] == "1 of the 3 pods that it needs exists"
 
 
 def test_a_job_that_asks_for_a_gang_gets_one(native: NativeCluster) -> None:
