@@ -1,7 +1,7 @@
 """Which configuration a command decides with: a file's, the leader's, or Muster's default.
 
-`why`, `explain`, `simulate` and `web` get it from here. If neither a file nor a leader is named, the answer comes with
-a warning, because the scheduler's configuration may be another one.
+`why`, `explain`, `simulate`, `top` and `web` get it from here. If neither a file nor a leader is named, the answer
+comes with a warning, because the scheduler's configuration may be another one.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ LAYER_NAMES = (
     *("contract", "snapshot", "config", "model", "metrics", "work", "error_log"),
 )
 PROCESS_LAYER_NAMES = (
-    *("cli", "commands", "app", "demo", "web", "explain", "simulate", "process", "podgroups", "recording"),
+    *("cli", "commands", "app", "demo", "top", "web", "explain", "simulate", "process", "podgroups", "recording"),
     *("leader", "serving", "metrics", "kube", "logs", "versions", "failures"),
 )
 

@@ -1,0 +1,91 @@
+"""`muster top`: the queue and the groups as a program in a terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import sys
+import time
+from contextlib import AsyncExitStack
+
+import click
+from rich.console import Console
+
+from muster.framework.config import ConfigurationError
+from muster.operator.explain.served import Leader
+from muster.operator.kube.client import ApiClient
+from muster.operator.kube.transport import Transport
+from muster.operator.top.session import TopSession
+from muster.operator.top.terminal import on_terminal, reading
+from muster.operator.web.changes import ChangeLog
+from muster.operator.web.following import Asked, Following
+from muster.operator.web.stream import Ticker
+
+from . import candidates
+from .common import BadInputError, Target, bad_input, errors_of, leader_options, target_options
+from .rules import ConfigurationOptions, rules_options
+
+_LOOK_SECONDS = 0.5
+_NO_TERMINAL = "muster top draws on a terminal, and {} is none; muster groups prints lines"
+
+
+@click.command("top")
+@click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=candidates.namespaces,
+    help="Read pods and groups of this namespace alone. Default: of all.",
+)
+@rules_options
+@target_options
+@leader_options
+def command(*, target: Target, leader: Leader | None, namespace: str | None, choice: ConfigurationOptions) -> None:
+    """Show queue and groups in the terminal, and why each of them waits.
+
+    Arrows or j and k select, enter opens the explanation of a pod or group, esc goes back, / filters, s sorts by the
+    next column, q quits. The screen follows what your kubeconfig may read. Nothing is written.
+
+    Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
+    """
+    console = Console()
+    for name, stream in (("standard input", sys.stdin), ("standard output", sys.stdout)):
+        if not stream.isatty():
+            raise BadInputError(_NO_TERMINAL.format(name))
+    if console.is_dumb_terminal:
+        raise BadInputError(
+            "muster top cannot draw on a terminal of the type that TERM names; muster groups prints lines"
+        )
+    with bad_input():
+        connection = target.connection()
+        rules = choice.rules(leader, connection)
+        asked = Asked(connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader)
+    logging.disable()  # lines of a log would spoil the screen, which names what cannot be read
+    try:
+        asyncio.run(_show(asked, console, rules.caution))
+    except ConfigurationError as error:
+        raise BadInputError(*errors_of(error)) from error
+
+
+async def _show(asked: Asked, console: Console, caution: str) -> None:
+    """Show the cluster until the user quits, or a signal ends the process in good order."""
+    loop = asyncio.get_running_loop()
+    async with AsyncExitStack() as stack:
+        transport = await stack.enter_async_context(Transport(asked.connection))
+        cluster = Following(asked, ApiClient(transport))
+        stack.push_async_callback(cluster.stop)
+        await cluster.start()
+        ticker = Ticker(cluster, ChangeLog(), wall=time.time, every=_LOOK_SECONDS)
+        await ticker.look()
+        ticking = asyncio.create_task(ticker.run())
+        stack.callback(ticking.cancel)
+        screen = stack.enter_context(on_terminal(console))
+        where = f"namespace {asked.namespace}" if asked.namespace else "all namespaces"
+        about = f"{asked.connection.server}, {where}"
+        session = TopSession(cluster, ticker, screen, about=about, caution=caution, wall=time.time)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, session.end)
+        loop.add_signal_handler(signal.SIGWINCH, session.redraw)
+        stack.enter_context(reading(sys.stdin.fileno(), session.take, session.end))
+        await session.run()

@@ -1,0 +1,156 @@
+"""The rows of `muster top`: groups, and waiting pods without a group, with counts of the waiting pods.
+
+A pure function of the known objects. `session` calls it after each change; `state` filters and sorts its result.
+
+The API does not show the scheduler's queue, so a pod's standing follows from its gates and its condition. A pod is
+therefore `unschedulable` also while it is in backoffQ after a rejection, and `active` until its first attempt is
+reported.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muster.framework.contract import GroupId, GroupView
+from muster.framework.model.pod import POD_SCHEDULED, Pod
+from muster.operator.explain.group_views import held_of, said_of
+from muster.operator.simulate.rehearsal import GATED
+from muster.operator.web.census import Census, take
+from muster.operator.web.cluster import ClusterState
+
+_ERROR = "SchedulerError"
+"""The reason of the condition of a pod whose attempt ended with an error, which waits in backoffQ."""
+_GATED_BY_API = "SchedulingGated"
+
+RowId = GroupId | str
+"""A group, or the pod `namespace/name`."""
+
+
+class Standing(StrEnum):
+    """How a pod or group waits, the most telling first: a group has the first that one of its members has."""
+
+    HELD = "held"
+    BACKOFF = "backoff"
+    UNSCHEDULABLE = "unschedulable"
+    GATED = "gated"
+    ACTIVE = "active"
+    EMPTY = "empty"
+    PLACED = "placed"
+
+    @property
+    def rank(self) -> int:
+        """The position in the order of the enumeration."""
+        return [*Standing].index(self)
+
+
+COUNTED = (Standing.ACTIVE, Standing.BACKOFF, Standing.UNSCHEDULABLE, Standing.GATED, Standing.HELD)
+
+
+@dataclass(frozen=True, slots=True)
+class TopRow:
+    """A group or a pod.
+
+    Attributes:
+        place: its place among the groups that wait; 0 for none.
+        placed, needed: how many of its pods have nodes, and how many have to.
+        since: the time since which it waits, or exists if it does not wait.
+    """
+
+    id: RowId
+    kind: str
+    name: str
+    standing: Standing
+    place: int
+    placed: int
+    needed: int
+    priority: int
+    since: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSummary:
+    """All rows in the order of the queue, and counts of waiting pods by standing, of waiting groups and of nodes."""
+
+    rows: Sequence[TopRow]
+    groups: Mapping[GroupId, GroupView]
+    pods: Mapping[Standing, int]
+    placed: int
+    waiting_groups: int
+    nodes: int
+
+
+def summarize(known: ClusterState) -> QueueSummary:
+    """The summary: groups that wait in the order in which they are tried, then single pods, then other groups."""
+    census = take(known)
+    waiting = [pod for pod in known.pods if not pod.spec.node_name]
+    alone = sorted(
+        (pod for pod in waiting if census.group_of(pod) is None),
+        key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.key),
+    )
+    return QueueSummary(
+        rows=[*map(_of_group, census.waiting), *map(_of_pod, alone), *map(_of_group, _settled(census))],
+        groups=census.groups,
+        pods=Counter(map(standing_of, waiting)),
+        placed=census.placed,
+        waiting_groups=len(census.waiting),
+        nodes=len(known.nodes),
+    )
+
+
+def standing_of(pod: Pod) -> Standing:
+    """How the pod waits, as far as the API shows."""
+    condition = pod.status.condition(POD_SCHEDULED)
+    if pod.spec.node_name:
+        return Standing.PLACED
+    if pod.spec.scheduling_gates or (condition is not None and condition.reason == _GATED_BY_API):
+        return Standing.GATED
+    if held_of(pod):
+        return Standing.HELD
+    if condition is None or condition.status != "False":
+        return Standing.ACTIVE
+    return Standing.BACKOFF if condition.reason == _ERROR else Standing.UNSCHEDULABLE
+
+
+def _settled(census: Census) -> list[GroupView]:
+    """Groups that do not wait for their quorum, the newest first."""
+    groups = [group for group in census.groups.values() if not group.place]
+    return sorted(groups, key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
+
+
+def _of_group(group: GroupView) -> TopRow:
+    status = group.status
+    return TopRow(
+        id=group.id,
+        kind=f"{group.kind.tag} group".strip(),
+        name=group.key,
+        standing=_of_all(group.members),
+        place=group.place,
+        placed=group.placed,
+        needed=group.needed,
+        priority=group.priority,
+        since=(group.since if group.place else group.metadata.creation_timestamp) or "",
+        message=f"{status.reason}: {status.message}" if status.reason else status.phase,
+    )
+
+
+def _of_all(members: Iterable[Pod]) -> Standing:
+    return min({standing_of(pod) for pod in members}, key=lambda each: each.rank, default=Standing.EMPTY)
+
+
+def _of_pod(pod: Pod) -> TopRow:
+    return TopRow(
+        id=pod.metadata.key,
+        kind="pod",
+        name=pod.metadata.key,
+        standing=standing_of(pod),
+        place=0,
+        placed=0,
+        needed=1,
+        priority=pod.spec.priority or 0,
+        since=pod.metadata.creation_timestamp or "",
+        message=GATED if pod.spec.scheduling_gates else said_of(pod),
+    )
