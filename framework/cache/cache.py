@@ -84,7 +84,7 @@ class Cache:
         self._generations: dict[str, int] = {}
 
     def set_node(self, node: Node) -> Action:
-        """A node was added or changed: what of it has, as bits of cluster events.
+        """Store a node that was added or changed, and return which parts changed, as `Action` bits.
 
         ADD for a node not known before. A report that changes nothing leaves the snapshot's journals alone.
         Raises QuantityError when an allocatable amount cannot be parsed; nothing is changed then.

@@ -179,12 +179,12 @@ class SchedulerMetrics:
     )
     placement_evaluations: Counter = _counter(
         "scheduler_placement_evaluations_total",
-        "[ALPHA] Trials of a group in one topology domain, by whether that took it.",
+        "[ALPHA] Trials of a group in one topology domain, by result.",
         ("result", "profile"),
     )
     placement_evaluation_duration: Histogram = _histogram(
         "scheduler_placement_evaluation_duration_seconds",
-        "[ALPHA] How long these trials took.",
+        "[ALPHA] Duration of a trial of a group in one topology domain.",
         bounds=_MILLISECONDS,
     )
     preemption_attempts: Counter = _counter(
@@ -198,7 +198,7 @@ class SchedulerMetrics:
     )
     workload_preemption_attempts: Counter = _counter(
         "scheduler_workload_preemption_attempts_total",
-        "[ALPHA] Attempts to find capacity for a group by preemption, by what they came to.",
+        "[ALPHA] Attempts to find capacity for a group by preemption, by result.",
         ("result",),
     )
     workload_preemption_victims: Histogram = _histogram(

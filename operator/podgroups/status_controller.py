@@ -78,14 +78,14 @@ class StatusController(GroupWorker):
         await self.ended.run()
 
     def _mark(self, key: str) -> None:
-        """Have a group looked at, as the reporter says; one that is gone is forgotten."""
+        """Queue the group for a report; drop a deleted one."""
         self._any.set()
-        look = None if self._reporter is None else self._reporter.look(key)
+        due = None if self._reporter is None else self._reporter.report_time(key)
         if key not in self._groups:
             self._queue.discard(key)
-        elif look is not None:
-            at = max(self._clock.now() + look.after, self._groups.record(key).next_write)
-            self._look_at(key, not_before=at, patient=look.patient)
+        elif due is not None:
+            at = max(self._clock.now() + due.after, self._groups.record(key).next_write)
+            self._look_at(key, not_before=at, patient=due.patient)
 
     async def _reconcile(self, key: str) -> None:
         """Write the changes of a group, and record their Events."""
