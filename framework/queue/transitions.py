@@ -19,8 +19,9 @@ the conditions listed there holds, and determines the target:
 2. A pod that joins the entity of its group waits in that entity's place.
 3. A large group on its way to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been called for its members, and
    then moves on with its original cause (`Moves.settle`).
-4. Pods in a batch are UNSCHEDULABLE. An event wakes the batch without moving its pods. When the batch's turn comes,
-   `pop` moves its first pod to ACTIVE or a BACKOFF, with the event as the cause (`Batching`).
+4. Pods in a batch are UNSCHEDULABLE. An event that helps the first pod moves it to a BACKOFF if it backs off; otherwise
+   the event wakes the batch without moving its pods, and when the batch's turn comes, `pop` moves the first pod to
+   ACTIVE, with the event as the cause (`Batching`).
 """
 
 from __future__ import annotations
