@@ -23,9 +23,9 @@ from .pod_states import PodEvent, PodState, next_state
 
 
 def changes(old: Node, new: Node) -> Action:
-    """The kinds of event that follow when `new` replaces `old`; none when no pod can profit.
+    """The parts of a node that changed, as `Action` bits; none if no pod can profit from the change.
 
-    As in kube-scheduler, a node that becomes schedulable counts as a change of taints, one that is cordoned as nothing.
+    As in kube-scheduler, uncordoning a node counts as a change of taints, and cordoning it as no change.
     Raises QuantityError when an allocatable amount of `new` cannot be parsed.
     """
     changed = Action(0)
@@ -45,7 +45,7 @@ def changes(old: Node, new: Node) -> Action:
 
 
 def same(old: Node, new: Node) -> bool:
-    """Whether the two differ in their resource version at most, as after a heartbeat."""
+    """Whether two nodes differ in their resource version at most, as after a heartbeat."""
     return (
         old.spec == new.spec
         and old.status == new.status
@@ -67,7 +67,7 @@ class _Known:
 
 
 class Cache:
-    """The nodes and pods known last, counted in `snapshot`. Nothing else adds or removes nodes and pods there.
+    """The latest known nodes and pods, counted in `snapshot`. Nothing else adds or removes any there.
 
     `clock` gives seconds on a monotonic clock. `assumed_ttl` is how many seconds an assumed pod is kept after its
     binding was finished; None keeps it until it is reported, forgotten or removed.
@@ -84,7 +84,7 @@ class Cache:
         self._generations: dict[str, int] = {}
 
     def set_node(self, node: Node) -> Action:
-        """A node was added or changed: what of it has, as bits of cluster events.
+        """Store a node that was added or changed, and return which parts changed, as `Action` bits.
 
         ADD for a node not known before. A report that changes nothing leaves the snapshot's journals alone.
         Raises QuantityError when an allocatable amount cannot be parsed; nothing is changed then.
@@ -105,7 +105,7 @@ class Cache:
         return changed
 
     def remove_node(self, name: str) -> None:
-        """A node is gone. Pods on it stay counted, out of every plugin's sight, until they are removed themselves."""
+        """Remove a deleted node. Its pods stay counted, hidden from plugins, until they are removed too."""
         self.snapshot.remove_node(name)
         self._generations.pop(name, None)
 
@@ -125,7 +125,7 @@ class Cache:
         self._pods[info.uid] = self._assumed[info.uid] = _Known(info, node_name, state)
 
     def forget(self, info: PodInfo) -> bool:
-        """Undo `assume`. False, with nothing changed, when the pod is bound after all or gone."""
+        """Undo `assume`. False, and nothing changes, if the pod is bound after all, or gone."""
         before = self._state_of(info.uid)
         # The caller believes that binding failed. If the answer was lost, the watch knows better: assumption 5 of
         # `pod_states`.
@@ -137,25 +137,25 @@ class Cache:
         return True
 
     def finish_binding(self, info: PodInfo) -> None:
-        """The API accepted the pod's binding: from now on an assumed pod may expire."""
+        """Start the time to live of an assumed pod, whose binding the API has accepted."""
         # The answer and the watch race: the pod may be BOUND or gone by now, and then nothing changes.
         after = next_state(info, self._state_of(info.uid), PodEvent.FINISH_BINDING)
         if after is PodState.ASSUMED and self._ttl is not None:
             self._assumed[info.uid].deadline = self._clock() + self._ttl
 
     def add_pod(self, info: PodInfo) -> None:
-        """An informer saw a pod on a node for the first time. An assumed pod is confirmed.
+        """Count a pod that an informer reported on a node for the first time; an assumed pod is confirmed.
 
         Raises IllegalTransition when the pod was added before.
         """
         self._report(info, PodEvent.CONFIRM)
 
     def update_pod(self, info: PodInfo) -> None:
-        """An informer saw a change of a pod that is on a node. Cheap while its signature and node stay."""
+        """Follow a change of a pod that is on a node. Cheap if its signature and node stay the same."""
         self._report(info, PodEvent.UPDATE)
 
     def remove_pod(self, info: PodInfo) -> bool:
-        """A pod is gone, or has ended: whether it was only assumed. A pod that is not known is left alone."""
+        """Remove a pod that is gone or has ended, if it is known. Returns whether it was only assumed."""
         before = self._state_of(info.uid)
         if next_state(info, before, PodEvent.REMOVE) is before:
             return False
@@ -164,7 +164,7 @@ class Cache:
         return before is PodState.ASSUMED
 
     def expire(self, now: float) -> list[PodInfo]:
-        """Forget the assumed pods whose time to live is over at `now`, seconds on the cache's clock; returns them."""
+        """Forget and return the assumed pods whose time to live is over at `now`, seconds on the cache's clock."""
         late = [known for known in self._assumed.values() if known.deadline is not None and known.deadline <= now]
         for known in late:
             next_state(known.info, known.state, PodEvent.EXPIRE)
@@ -177,7 +177,7 @@ class Cache:
         return [known.info for known in late]
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether the pod is counted on a node where no informer has seen it."""
+        """Whether the pod is counted on a node, and no informer has reported it there yet."""
         return uid in self._assumed
 
     def node_of(self, uid: str) -> str | None:
@@ -186,31 +186,31 @@ class Cache:
         return None if known is None else known.node_name
 
     def get(self, uid: str) -> PodInfo | None:
-        """The pod as last heard of, if it is counted on a node."""
+        """The pod in its latest version; None if it is not counted on a node."""
         known = self._pods.get(uid)
         return None if known is None else known.info
 
     @property
     def node_count(self) -> int:
-        """Known nodes."""
+        """The number of known nodes."""
         return self.snapshot.node_count
 
     @property
     def pod_count(self) -> int:
-        """Pods counted on nodes, assumed ones included."""
+        """The number of pods counted on nodes, including assumed pods."""
         return len(self._pods)
 
     @property
     def assumed_count(self) -> int:
-        """Assumed pods."""
+        """The number of assumed pods."""
         return len(self._assumed)
 
     def placements(self) -> Iterator[tuple[PodInfo, str]]:
-        """Every counted pod with its node, in no order."""
+        """Every counted pod with its node, in no particular order."""
         return ((known.info, known.node_name) for known in self._pods.values())
 
     def dump(self) -> Iterator[str]:
-        """Lines for a debug log: each node with its amounts and pods, nodes of which only pods are known included."""
+        """Lines for a debug log: each node with its amounts and pods, including nodes known only from their pods."""
         snapshot, resources = self.snapshot, self.snapshot.resources
         for row, name in enumerate(snapshot.names[: snapshot.height]):
             if snapshot.row_of(name) != row:

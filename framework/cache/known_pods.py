@@ -20,7 +20,7 @@ class KnownPods:
         self._pods: dict[str, PodInfo] = {}
 
     def concern(self, pod: Pod) -> bool:
-        """Whether a pod is to be known."""
+        """Whether the pod names one of the profiles."""
         return pod.spec.scheduler_name in self._names
 
     def get(self, key: str) -> PodInfo | None:
@@ -28,9 +28,9 @@ class KnownPods:
         return self._pods.get(key)
 
     def keep(self, pod: PodInfo) -> None:
-        """The pod is as this version says."""
+        """Store the latest version of a pod."""
         self._pods[pod.key] = pod
 
     def drop(self, key: str) -> None:
-        """The pod is gone. Raises KeyError when it was not known."""
+        """Remove a pod that is gone. Raises KeyError if it is not known."""
         del self._pods[key]

@@ -17,11 +17,11 @@ The table rests on these properties of the API and of the callers:
 
 1. A pod is identified by its UID. A pod that is recreated under the same name has a new UID; the informer reports it as
    the removal of one pod and the addition of another.
-2. Informers report a pod here only while it has a node: first confirm, then updates, last remove. A report is the
-   truth: whatever was assumed, the pod is BOUND afterwards where the report says. An update of a pod that is not BOUND
-   can only follow a report that failed, and repairs it.
+2. Informers report a pod here only while it has a node: confirm first, then updates, and remove last. A report
+   overrides what was assumed: afterwards, the pod is BOUND to the node in the report. An update of a pod that is not
+   BOUND can only follow a report that failed, and repairs it.
 3. The API never moves a bound pod to another node, and no report arrives before the pod is bound. A pod that is
-   confirmed or updated on another node than assumed was bound by another party; the cache logs that and believes the
+   confirmed or updated on another node than assumed was bound by another client; the cache logs that and follows the
    report.
 4. Only one attempt to schedule a pod is in flight at a time, so no pod is assumed that is assumed or bound already.
 5. The response to a binding races with the informer's report of it. The pod may be BOUND or deleted before its binding
@@ -95,7 +95,7 @@ TRANSITIONS: Mapping[PodEvent, Mapping[PodState, PodState]] = {
 
 
 class IllegalTransition(RuntimeError):
-    """A caller's bug: the event cannot happen to a pod in this state."""
+    """The event cannot happen to a pod in this state: a bug of the caller."""
 
     def __init__(self, info: PodInfo, state: PodState, event: PodEvent) -> None:
         super().__init__(f"cannot {_words(event)} pod {info.key} (UID {info.uid}): it is {_words(state)} in the cache")

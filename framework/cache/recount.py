@@ -1,6 +1,6 @@
-"""The self-check: counts everything again from the objects alone and reports where the columns differ.
+"""The recount: computes every column again from the objects alone, and reports the values that differ.
 
-Tests call it after every step, operators on demand. It takes time in proportion to the whole cluster.
+Tests call it after every step, operators on demand. Its cost is proportional to the size of the cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .cache import Cache
 
 
 def differences(cache: Cache) -> list[str]:
-    """A sentence for every value of the cache's snapshot that does not follow from its nodes and pods; none is good."""
+    """A sentence for each value of the cache's snapshot that does not follow from its nodes and pods."""
     kept = cache.snapshot
     fresh = Snapshot()
     for node in kept.nodes[: kept.height]:
@@ -33,7 +33,7 @@ def differences(cache: Cache) -> list[str]:
 
 
 def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tuple[str, str], object]]:
-    """Everything that is not zero or empty, by place and kind. Row numbers, which may differ, do not occur."""
+    """All values that are not zero or empty, by place and kind, without row numbers, which may differ."""
     places = [_place(snapshot, row) for row in range(snapshot.height)]
     yield ("the snapshot", "number of nodes"), snapshot.node_count
     for row, place in enumerate(places):

@@ -162,4 +162,7 @@ class DecisionFollower(Plugin[Args]):
         """
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group that was tried as a whole was placed or refused. Its members get no `on_pod_decision`."""
+        """A group that was tried as a whole was placed or refused.
+
+        Members decided with the group get no `on_pod_decision`; members tried alone afterwards do.
+        """

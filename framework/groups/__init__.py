@@ -16,7 +16,7 @@ from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
-from .reporting import DatedCondition, GroupReporter, Look, Notice, Report, transition_time
+from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
 
 __all__ = [
     "GATHERING_SECONDS",
@@ -34,7 +34,6 @@ __all__ = [
     "GroupReporter",
     "GroupRun",
     "HealingPolicy",
-    "Look",
     "MemberCounts",
     "MemberKind",
     "MemberNominations",
@@ -42,6 +41,7 @@ __all__ = [
     "MissingGroups",
     "Notice",
     "Report",
+    "ReportTime",
     "group_missing",
     "healing_fault",
     "healing_policy",

@@ -227,7 +227,7 @@ class GangPlugin(
         """Retry the group in a moment."""
         self.handle.clock.call_later(GATHERING_SECONDS, partial(self._activate, group))
 
-    def _reserved_for(self, group: str) -> str | None:
+    def _reservation_text(self, group: str) -> str | None:
         """The sentence about the group's reservation; None without one."""
         return self._reserved.get(f"{self.name}/{group}")
 

@@ -26,8 +26,8 @@ class Notice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """When to report on a group: `after` seconds; a `patient` look comes after all others that are due."""
+class ReportTime:
+    """When to report on a group: `after` seconds; a `patient` report comes after all others that are due."""
 
     after: float = 0.0
     patient: bool = False
@@ -86,9 +86,9 @@ class GroupReporter(ABC):
         self._groups = groups
         self._clock = clock
 
-    def look(self, group: str) -> Look | None:
+    def report_time(self, group: str) -> ReportTime | None:
         """When to call `report` for a group that changed or was deleted; None for never."""
-        return Look() if group in self._groups else None
+        return ReportTime() if group in self._groups else None
 
     @abstractmethod
     def report(self, group: str) -> Report | None:

@@ -59,45 +59,45 @@ class SchedulerMetrics:
 
     schedule_attempts: Counter = _counter(
         "scheduler_schedule_attempts_total",
-        "[STABLE] Attempts to schedule a pod, by result: 'unschedulable' found no node, 'error' broke.",
+        "[STABLE] Attempts to schedule a pod, by result: 'scheduled', 'unschedulable' or 'error'.",
         ("result", "profile"),
     )
     scheduling_attempt_duration: Histogram = _histogram(
         "scheduler_scheduling_attempt_duration_seconds",
-        "[STABLE] How long an attempt took, choice of the node and binding together.",
+        "[STABLE] Duration of an attempt, from the choice of a node to the end of binding.",
         ("result", "profile"),
         bounds=_MILLISECONDS,
     )
     scheduling_algorithm_duration: Histogram = _histogram(
         "scheduler_scheduling_algorithm_duration_seconds",
-        "[BETA] How long the choice of a node took.",
+        "[BETA] Duration of the choice of a node.",
         bounds=_MILLISECONDS,
     )
     extension_point_duration: Histogram = _histogram(
         "scheduler_framework_extension_point_duration_seconds",
-        "[STABLE] How long all plugins of an extension point took together.",
+        "[STABLE] Duration of an extension point, all plugins together.",
         ("extension_point", "status", "profile"),
         bounds=_EXTENSION_POINT,
     )
     plugin_execution_duration: Histogram = _histogram(
         "scheduler_plugin_execution_duration_seconds",
-        "[BETA] How long a plugin took at an extension point; one cycle in ten is measured.",
+        "[BETA] Duration of a plugin at an extension point; one cycle in ten is measured.",
         ("plugin", "extension_point", "status"),
         bounds=_PLUGIN,
     )
     plugin_evaluations: JointCounter = _joint_counter(
         "scheduler_plugin_evaluation_total",
-        "[BETA] Pods a plugin judged, at PreFilter, Filter, PreScore and Score.",
+        "[BETA] Pods that a plugin evaluated at PreFilter, Filter, PreScore and Score.",
         ("plugin", "extension_point", "profile"),
     )
     plugin_slow_calls: Counter = _counter(
         "muster_plugin_slow_calls_total",
-        "[ALPHA] Calls of a plugin that held up the scheduler for more than a tenth of a second.",
+        "[ALPHA] Calls of a plugin that blocked the scheduler for more than 100 ms.",
         ("plugin", "extension_point"),
     )
     pod_scheduling_attempts: Histogram = _histogram(
         "scheduler_pod_scheduling_attempts",
-        "[STABLE] Attempts a pod took until it was bound.",
+        "[STABLE] Attempts that a pod needed until it was bound.",
         bounds=exponential(1, 2, 5),
     )
     pod_scheduling_sli_duration: Histogram = _histogram(
@@ -108,11 +108,11 @@ class SchedulerMetrics:
     )
     pods_scheduled_after_flush: Counter = _counter(
         "scheduler_pod_scheduled_after_flush_total",
-        "[ALPHA] Pods bound after waiting out the time limit; many of them mean a plugin misses an event.",
+        "[ALPHA] Pods bound after the time limit woke them; many of them mean that a plugin misses an event.",
     )
     permit_wait_duration: Histogram = _histogram(
         "scheduler_permit_wait_duration_seconds",
-        "[BETA] How long Permit held a pod.",
+        "[BETA] Time for which Permit held a pod.",
         ("result",),
         bounds=_MILLISECONDS,
     )
@@ -128,7 +128,7 @@ class SchedulerMetrics:
     )
     unschedulable_pods: Gauge = _gauge(
         "scheduler_unschedulable_pods",
-        "[BETA] Pods a plugin holds back; a pod counts once for each plugin that rejected it.",
+        "[BETA] Pods that a plugin rejected and that wait; a pod counts once for each such plugin.",
         ("plugin", "profile"),
     )
     reservations: Gauge = _gauge(
@@ -137,12 +137,12 @@ class SchedulerMetrics:
     )
     goroutines: Gauge = _gauge(
         "scheduler_goroutines",
-        "[BETA] Work going on concurrently, such as binding.",
+        "[BETA] Concurrent work in progress, such as bindings.",
         ("operation",),
     )
     event_handling_duration: Histogram = _histogram(
         "scheduler_event_handling_duration_seconds",
-        "[ALPHA] How long a change in the cluster took to reach cache and queue.",
+        "[ALPHA] Duration of the handling of a cluster event by cache and queue.",
         ("event",),
         bounds=_EXTENSION_POINT,
     )
@@ -153,38 +153,38 @@ class SchedulerMetrics:
     )
     podgroup_scheduling_attempt_duration: Histogram = _histogram(
         "scheduler_podgroup_scheduling_attempt_duration_seconds",
-        "[ALPHA] How long an attempt to schedule a pod group took.",
+        "[ALPHA] Duration of an attempt to schedule a pod group.",
         ("result", "profile"),
         bounds=_MILLISECONDS,
     )
     podgroup_scheduling_algorithm_duration: Histogram = _histogram(
         "scheduler_podgroup_scheduling_algorithm_duration_seconds",
-        "[ALPHA] How long the placing of a pod group took.",
+        "[ALPHA] Duration of the choice of nodes for a pod group.",
         bounds=_MILLISECONDS,
     )
     podgroup_quorum_duration: Histogram = _histogram(
         "muster_podgroup_quorum_duration_seconds",
-        "[ALPHA] From a pod group's first member until its quorum was bound, by the most members that it may need.",
+        "[ALPHA] From the first sight of a Coscheduling group's first member until its quorum was bound, by size.",
         ("size",),
         bounds=_END_TO_END,
     )
     podgroups_denied: Counter = _counter(
         "muster_podgroup_denied_total",
-        "[ALPHA] Times a pod group was turned away because it had been denied a moment ago.",
+        "[ALPHA] Times a pod group was refused because it had been denied a moment ago.",
     )
     generated_placements: Counter = _counter(
         "scheduler_generated_placements_total",
-        "[ALPHA] Topology domains that groups may have had to be tried in.",
+        "[ALPHA] Topology domains that were candidates for groups.",
         ("profile",),
     )
     placement_evaluations: Counter = _counter(
         "scheduler_placement_evaluations_total",
-        "[ALPHA] Trials of a group in one topology domain, by whether that took it.",
+        "[ALPHA] Trials of a group in one topology domain, by result.",
         ("result", "profile"),
     )
     placement_evaluation_duration: Histogram = _histogram(
         "scheduler_placement_evaluation_duration_seconds",
-        "[ALPHA] How long these trials took.",
+        "[ALPHA] Duration of a trial of a group in one topology domain.",
         bounds=_MILLISECONDS,
     )
     preemption_attempts: Counter = _counter(
@@ -198,7 +198,7 @@ class SchedulerMetrics:
     )
     workload_preemption_attempts: Counter = _counter(
         "scheduler_workload_preemption_attempts_total",
-        "[ALPHA] Attempts to find capacity for a group by preemption, by what they came to.",
+        "[ALPHA] Attempts to find capacity for a group by preemption, by result.",
         ("result",),
     )
     workload_preemption_victims: Histogram = _histogram(
@@ -208,24 +208,24 @@ class SchedulerMetrics:
     )
     preemption_workload_disruptions: Histogram = _histogram(
         "scheduler_preemption_workload_disruptions",
-        "[ALPHA] Groups that are evicted as a whole, and pods of others, per preemption that takes any.",
+        "[ALPHA] Groups evicted as a whole, and other victims, per preemption that evicts any.",
         ("preemptor",),
         bounds=exponential(1, 2, 11),
     )
     preemption_pdb_violations: Counter = _counter(
         "scheduler_preemption_pdb_violations_total",
-        "[ALPHA] Pods chosen to be evicted although a PodDisruptionBudget forbids it.",
+        "[ALPHA] Pods chosen to be evicted against a PodDisruptionBudget.",
         ("preemptor",),
     )
     preemption_execution_duration: Histogram = _histogram(
         "scheduler_preemption_execution_duration_seconds",
-        "[ALPHA] From the decision to evict until every eviction was asked for.",
+        "[ALPHA] From the decision to evict until every eviction was requested.",
         ("preemptor", "result"),
         bounds=exponential(0.001, 2, 16),
     )
     preemption_executions: Counter = _counter(
         "scheduler_preemption_goroutines_execution_total",
-        "[ALPHA] Evictions for one pod or group, by whether all could be asked for.",
+        "[ALPHA] Preemptions for one pod or group, by whether all evictions could be requested.",
         ("result",),
     )
     volume_stage_errors: Counter = _counter(
@@ -235,17 +235,17 @@ class SchedulerMetrics:
     )
     resourceclaim_creates: Counter = _counter(
         "dynamic_resource_allocation_resourceclaim_creates_total",
-        "[ALPHA] ResourceClaims that were asked for, here for extended resources of pods.",
+        "[ALPHA] ResourceClaims created for extended resources of pods.",
         ("status", "admin_access", "owner_api_group", "owner_api_kind"),
     )
     bindingconditions_allocations: Counter = _counter(
         "scheduler_dra_bindingconditions_allocations_total",
-        "[ALPHA] Devices that had to be made ready before a pod was bound, by how that ended.",
+        "[ALPHA] Devices that had to be prepared before a pod was bound, by result.",
         ("profile", "driver", "status"),
     )
     bindingconditions_wait_duration: Histogram = _histogram(
         "scheduler_dra_bindingconditions_wait_duration_seconds",
-        "[ALPHA] How long a pod waited for its devices to be made ready.",
+        "[ALPHA] Time for which a pod waited until its devices were prepared.",
         ("profile", "driver", "status"),
         bounds=exponential(0.1, 2, 14),
     )

@@ -1,6 +1,6 @@
 """Places in the queue and the moves between them: the table that the queue executes.
 
-`SubQueues.move` looks up each move in the table before it changes anything, so no entity moves in a way that the table
+`Places.move` looks up each move in the table before it changes anything, so no entity moves in a way that the table
 does not name; tests walk the table. `TABLE` is keyed by the trigger of the move and the current place. Exactly one of
 the conditions listed there holds, and determines the target:
 
@@ -19,6 +19,9 @@ the conditions listed there holds, and determines the target:
 2. A pod that joins the entity of its group waits in that entity's place.
 3. A large group on its way to ACTIVE or a BACKOFF is UNSCHEDULABLE until plugins have been called for its members, and
    then moves on with its original cause (`Moves.settle`).
+4. Pods in a batch are UNSCHEDULABLE. An event that helps the first pod moves it to a BACKOFF if it backs off; otherwise
+   the event wakes the batch without moving its pods, and when the batch's turn comes, `pop` moves the first pod to
+   ACTIVE, with the event as the cause (`Batching`).
 """
 
 from __future__ import annotations
@@ -80,7 +83,7 @@ class Trigger(Enum):
 
 
 class When(Enum):
-    """A condition on an entity that is to move; `Moves` evaluates it."""
+    """A condition on an entity that is to move; `Moves` and `Places` evaluate it."""
 
     ALWAYS = "whatever holds"
     READY = "when it need not be held off"

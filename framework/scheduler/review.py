@@ -82,7 +82,7 @@ class Review:
     """Checks waiting pods. The scheduler calls it between decisions when checks are due.
 
     Attributes:
-        is_due: whether `look_at_some` has something to do.
+        is_due: whether `review_some` has something to do.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class Review:
         self._is_timed, self.is_due = False, True
         self._ports.wake()
 
-    def look_at_some(self) -> None:
+    def review_some(self) -> None:
         """Begin or continue a round. If the call is given up, the rest of the round follows later."""
         now = self._ports.measured.now
         began = now()
@@ -150,7 +150,7 @@ class Review:
             self._begin_round()
         goes_on = bool(self._left)
         for _ in range(min(_LOOKS_AT_ONCE, len(self._left))):
-            self._look_at(self._left.popleft())
+            self._review_waiting(self._left.popleft())
             checkpoint()
         self.is_due = False
         pause = (now() - began) * _PAUSE_FACTOR
@@ -170,20 +170,20 @@ class Review:
         self._refusals = {group: refusal for group, refusal in self._refusals.items() if group in waiting}
         self._group_of = {member.uid: group for group, refusal in self._refusals.items() for member in refusal.members}
 
-    def _look_at(self, waiting: Batch | QueuedEntity) -> None:
+    def _review_waiting(self, waiting: Batch | QueuedEntity) -> None:
         if EXTENDER in waiting.rejectors:  # only an attempt asks extenders
             return
         if isinstance(waiting, Batch):
             if waiting:
-                self._look_at_batch(waiting)
+                self._review_batch(waiting)
         elif waiting.place is not Place.UNSCHEDULABLE:
             return
         elif waiting.group is not None:
-            self._look_at_group(waiting, waiting.group)
+            self._review_group(waiting, waiting.group)
         else:
-            self._look_at_pod(waiting)
+            self._review_pod(waiting)
 
-    def _look_at_batch(self, batch: Batch) -> None:
+    def _review_batch(self, batch: Batch) -> None:
         first = batch.first(self._ports.clock.now())
         [pod] = first.all_pods()
         verdict = self._verdict(batch.common, pod)
@@ -195,7 +195,7 @@ class Review:
         if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
 
-    def _look_at_pod(self, entity: QueuedEntity) -> None:
+    def _review_pod(self, entity: QueuedEntity) -> None:
         """Whether there is capacity says nothing of a pod that may have been turned away from the node that it had."""
         [pod] = entity.all_pods()
         if self._nominator.nominated_node(pod.uid):
@@ -205,7 +205,7 @@ class Review:
         if status is not None and self._reports.reported(pod.uid) != reasons_of(status):
             self._queue.try_again(entity)
 
-    def _look_at_group(self, entity: QueuedEntity, group: str) -> None:
+    def _review_group(self, entity: QueuedEntity, group: str) -> None:
         refusal = self._refusals.get(group)
         if refusal is None or entity.pending_plugins:  # what it waits for is no node
             return

@@ -65,7 +65,7 @@ class Scheduler:
         return bool(self._pods.set_aside)
 
     @property
-    def has_looks_due(self) -> bool:
+    def has_review_due(self) -> bool:
         """Whether a step reviews waiting pods before anything else is decided."""
         return self._review.is_due
 
@@ -120,7 +120,7 @@ class Scheduler:
             alone = Delayed(attempt.profile, None, [attempt])
             return self._given_back_if_given_up([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
-            return self._review.look_at_some
+            return self._review.review_some
         entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
             return self._queue.settle if self._queue.is_unsettled else None

@@ -18,8 +18,8 @@ from muster.framework.model.quantity import NANO_PER_UNIT, nanos
 Part = Literal["requests", "limits"]
 
 _FAMILIES: tuple[tuple[str, str, Part], ...] = (
-    ("kube_pod_resource_limit", "[STABLE] The most a pod may take of a resource.", "limits"),
-    ("kube_pod_resource_request", "[STABLE] What a pod asks for of a resource.", "requests"),
+    ("kube_pod_resource_limit", "[STABLE] The limit of a resource that a pod may use.", "limits"),
+    ("kube_pod_resource_request", "[STABLE] The amount of a resource that a pod requests.", "requests"),
 )
 _PODS_A_BLOCK = 100
 _BYTES = frozenset({"memory", "storage", "ephemeral-storage"})

@@ -27,12 +27,12 @@ class ProcessMetrics:
         self._host = host
         self._requests = Counter(
             "rest_client_requests_total",
-            "[ALPHA] Requests to the API server, by the answer's code; '<error>' where none came.",
+            "[ALPHA] Requests to the API server, by the code of the answer; '<error>' without an answer.",
             ("code", "method", "host"),
         )
         self._seconds = Histogram(
             "rest_client_request_duration_seconds",
-            "[ALPHA] How long the API server took to answer; of a watch, until it began.",
+            "[ALPHA] Duration until the API server answered; of a watch, until it began.",
             ("verb", "host"),
             bounds=_SECONDS,
         )
@@ -43,17 +43,17 @@ class ProcessMetrics:
         )
         self._loop_held = Histogram(
             "muster_event_loop_held_seconds",
-            "[ALPHA] For how long at a time the event loop, on which everything runs, did not turn.",
+            "[ALPHA] Time for which the event loop, on which everything runs, did not turn.",
             bounds=_LOOP,
         )
         self._loop_worked = Histogram(
             "muster_event_loop_worked_seconds",
-            "[ALPHA] For how long of the time that the event loop did not turn its thread was at work, at most.",
+            "[ALPHA] Upper limit of the CPU time of the event loop's thread while the loop did not turn.",
             bounds=_LOOP,
         )
         self._build = GaugeFunc(
             "kubernetes_build_info",
-            "[BETA] 1, with the version of Muster and what it runs on.",
+            "[BETA] 1, with the versions of Muster and of its platform.",
             tuple(build),
             lambda: {tuple(build.values()): 1},
         )

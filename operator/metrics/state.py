@@ -42,13 +42,13 @@ class StateMetrics:
         self._families = (
             GaugeFunc(
                 "scheduler_pending_pods",
-                "[STABLE] Pods waiting to be scheduled, by the part of the queue they are in.",
+                "[STABLE] Pods waiting to be scheduled, by part of the queue.",
                 ("queue",),
                 lambda: _labelled(state.pending_pods()),
             ),
             GaugeFunc(
                 "scheduler_queued_entities",
-                "[ALPHA] Entries of the queue, single pods or pod groups, by the part they are in.",
+                "[ALPHA] Entries of the queue, single pods or pod groups, by part of the queue.",
                 ("queue", "type"),
                 lambda: {tuple(key): value for key, value in state.queued_entities().items()},
             ),
@@ -72,19 +72,19 @@ class StateMetrics:
             ),
             GaugeFunc(
                 "muster_oldest_waiting_podgroup_seconds",
-                "[ALPHA] For how long the pod group that has waited longest for its quorum has; 0 when none waits.",
+                "[ALPHA] Longest time that a waiting pod group has waited for its quorum; 0 if none waits.",
                 (),
                 lambda: {(): state.oldest_waiting_group()},
             ),
             GaugeFunc(
                 "muster_reserved_share",
-                "[ALPHA] Share of what nodes offer of a resource that is reserved for pods that have waited long.",
+                "[ALPHA] Reserved share of a resource's capacity on all nodes.",
                 ("resource",),
                 lambda: _labelled(state.reserved_shares()),
             ),
             GaugeFunc(
                 "muster_tasks",
-                "[ALPHA] Asyncio tasks of this process; they come and go with what is being bound, watched and served.",
+                "[ALPHA] Asyncio tasks of this process; a number that only grows is a leak.",
                 (),
                 lambda: {(): state.tasks()},
             ),

@@ -1,9 +1,9 @@
-"""Members of groups that have ended: pods that the pod informer leaves out and a PodGroup's status counts.
+"""Ended members of groups: pods that the pod informer leaves out, but that a PodGroup's status counts.
 
 The informer excludes pods that have succeeded or failed, as kube-scheduler's does, because they claim nothing on any
-node. It cannot tell how a pod ended: a pod that leaves its selection is reported in its previous version. So there is
-one more watch, of ended pods only. It has no label selector, because a selector has no "or" and three labels may name a
-group. Kubernetes keeps some thousands of ended pods; of each only what counts is kept here.
+node. It cannot tell how a pod ended: a pod that leaves its selection is reported in its previous version. A second
+watch therefore follows ended pods only. It has no label selector, because a selector has no "or", and three labels may
+name a group. Kubernetes keeps thousands of ended pods, so only each one's group and outcome are kept here.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _SUCCEEDED = "Succeeded"
 _ENDED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
 
 GroupOf = Callable[["EndedPod"], str | None]
-"""Which group, `namespace/name`, a pod that has ended is counted in."""
+"""Returns the group, `namespace/name`, in which an ended pod is counted."""
 
 Tell = Callable[[str, EndedMember | None, EndedMember | None], None]
-"""Called with a pod's UID and the member that it was and is: see `GroupBook.follow_ended`."""
+"""Called with a pod's UID, and the ended member before and after: see `GroupBook.follow_ended`."""
 
 
 class _Status(Wire):
@@ -38,7 +38,7 @@ class _Spec(Wire):
 
 
 class EndedPod(Wire):
-    """The fields of an ended pod that counting reads."""
+    """The fields of an ended pod that are needed to count it."""
 
     metadata: ObjectMeta
     spec: _Spec = msgspec.field(default_factory=_Spec)
@@ -46,12 +46,12 @@ class EndedPod(Wire):
 
     @property
     def succeeded(self) -> bool:
-        """Whether it has ended well."""
+        """Whether the pod succeeded."""
         return self.status.phase == _SUCCEEDED
 
 
 class EndedPods:
-    """The informer's handler: turns what it hears into ended members, those of no group left out."""
+    """The informer's handler: turns ended pods into ended members, and ignores pods of no group."""
 
     def __init__(self, group_of: GroupOf, tell: Tell) -> None:
         self._group_of = group_of
@@ -59,15 +59,15 @@ class EndedPods:
         self._members: dict[str, EndedMember] = {}
 
     def on_add(self, pod: EndedPod, /) -> None:
-        """A pod has ended, or had when the process began."""
+        """Follow a pod that has ended, or had ended before the process started."""
         self._now(pod.metadata.uid, self._member(pod))
 
     def on_update(self, _old: EndedPod, new: EndedPod, /) -> None:
-        """A pod that had ended changed: it may name another group."""
+        """Follow a change of an ended pod, which may now name another group."""
         self._now(new.metadata.uid, self._member(new))
 
     def on_delete(self, pod: EndedPod, /) -> None:
-        """A pod that had ended is gone."""
+        """Follow the deletion of an ended pod."""
         self._now(pod.metadata.uid, None)
 
     def _now(self, uid: str, now: EndedMember | None) -> None:

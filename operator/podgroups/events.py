@@ -13,9 +13,9 @@ from muster.operator.kube.series import EventKey
 def event_of(
     notice: Notice, kind: WatchedKind, group: ObjectMeta, *, reporter: str, action: str = "Scheduling"
 ) -> EventKey:
-    """The notice as an Event in `reporter`'s name on a group, an object of this kind.
+    """The Event that `reporter` records on a group, an object of this kind.
 
-    Its reference to the group names no version of it, so that an event which repeats is the same event.
+    Its reference to the group names no resource version, so that repetitions count as one Event.
     """
     about = ObjectReference(
         kind=kind.name, namespace=group.namespace, name=group.name, uid=group.uid, api_version=kind.api_version

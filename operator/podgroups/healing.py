@@ -55,7 +55,7 @@ class Healer(GroupWorker):
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Follow what became of a group's members; look at it again soon if any was lost."""
+        """Follow what became of a group's members; queue the group if any was lost."""
         record = self._groups.record(key)
         falls = record.run is not None and bool(record.run.doomed)
         if record.group is None or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
@@ -65,7 +65,7 @@ class Healer(GroupWorker):
             self._look_at(key, not_before=self._clock.now() + SETTLE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
-        """The loss has lasted: decide, record the Event, and evict."""
+        """Decide about a loss that has lasted, record the Event, and evict."""
         try:
             certain = await self._is_certain(key)
         except (ApiError, GarbageError) as error:
@@ -88,7 +88,7 @@ class Healer(GroupWorker):
             self._again(key, _RETRY_SECONDS)
 
     async def _is_certain(self, key: str) -> bool:
-        """Whether of members that seem lost it is known who has succeeded, as far as it matters.
+        """Whether it is known, as far as it matters, which of the members that seem lost have succeeded.
 
         Raises ApiError or GarbageError.
         """
@@ -105,18 +105,18 @@ class Healer(GroupWorker):
         return True
 
     def _follows_ended(self) -> bool:
-        """Whether the watch of ended pods has listed all there is and goes on from there, as it does after a 410."""
+        """Whether the watch of ended pods has listed all of them and continues from there, as it does after a 410."""
         status = self._ended.status
         return status.phase is InformerPhase.WATCHING and isinstance(status.error, (Gone, NoneType))
 
     async def _has_succeeded(self, pod: PodInfo) -> bool:
-        """Whether the API says so of this very pod, which may be gone. Raises ApiError or GarbageError."""
+        """Whether the API reports that the pod with this UID has succeeded. Raises ApiError or GarbageError."""
         path, _, name = pod_path(pod.pod.metadata).rpartition("/")
         reply = await self._ports.client.get(path, params={"fieldSelector": f"metadata.name={name}"})
         return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
 
     def _restart(self, key: str, group: GroupObject, *, lost: int, doomed: int) -> None:
-        """A group's run is over: those of others that cannot go on without it are, too."""
+        """End the run of a group, and the runs of the groups that cannot continue without it."""
         others = 0
         for other in self._groups.falling_with(key):
             found, bound = self._groups.get(other), self._bound(other)
@@ -140,7 +140,7 @@ class Healer(GroupWorker):
         return self._run_of(key).follow(self._bound(key), succeeded, self._groups.quorum(key))
 
     def _run_of(self, key: str) -> GroupRun[PodInfo]:
-        """The run of a group; one that has not begun, if nobody healed the group before."""
+        """The run of a group; a new one, which has not begun, if the group has none."""
         record = self._groups.record(key)
         record.run = record.run or GroupRun()
         found: GroupRun[PodInfo] = record.run
@@ -150,7 +150,7 @@ class Healer(GroupWorker):
         return {pod.uid: pod for pod in self._groups.record(key).bound_pods()}
 
     async def _evict(self, pod: PodInfo) -> ApiError | None:
-        """Why the API does not let it go; None when it does, or it is gone."""
+        """Evict a pod. The error with which the API refuses; None if it accepts, or the pod is gone."""
         name = {"name": pod.name, "namespace": pod.namespace}
         options = {"preconditions": {"uid": pod.uid}}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": name, "deleteOptions": options}

@@ -9,7 +9,7 @@ from muster.framework.contract import GroupId, GroupKind, JoiningPod, WatchedKin
 
 
 class GroupKinds:
-    """The kinds of groups that some plugins know; the first that claims a pod has it."""
+    """The kinds of groups that the plugins know. A pod belongs to the first kind that names a group for it."""
 
     def __init__(self, kinds: Iterable[GroupKind[Any]]) -> None:
         self._kinds = tuple(kinds)
@@ -19,7 +19,7 @@ class GroupKinds:
         return iter(self._kinds)
 
     def of(self, group: GroupId) -> GroupKind[Any]:
-        """The group's kind. Raises KeyError for one that is not among these."""
+        """The group's kind. Raises KeyError for a plugin that has none here."""
         return self._by_plugin[group.plugin]
 
     def group_of(self, pod: JoiningPod) -> GroupId | None:
@@ -36,20 +36,20 @@ class GroupKinds:
         return "" if group is None else group.key
 
     def kind_of(self, watched: WatchedKind) -> GroupKind[Any] | None:
-        """The kind whose groups these objects are."""
+        """The kind whose groups are these objects; None if there is none."""
         return next((kind for kind in self._kinds if kind.objects == watched), None)
 
     def named(self, word: str) -> list[GroupKind[Any]]:
-        """The kinds whose groups a word stands for, as kubectl takes it; all for ""."""
+        """The kinds whose groups a word names, as in kubectl; all kinds for ""."""
         return [kind for kind in self if not word or word in (*kind.short_names, *_names(kind.objects))]
 
     def of_composites(self, word: str) -> list[GroupKind[Any]]:
-        """The kinds whose composites a word stands for."""
+        """The kinds whose composites a word names."""
         return [kind for kind in self if kind.composites is not None and word in _names(kind.composites)]
 
     @property
     def watched(self) -> tuple[WatchedKind, ...]:
-        """The kinds of objects that groups are read from: groups, and groups of those."""
+        """The kinds of objects to watch: groups, and composites of groups."""
         found = (each for kind in self._kinds for each in (kind.objects, kind.composites))
         return tuple(dict.fromkeys(each for each in found if each is not None))
 

@@ -37,12 +37,12 @@ _RETRY_SECONDS = 10.0
 class StatusController(GroupWorker):
     """The controller of one kind. Make it, `start` and `stop` it on one event loop.
 
-    Where the reporter counts members that have ended they are followed from the start, and nothing is looked at before
-    they are known; else from the first group on. In either case the pods that have not ended are listed first:
-    scheduling waits for them, and to find ended pods an API server looks at all pods again.
+    If the reporter counts ended members, these are followed from the start, and no group is reported before they are
+    known; otherwise they are followed from the first group on. In both cases the pods that have not ended are listed
+    first, because scheduling waits for them, and to find ended pods an API server reads all pods again.
 
     Attributes:
-        ended: follows members that have ended.
+        ended: the informer of ended members.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class StatusController(GroupWorker):
         *,
         ended_handler: Tell | None = None,
     ) -> None:
-        """`ended_handler` hears of members that have ended; by default only the book does."""
+        """`ended_handler` is called with ended members, in place of the book."""
         self.ended = ended_pods(ports.client, kind.group_of, ended_handler or groups.follow_ended, ports.timing)
         self._before_ended = ports.synced
         counts_ended = reporter is not None and reporter.counts_ended
@@ -78,14 +78,14 @@ class StatusController(GroupWorker):
         await self.ended.run()
 
     def _mark(self, key: str) -> None:
-        """Have a group looked at, as the reporter says; one that is gone is forgotten."""
+        """Queue the group for a report; drop a deleted one."""
         self._any.set()
-        look = None if self._reporter is None else self._reporter.look(key)
+        due = None if self._reporter is None else self._reporter.report_time(key)
         if key not in self._groups:
             self._queue.discard(key)
-        elif look is not None:
-            at = max(self._clock.now() + look.after, self._groups.record(key).next_write)
-            self._look_at(key, not_before=at, patient=look.patient)
+        elif due is not None:
+            at = max(self._clock.now() + due.after, self._groups.record(key).next_write)
+            self._look_at(key, not_before=at, patient=due.patient)
 
     async def _reconcile(self, key: str) -> None:
         """Write the changes of a group, and record their Events."""
@@ -108,7 +108,7 @@ class StatusController(GroupWorker):
             self._ports.recorder.record(event_of(notice, self._kind, group, reporter=self._ports.reporter))
 
     async def _patch(self, key: str, body: bytes, form: PatchType) -> Reply | None:
-        """Patch a group's status; None when that must be tried again, or need not."""
+        """Patch a group's status; None if the patch failed, and is retried unless the group is gone."""
         namespace, _, name = key.partition("/")
         path = f"/apis/{self._kind.api_version}/namespaces/{namespace}/{self._kind.plural}/{name}/status"
         try:

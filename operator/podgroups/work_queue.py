@@ -1,4 +1,4 @@
-"""The controller's work queue: which groups to look at, and when, each once however often something happens.
+"""The controller's work queue: the groups to reconcile and their times, each group once however often it changes.
 
 Pure: the caller passes the time.
 """
@@ -10,7 +10,7 @@ from itertools import count
 
 
 class WorkQueue:
-    """Keys with the time at which each is due. Times are seconds on one clock of the caller's.
+    """Keys with the time at which each is due. Times are seconds on the caller's clock.
 
     Patient keys come after all others that are due, so thousands of them delay no others.
     """
@@ -23,19 +23,19 @@ class WorkQueue:
         return len(self._urgent.due) + len(self._patient.due)
 
     def add(self, key: str, *, at: float, patient: bool = False) -> None:
-        """Look at `key` at this time, unless it is due earlier already. Who is urgent once does not become patient."""
+        """Make `key` due at this time, unless it is due earlier. An urgent key does not become patient."""
         if patient and key not in self._urgent.due:
             self._patient.add(key, at)
         else:
             self._urgent.add(key, min(at, self._patient.due.pop(key, at)))
 
     def discard(self, key: str) -> None:
-        """Do not look at `key`."""
+        """Remove `key`, if it is queued."""
         self._urgent.discard(key)
         self._patient.discard(key)
 
     def pop(self, now: float) -> str | None:
-        """Take out the key that is due longest; None when none is due at `now`."""
+        """Remove and return the key that has been due longest; None when none is due at `now`."""
         key = self._urgent.pop(now)
         return key if key is not None else self._patient.pop(now)
 
@@ -46,7 +46,7 @@ class WorkQueue:
 
 
 class _DelayedKeys:
-    """Keys in the order of their times, those of one time in the order they were added."""
+    """Keys in the order of their times; keys of the same time, in the order in which they were added."""
 
     __slots__ = ("_heap", "_order", "due")
 

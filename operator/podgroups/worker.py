@@ -1,4 +1,4 @@
-"""A queue of groups to look at, and one worker that does so while this process leads.
+"""A queue of groups, and a worker that reconciles one after another while this process leads.
 
 Controllers and healers of all kinds of groups extend it. A plugin derives its groups from the process's informers, and
 reports each group that changed.
@@ -39,12 +39,12 @@ class WorkerPorts:
     """The connections of a worker to its process.
 
     Attributes:
-        leading: asked before each look.
-        synced: nothing is looked at before all are set, those of the informers that feed the plugin: until every member
-            is known, groups would seem to lack some.
-        reporter: in whose name Events are reported.
-        standstill: the engine's: what a plugin keeps is read and changed when no decision is under way.
-        timing: that of informers.
+        leading: whether this process leads; called before each group.
+        synced: set by the informers that feed the plugin. No group is reconciled before all are set, because groups
+            would seem to lack members that are not known yet.
+        reporter: the name of the component that reports Events.
+        standstill: the engine's; a plugin's books are read and changed while no decision is in progress.
+        timing: the timing of informers.
     """
 
     client: ApiClient
@@ -61,7 +61,7 @@ class GroupWorker(ABC):
     """A worker. Make it, `start` and `stop` it on one event loop."""
 
     def __init__(self, ports: WorkerPorts, groups: Container[str]) -> None:
-        """`groups` says which there are."""
+        """`groups` contains the groups that exist."""
         self._ports = ports
         self._clock = ports.clock
         self._exists = groups.__contains__
@@ -71,31 +71,31 @@ class GroupWorker(ABC):
         self._paused_until = 0.0
 
     def start(self) -> None:
-        """Begin; groups are looked at once all members are known."""
+        """Start; groups are reconciled once all members are known."""
         pace = self._ports.standstill.pace
         self._tasks = [asyncio.create_task(pace(work)) for work in self._duties()]
 
     async def stop(self) -> None:
-        """End. A write under way is given up."""
+        """Stop. A write in flight is cancelled."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @abstractmethod
     async def _reconcile(self, key: str) -> None:
-        """Look at a group that was marked."""
+        """Do what a queued group needs."""
 
     def _duties(self) -> list[Coroutine[Any, Any, None]]:
         """The coroutines that run concurrently until the worker is cancelled."""
         return [self._work()]
 
     def _look_at(self, key: str, *, not_before: float, patient: bool = False) -> None:
-        """Have a group looked at; a patient one waits while others are."""
+        """Queue a group; a `patient` one comes after all others that are due."""
         self._queue.add(key, at=max(self._clock.now(), not_before), patient=patient)
         self._wake.set()
 
     def _again(self, key: str, seconds: float) -> None:
-        """Have it looked at again after so long, if it is there still."""
+        """Queue a group again after `seconds`, if it still exists."""
         if self._exists(key):
             self._look_at(key, not_before=self._clock.now() + seconds)
 
@@ -116,7 +116,7 @@ class GroupWorker(ABC):
             await asyncio.sleep(0)
 
     async def _rest(self) -> None:
-        """Sleep until something is due and may be written; while another process leads, look again in a moment."""
+        """Sleep until a group is due and may be written, or, while another process leads, for a poll period."""
         timer, now = None, self._clock.now()
         due = self._queue.next_time()
         if due is not None:

@@ -51,7 +51,7 @@ class PodConditionWriter:
         self._under_way: dict[str, tuple[asyncio.Task[None], asyncio.Event]] = {}
 
     def __len__(self) -> int:
-        """Of how many pods something is still to be said, or on its way."""
+        """The number of pods whose condition waits to be written, or is in flight."""
         return len(self._under_way.keys() | self._next.keys())
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
@@ -64,13 +64,13 @@ class PodConditionWriter:
         self._say(pod, None, node_name)
 
     def forget(self, uid: str) -> None:
-        """The pod is gone: nothing is to be said of it any more, and nothing that was is kept."""
+        """Forget a deleted pod and its conditions, written or not."""
         self._next.pop(uid, None)
         self._waiting.pop(uid, None)
         self._nominated.pop(uid, None)
 
     async def withdraw(self, uid: str) -> None:
-        """Forget what is still to be said of this pod. Returns when nothing of it is on its way to the API any more."""
+        """Drop the pod's condition that is not written yet. Returns when no write for the pod is in flight."""
         self._next.pop(uid, None)
         self._waiting.pop(uid, None)
         if uid in self._under_way:
@@ -79,7 +79,7 @@ class PodConditionWriter:
             await asyncio.wait((task,))
 
     async def drain(self, *, within: float) -> int:
-        """Say what is still to be said, for `within` seconds at most. Returns of how many pods it was not."""
+        """Write the remaining conditions, for `within` seconds at most. Returns the number of pods left."""
         try:
             async with asyncio.timeout(within):
                 while self._under_way:
@@ -101,7 +101,7 @@ class PodConditionWriter:
             self._go_on()
 
     def _go_on(self) -> None:
-        """Begin with those who have waited longest, as many as may be under way."""
+        """Start writes for the pods that have waited longest, up to the limit of writes in flight."""
         while self._waiting and len(self._under_way) < _AT_ONCE:
             uid = next(iter(self._waiting))
             del self._waiting[uid]

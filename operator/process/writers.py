@@ -102,7 +102,7 @@ class Writers:
         )
 
     async def drain(self, *, within: float) -> int:
-        """Let bindings under way end, then what is to be told of them and others, for `within` seconds each.
+        """Let bindings in flight end, then write the remaining conditions and Events, for `within` seconds each.
 
         Returns how many writes were cut off, events apart.
         """
@@ -119,7 +119,7 @@ class ApiBinder:
         self._conditions = conditions
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
-        """Bind the pod; success when the API accepted it. What was still to be said of why it waits is not said."""
+        """Bind the pod; success when the API accepted it. Conditions not written yet are dropped."""
         # A status write still in flight could arrive after the Binding and report a bound pod as unschedulable.
         await self._conditions.withdraw(pod.uid)
         outcome = await self._writer.bind(pod.pod.metadata, node_name)

@@ -226,7 +226,7 @@ class _Scheduler:
 
     def step(self) -> bool:
         scheduler = self._scheduler
-        has_work = self._queue.pop_is_due() or scheduler.has_long_work or scheduler.has_looks_due
+        has_work = self._queue.pop_is_due() or scheduler.has_long_work or scheduler.has_review_due
         if not scheduler.under_way and has_work:
             self._recorder.tell(Stepped(self._recorder.now()))
         return scheduler.step()

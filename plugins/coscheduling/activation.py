@@ -78,12 +78,12 @@ class GroupActivation:
         self._groups.failed(group)
         args = self._groups.args
         setback = self._groups.state(group).setback_seconds if args.placement == POD_BY_POD else 0.0
-        self._look_in(group, max(setback, float(args.pod_group_backoff_seconds)))
+        self._retry_in(group, max(setback, float(args.pod_group_backoff_seconds)))
 
     def denied(self, group: str) -> None:
         """Deny the group for a while, and retry it afterwards if an event may have helped it by then."""
         self._groups.deny(group)
-        self._look_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
+        self._retry_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 
     def give_up(self, group: str) -> None:
         """The group was not placed: deny it, so that other pods may use the capacity meanwhile."""
@@ -109,21 +109,21 @@ class GroupActivation:
             if not self._groups.is_denied(record.key):
                 self.activate(record.key)
 
-    def _look_in(self, group: str, seconds: float) -> None:
+    def _retry_in(self, group: str, seconds: float) -> None:
         """Retry the group after `seconds` if an event may have helped it by then. The latest time counts."""
         if not seconds:
             return
         record, clock = self._groups.record(group), self._handle.clock
         due = clock.now() + seconds
-        if record.look is not None:
-            pending, timer = record.look
+        if record.retry is not None:
+            pending, timer = record.retry
             if pending >= due:
                 return
             timer.cancel()
-        record.look = due, clock.call_later(seconds + SLACK_SECONDS, partial(self._look, record))
+        record.retry = due, clock.call_later(seconds + SLACK_SECONDS, partial(self._retry, record))
 
-    def _look(self, record: PodGroupRecord) -> None:
-        record.look = None
+    def _retry(self, record: PodGroupRecord) -> None:
+        record.retry = None
         if record.state is not None and record.state.may_fit_now:
             self.activate(record.key)
 

@@ -105,10 +105,10 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return self.record(group).quorum
 
     def quorum_state(self, group: str) -> tuple[bool, int]:
-        """Whether enough members for the quorum may be tried, and how many more need a node."""
+        """Whether the group exists and enough members for the quorum may be tried, and how many more need a node."""
         record = self.record(group)
         quorum = record.quorum
-        return record.ready >= quorum, max(0, quorum - len(record.placed))
+        return group in self and record.ready >= quorum, max(0, quorum - len(record.placed))
 
     def wait_seconds(self, group: str) -> float:
         """How many seconds Permit holds a member: the group's value, else the argument's, else 60; 0 means unset."""

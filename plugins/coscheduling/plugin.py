@@ -50,9 +50,6 @@ from .recorded import RECORDED
 from .reporting import PodGroupReporter
 from .topology import AnnotationError
 
-SHARED = NAME
-"""The key under which the plugins of all profiles, whose arguments are the same, share one `PodGroups`."""
-
 _GIVEN_UP = f"{NAME}/given-up"
 """PostFilter's note in an attempt's state that the pod's group has to release its nodes."""
 
@@ -79,9 +76,9 @@ class Coscheduling(
 
     def __init__(self, args: CoschedulingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._activation = handle.shared(f"{SHARED}.activation", lambda: GroupActivation(self._groups, handle))
+        self._activation = handle.shared(f"{NAME}.activation", lambda: GroupActivation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
-        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self._reserved_for)
+        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self._reservation_text)
 
     def _new_book(self) -> PodGroups:
         return PodGroups(self.args, self.handle.clock, self.handle.waiting_pods)
@@ -155,7 +152,7 @@ class Coscheduling(
 
     def _fell_short(self, group: str) -> None:
         """Retry members that have reserved capacity or a nomination, so that they release it."""
-        if self._reserved_for(group) is not None or any(self._nominations.of(group)):
+        if self._reservation_text(group) is not None or any(self._nominations.of(group)):
             self._activation.activate(group)
 
     def _essence(self, group: PodGroup) -> object:
@@ -212,12 +209,12 @@ class Coscheduling(
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            text = with_reservation(cause.message, self._reserved_for(group))
+            text = with_reservation(cause.message, self._reservation_text(group))
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
-        text = with_reservation(text, self._reserved_for(group))
+        text = with_reservation(text, self._reservation_text(group))
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
     # Following decisions.
@@ -269,7 +266,7 @@ class Coscheduling(
                 text = messages.group_unschedulable(
                     group, decision.placed, decision.missing, cause.message, no_domain=decision.no_domain
                 )
-                text = with_reservation(text, self._reserved_for(group))
+                text = with_reservation(text, self._reservation_text(group))
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:

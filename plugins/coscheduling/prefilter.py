@@ -68,15 +68,19 @@ class Finding:
 
 
 class GroupPreFilter:
-    """Checks groups for one profile's plugin. `reserved_for` returns the sentence about a group's reservation."""
+    """Checks groups for one profile's plugin. `reservation_text` returns the sentence about a group's reservation."""
 
     def __init__(
-        self, groups: PodGroups, handle: Handle, activation: GroupActivation, reserved_for: Callable[[str], str | None]
+        self,
+        groups: PodGroups,
+        handle: Handle,
+        activation: GroupActivation,
+        reservation_text: Callable[[str], str | None],
     ) -> None:
         self._groups = groups
         self._handle = handle
         self._activation = activation
-        self._reserved_for = reserved_for
+        self._reservation_text = reservation_text
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the member in question."""
@@ -94,25 +98,25 @@ class GroupPreFilter:
             self._handle.metrics.podgroups_denied.add(())
             self._groups.state(group).may_fit_now = True
         helped = of_group.post_filter if of_group is not None else ""
-        reserved = self._reserved_for(group)
+        reservation = self._reservation_text(group)
         for finding in found:
             looked = finding.has_resources is not None
             if finding.reason is not None:
                 text = with_preemption(finding.message, helped)
-                self._groups.announce(group, finding.reason, with_reservation(text, reserved) if looked else text)
+                self._groups.announce(group, finding.reason, with_reservation(text, reservation) if looked else text)
             if not looked:
                 continue
             if finding.has_resources:
                 self._groups.note_min_resources_free(group)
             elif of_group is not None and of_group.evictions is not None:
                 self._groups.state(group).is_short = True
-            elif reserved is not None:
+            elif reservation is not None:
                 self._groups.note_min_resources_short(group)
             else:
                 self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
 
     def _recently_failed(self, group: str) -> Finding | None:
-        if self._reserved_for(group) is not None:
+        if self._reservation_text(group) is not None:
             return None
         if self._groups.is_denied(group):
             expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
@@ -149,7 +153,7 @@ class GroupPreFilter:
         if need is None:
             text = f"spec.minResources: {fault(found.spec.min_resources)}"
             return Finding(Status.unresolvable(text), PodGroupReason.NOT_ENOUGH_RESOURCES, text)
-        reserved = [*self._groups.reservations.of_others(group)] if self._reserved_for(group) is None else []
+        reserved = [*self._groups.reservations.of_others(group)] if self._reservation_text(group) is None else []
         rows = self._rows(group, need)
         back = requested(self._groups.record(group).placed_pods())
         missing = self._gap(group, need, rows, back, reserved=reserved)

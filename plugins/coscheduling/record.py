@@ -110,7 +110,7 @@ class PodGroupRecord(GroupRecord[PodGroup]):
         state: the state of its attempts; None while it has no member.
         held_until: by UID, when the wait of each member that Permit holds ends, in the order in which waits began.
         claim: its minResources; None without any.
-        look: when the group is retried, and the timer for it.
+        retry: when the group is retried, and the timer for it.
         is_gathering: whether the group is about to be retried because a member arrived.
     """
 
@@ -118,7 +118,7 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     state: GroupState | None = None
     held_until: dict[str, float] = field(default_factory=dict)
     claim: Claim | None = None
-    look: tuple[float, Timer] | None = None
+    retry: tuple[float, Timer] | None = None
     is_gathering: bool = False
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster.framework.contract import MAX_WAIT_SECONDS
-from muster.framework.groups import Announcement, GroupReporter, Look, Notice, Report
+from muster.framework.groups import Announcement, GroupReporter, Notice, Report, ReportTime
 
 from .api import SCHEDULED, PodGroup, PodGroupStatus
 from .record import PodGroupReason
@@ -32,10 +32,10 @@ class PodGroupReporter(GroupReporter):
 
     _groups: PodGroups
 
-    def look(self, group: str) -> Look | None:
-        """A look at once; for a group without members, after all others. None if the group is deleted."""
+    def report_time(self, group: str) -> ReportTime | None:
+        """At once; for a group without members, after all others. None if the group is deleted."""
         record = self._groups.record(group)
-        return None if record.group is None else Look(patient=not record.has_members)
+        return None if record.group is None else ReportTime(patient=not record.has_members)
 
     def report(self, group: str) -> Report | None:
         """The group's status, and the Events of its change. Nothing is reported while members are unaccounted for."""

@@ -1,4 +1,4 @@
-"""Kubernetes' own PodGroup, `podgroups.scheduling.k8s.io/v1beta1`, as far as it is read, and how pods join a group.
+"""Kubernetes' own PodGroup, `podgroups.scheduling.k8s.io/v1beta1`: the fields that are read, and how pods join.
 
 The informer decodes PodGroups with these structs. The API server has validated them; everything in a spec but
 `schedulingPolicy.gang.minCount` is immutable.
@@ -27,7 +27,7 @@ PLURAL = "podgroups"
 KIND = "PodGroup"
 
 INITIALLY_SCHEDULED = "PodGroupInitiallyScheduled"
-"""The type of the condition that says whether the group has been scheduled. Once True it stays so."""
+"""The type of the condition that reports whether the group has been scheduled. Once True, it stays True."""
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 """The preemption policy of pods and groups that name none."""
@@ -37,19 +37,19 @@ NEVER = "Never"
 
 
 class GangPolicy(Wire):
-    """`spec.schedulingPolicy.gang`: at least so many pods are scheduled at once."""
+    """`spec.schedulingPolicy.gang`: the least number of pods to schedule at once."""
 
     min_count: Int32 = 1
 
 
 class SchedulingPolicy(Wire):
-    """`spec.schedulingPolicy`: without a gang it is `basic`, which asks for nothing."""
+    """`spec.schedulingPolicy`: `basic`, which requires nothing, if `gang` is None."""
 
     gang: GangPolicy | None = None
 
 
 class TopologyConstraint(Wire):
-    """`spec.schedulingConstraints.topology[]`: all pods go to nodes that have one value of this label."""
+    """`spec.schedulingConstraints.topology[]`: all pods go to nodes with the same value of this label."""
 
     key: str = ""
 
@@ -61,7 +61,7 @@ class SchedulingConstraints(Wire):
 
 
 class DisruptionMode(Wire):
-    """`spec.disruptionMode`: with `all` the group's pods are evicted together or not at all."""
+    """`spec.disruptionMode`: with `all`, the group's pods are evicted together or not at all."""
 
     all: dict[str, Any] | None = None
 
@@ -69,7 +69,7 @@ class DisruptionMode(Wire):
 class GroupSpec(Wire):
     """The common part of the `spec` of a PodGroup and of a CompositePodGroup.
 
-    The policies of preemption of members are theirs where the group names none.
+    If the group names no preemption policy, the policies of its members count.
     """
 
     scheduling_constraints: SchedulingConstraints | None = None
@@ -80,19 +80,19 @@ class GroupSpec(Wire):
 
     @property
     def disrupted_together(self) -> bool:
-        """Whether all pods in it are evicted, or none."""
+        """Whether all pods in the group are evicted together or not at all."""
         return self.disruption_mode is not None and self.disruption_mode.all is not None
 
 
 class NativePodGroupSpec(GroupSpec):
-    """`spec`. Its claims are those for devices that pods share which refer to them alike."""
+    """`spec`. Pods that refer to the same claim of the group share its devices."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     resource_claims: tuple[PodResourceClaim, ...] = ()
 
     @property
     def min_count(self) -> int:
-        """How many pods have to be scheduled at once; a group without a gang policy is scheduled with its first."""
+        """The number of pods to schedule at once; 1 for a group without a gang policy."""
         gang = self.scheduling_policy.gang
         return 1 if gang is None else gang.min_count
 
@@ -128,18 +128,18 @@ class NativePodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """The annotations under Muster's prefix."""
+        """The annotations with Muster's prefix."""
         return self.metadata.annotations
 
     def condition(self) -> NativePodGroupCondition | None:
-        """The condition that says whether it has been scheduled."""
+        """The condition that reports whether the group has been scheduled; None without one."""
         return next((each for each in self.status.conditions if each.type == INITIALLY_SCHEDULED), None)
 
 
 POD_GROUPS = WatchedKind(
     EventResource.NATIVE_POD_GROUP, f"/apis/{API_VERSION}/{PLURAL}", NativePodGroup, optional=True, kind=KIND
 )
-"""What the plugin watches, where the cluster serves it."""
+"""The PodGroups, which the plugin watches if the cluster serves them."""
 
 
 def group_key(pod: PodInfo) -> str | None:

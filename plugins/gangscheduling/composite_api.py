@@ -1,4 +1,4 @@
-"""CompositePodGroup, `compositepodgroups.scheduling.k8s.io/v1alpha3`, as far as it is read: a group of groups.
+"""CompositePodGroup, `compositepodgroups.scheduling.k8s.io/v1alpha3`, a group of groups: the fields that are read.
 
 Its parts name it in `spec.parentCompositePodGroupName`. The informer decodes CompositePodGroups with these structs; the
 API server has validated them, and their specs are immutable. Kubernetes 1.37 defines a status and writes none.
@@ -21,13 +21,13 @@ KIND = "CompositePodGroup"
 
 
 class CompositeGangPolicy(Wire):
-    """`spec.schedulingPolicy.gang`: at least so many parts are scheduled at once."""
+    """`spec.schedulingPolicy.gang`: the least number of parts to schedule at once."""
 
     min_group_count: Int32 = 1
 
 
 class CompositeSchedulingPolicy(Wire):
-    """`spec.schedulingPolicy`: without a gang it is `basic`, scheduled with its first part."""
+    """`spec.schedulingPolicy`: `basic`, which requires one part, if `gang` is None."""
 
     gang: CompositeGangPolicy | None = None
 
@@ -39,7 +39,7 @@ class CompositePodGroupSpec(GroupSpec):
 
     @property
     def min_group_count(self) -> int:
-        """How many parts have to be scheduled at once."""
+        """The number of parts to schedule at once."""
         gang = self.scheduling_policy.gang
         return 1 if gang is None else gang.min_group_count
 
@@ -57,11 +57,11 @@ class CompositePodGroup(Wire):
 
     @property
     def annotations(self) -> dict[str, str]:
-        """The annotations under Muster's prefix."""
+        """The annotations with Muster's prefix."""
         return self.metadata.annotations
 
 
 COMPOSITE_POD_GROUPS = WatchedKind(
     f"{PLURAL}.v1alpha3.{GROUP}", f"/apis/{API_VERSION}/{PLURAL}", CompositePodGroup, optional=True, kind=KIND
 )
-"""What the plugin watches besides PodGroups, where the cluster serves it."""
+"""The CompositePodGroups, which the plugin watches if the cluster serves them."""

@@ -13,7 +13,7 @@ from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
 
 class NativePodGroupReason(StrEnum):
-    """The reason why a group is, or is not, scheduled, in the condition's words, which are Kubernetes'."""
+    """The reason why a group is, or is not, scheduled, with the names that Kubernetes uses in the condition."""
 
     SCHEDULED = "Scheduled"
     UNSCHEDULABLE = "Unschedulable"
@@ -21,9 +21,10 @@ class NativePodGroupReason(StrEnum):
 
 
 def next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> NativePodGroupCondition | None:
-    """The condition that is to be written; None when there is nothing to write.
+    """The condition to write; None if nothing is to be written.
 
-    Once True it stays as it is. Its transition time is `now`, in seconds since the epoch, unless its status stays.
+    Once True, the condition stays as it is. Its transition time is `now`, in seconds since the epoch, if its status
+    changes.
     """
     before = group.condition()
     status = "True" if said.reason is NativePodGroupReason.SCHEDULED else "False"

@@ -14,7 +14,7 @@ from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 
 
 class NativePodGroupKind(GroupKind[NativePodGroup]):
-    """The kind. The API does not keep how many members have nodes, run or have ended: that is counted from them."""
+    """The kind. Its status has no numbers of members that have nodes, run or have ended; they are counted here."""
 
     plugin = NAME
     objects = POD_GROUPS

@@ -30,22 +30,19 @@ from .api import NAME, NEVER, POD_GROUPS, NativePodGroup, group_key
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 from .conditions import NativePodGroupReason
 from .groups import NativePodGroups
-from .hierarchy import is_root
 from .kind import NATIVE_POD_GROUP_KIND
 from .recorded import RECORDED
 from .reporting import NativePodGroupReporter
+from .trees import is_composite
 from .validation import fault
-from .verdicts import NativeVerdicts
-
-SHARED = NAME
-"""The key under which the plugins of all profiles share one `NativePodGroups`."""
+from .verdicts import NativeGangPlugin
 
 
 class GangScheduling(
     PreFilterPlugin,
-    NativeVerdicts,
+    NativeGangPlugin,
 ):
-    """Places the pods of a PodGroup of scheduling.k8s.io as its policy says."""
+    """Places the pods of a PodGroup of scheduling.k8s.io as its policy says. Its base extends `GangPlugin`."""
 
     name = NAME
     kind = NATIVE_POD_GROUP_KIND
@@ -54,7 +51,7 @@ class GangScheduling(
 
     def __init__(self, args: None, handle: Handle) -> None:
         super().__init__(args, handle)
-        self._hierarchy = self._groups.hierarchy
+        self._trees = self._groups.trees
 
     def _new_book(self) -> NativePodGroups:
         return NativePodGroups(self.handle.clock, self._quorum_changed)
@@ -62,26 +59,26 @@ class GangScheduling(
     # The queue.
 
     def _lack(self, group: str) -> str | None:
-        """The groups that it is a part of, and as many pods as they need."""
+        """The reason why the group, or its tree, is not ready."""
         return self._groups.lack(group)
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group, as long as it lacks its quorum; later members are scheduled one by one. Of parts the whole, ever.
+        """The group as long as it lacks its quorum; later members are scheduled one by one.
 
-        A group that has to be together in a topology domain is named also then: its place says where they may go. So is
-        that of a pod that does not go with it.
+        For a part of a tree, always the root. A group with a topology is named even when it has its quorum, because its
+        placed members determine the domain of later ones. So is the group of a pod that may not belong to it (`fault`).
         """
         group = group_key(pod)
         found = None if group is None else self._groups.get(group)
         if group is None or found is None:
             return None
-        if self._hierarchy.is_part(group):
-            return self._hierarchy.root_of(group)
+        if self._trees.is_part(group):
+            return self._trees.root_of(group)
         together = self._groups.missing(group) > 0 or self._groups.record(group).topology is not None
         return group if together or fault(found.spec, [pod], ()) is not None else None
 
     def fault(self, group: str) -> str | None:
-        """The problem that `validation` finds."""
+        """The problem that `validation` finds with the group."""
         return self._groups.faults.of(group)
 
     def topology(self, group: str) -> Topology | None:
@@ -89,29 +86,29 @@ class GangScheduling(
         return self._groups.record(group).topology
 
     def priority(self, group: str) -> int | None:
-        """The group's own."""
+        """The priority in the group's spec."""
         return None if self._groups.object_of(group) is None else self._groups.priority(group)
 
     def missing(self, group: str) -> int:
-        """How many members must get a node at once; of a hierarchy, how many at least."""
-        hierarchy = self._hierarchy
-        return super().missing(group) if hierarchy.get(group) is None else hierarchy.least(group)
+        """The number of members that must get a node at once; for a tree, the least number."""
+        trees = self._trees
+        return super().missing(group) if trees.get(group) is None else trees.least(group)
 
     def uid(self, group: str) -> str:
         """The UID of the group's object."""
-        found = self._hierarchy.get(group)
+        found = self._trees.get(group)
         return super().uid(group) if found is None else found.metadata.uid
 
     def tree(self, group: str) -> Part | None:
-        """The hierarchy of a CompositePodGroup."""
-        return self._hierarchy.tree_of(group)
+        """The tree of a CompositePodGroup."""
+        return self._trees.tree_of(group)
 
     def part_of(self, pod: PodInfo) -> str:
         """The pod's PodGroup."""
         return group_key(pod) or ""
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
-        """Whether the group may evict pods: as its own policy says, else as its pods' policies do, which agree."""
+        """Whether the group may evict pods: its own policy decides, or else the policy that all its pods share."""
         found = self._groups.object_of(group)
         policy = None if found is None else found.spec.preemption_policy
         return super().may_preempt(group, waiting) if policy is None else policy != NEVER
@@ -120,18 +117,18 @@ class GangScheduling(
         """See `NativePodGroupReporter`."""
         return NativePodGroupReporter(self._groups, self.handle.clock)
 
-    # What the informers saw.
+    # Reports of the informers.
 
     def _member_came(self, group: str) -> None:
-        whole = self._hierarchy.whole(group)
-        record = self._groups.record_of(whole)
+        tree = self._trees.tree_key(group)
+        record = self._groups.record_of(tree)
         if record.was_unfit:
             record.was_unfit = False
-            self._retry_soon(whole)
+            self._retry_soon(tree)
 
     def _fell_short(self, group: str) -> None:
-        """Members that wait learn what their group lacks, and capacity that is kept for them is free for others."""
-        self._activate_members(*self._hierarchy.leaves(self._hierarchy.whole(group)))
+        """Wake waiting members, so that they report what their group lacks, and take back nominations."""
+        self._activate_members(*self._trees.leaves(self._trees.tree_key(group)))
         self._nominations.take_back(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
@@ -141,19 +138,19 @@ class GangScheduling(
             super().on_object(resource, old, new)
             return
         name = f"{COMPOSITE_PREFIX}{composite.key}"
-        whole = self._hierarchy.whole(name)
+        tree = self._trees.tree_key(name)
         self._groups.follow_composite(composite.key, composite if new is not None else None)
         if old is None:
             self._activate(name)
         if new is None:
-            self._activate_members(*self._hierarchy.leaves(name), *self._hierarchy.leaves(whole))
+            self._activate_members(*self._trees.leaves(name), *self._trees.leaves(tree))
 
     def _follow_group(self, group: str, new: NativePodGroup | None) -> None:
-        whole = self._hierarchy.whole(group)
+        tree = self._trees.tree_key(group)
         was_enough, _ = self._groups.quorum_state(group)
         super()._follow_group(group, new)
         if was_enough and not self._groups.quorum_state(group)[0]:
-            self._activate_members(group, *self._hierarchy.leaves(whole))
+            self._activate_members(group, *self._trees.leaves(tree))
 
     def _group_changed(self, group: str) -> None:
         super()._group_changed(group)
@@ -162,32 +159,32 @@ class GangScheduling(
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Turns away pods that cannot be one group, and those of a gang of which too few are there to be tried."""
+        """Rejects pods that may not form one group, and members of a gang that has too few of them to try."""
         group = group_key(pod)
         if group is None:
             return None
         found = self._groups.get(group)
         if found is None:
             return Status.pending(group_missing(group))
-        wrong = self._groups.faults.of(self._hierarchy.whole(group))
+        wrong = self._groups.faults.of(self._trees.tree_key(group))
         if wrong is not None:
             return Status.failure(wrong)
-        if self._hierarchy.is_part(group):
+        if self._trees.is_part(group):
             lack = self._groups.lack(group)
             return None if lack is None else Status.pending(lack)
         missing, remaining = self._groups.missing(group), self._groups.remaining_count(group)
         if missing > remaining:
-            scheduled = self._groups.record(group).scheduled
+            scheduled = self._groups.record(group).placed_or_succeeded
             return Status.pending(messages.too_few(found.spec.min_count, scheduled, remaining))
         return None
 
     # What follows from decisions.
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Says why the group was refused."""
+        """Announces why the group was refused."""
         if decision.plugin != self.name:
             return
-        if is_root(decision.group):
+        if is_composite(decision.group):
             self._on_tree_decision(decision)
             return
         if decision.status is None:
@@ -199,40 +196,42 @@ class GangScheduling(
             record.was_unfit |= status.code is not Code.PENDING
         reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
-        self._groups.say(decision.group, reason, status.message, note)
+        self._groups.announce_once(decision.group, reason, status.message, note)
 
     def _on_tree_decision(self, decision: GroupDecision) -> None:
-        """Says of each part why it was refused. Those that the others leave behind are tried again at once."""
+        """Announce why each part was refused. Members that the others leave behind are retried soon."""
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
-        parts = decision.parts or dict.fromkeys(self._hierarchy.leaves(decision.group), decision.status)
+        parts = decision.parts or dict.fromkeys(self._trees.leaves(decision.group), decision.status)
         for part, status in parts.items():
             if status is not None:
                 reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
-                self._groups.say(part, reason, status.message, note)
+                self._groups.announce_once(part, reason, status.message, note)
         if decision.placed < len(decision.waiting):
             self._groups.record_of(decision.group).was_unfit = True
             if decision.status is None:
                 self._retry_soon(decision.group)
 
     def on_pod_released(self, decision: PodDecision) -> None:
-        """A pod that the API refused to bind while others of its gang were bound keeps its node."""
+        """Nominates a pod to its node if the API refused to bind it while other members were bound."""
         self._keep_node_if_binding_failed(decision)
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Says that the group is scheduled once its quorum is bound."""
+        """Announces that the group is scheduled once its quorum is bound."""
         self._groups.bound(pod)
 
     def _say_too_few(self, group: str) -> None:
-        """Report a group that asks for more pods by now than exist; what was said of it before is no longer true."""
+        """Announce that a group now needs more pods than exist, because its earlier announcement no longer holds."""
         record = self._groups.record(group)
         if record.announced is None or record.has_enough:
             return
-        text = messages.too_few(self._groups.quorum(group), record.scheduled, self._groups.remaining_count(group))
-        self._groups.say(group, NativePodGroupReason.UNSCHEDULABLE, text)
+        text = messages.too_few(
+            self._groups.quorum(group), record.placed_or_succeeded, self._groups.remaining_count(group)
+        )
+        self._groups.announce_once(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
     def _activate(self, group: str) -> None:
-        """All of a hierarchy are tried together once it can be; PreEnqueue keeps those out that are not ready."""
-        leaves = [*self._hierarchy.leaves(self._hierarchy.whole(group))]
+        """Retry the group, or its whole tree once the tree is ready. PreEnqueue gates members that are not ready."""
+        leaves = [*self._trees.leaves(self._trees.tree_key(group))]
         if len(leaves) > 1 and not self._groups.is_ready(leaves[0]):
-            leaves = [] if is_root(group) else [group]
+            leaves = [] if is_composite(group) else [group]
         self._activate_members(*leaves)

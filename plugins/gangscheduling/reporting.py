@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.framework.groups import Announcement, GroupReporter, Look, Notice, Report
+from muster.framework.groups import Announcement, GroupReporter, Notice, Report, ReportTime
 
 from . import messages
 from .api import NativePodGroup, NativePodGroupCondition
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .groups import NativePodGroupRecord, NativePodGroups
 
 _PATIENCE_SECONDS = 5.0
-"""How long pods of a group may come one after another before people are told that it waits for more."""
+"""How long a group may wait for pods, which may come one after another, before an Event reports it."""
 
 
 class NativePodGroupReporter(GroupReporter):
@@ -30,21 +30,21 @@ class NativePodGroupReporter(GroupReporter):
 
     _groups: NativePodGroups
 
-    def look(self, group: str) -> Look | None:
-        """At once where something is said of it; in a while where it waits for pods and people do not know."""
+    def report_time(self, group: str) -> ReportTime | None:
+        """At once if a decision was announced; later if the group waits for pods and no Event has reported that."""
         record = self._groups.record(group)
         if record.group is None:
             return None
         if record.announced is not None:
-            return Look()
+            return ReportTime()
         if self._groups.waits_for(group) is None:
             record.lateness_reported = False
         elif not record.lateness_reported:
-            return Look(after=_PATIENCE_SECONDS)
+            return ReportTime(after=_PATIENCE_SECONDS)
         return None
 
     def report(self, group: str) -> Report | None:
-        """The group's condition. A group that is not tried has none; an Event reports once that its pods are late."""
+        """The group's condition. A group that is not tried has none; one Event reports that it waits for pods."""
         record = self._groups.record(group)
         found, said = record.group, record.announced
         if found is None:
@@ -63,7 +63,7 @@ class NativePodGroupReporter(GroupReporter):
 
 
 def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announcement) -> Iterator[Notice]:
-    """Events for people; kube-scheduler has none on groups."""
+    """Events for users; kube-scheduler records none on groups."""
     told = record.reported
     if told is not None and (told.reason, told.message) == (said.reason, said.message):
         return
@@ -75,6 +75,6 @@ def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announce
 
 
 def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:
-    """A strategic merge patch: conditions are merged by their type, and the UID holds it to this very object."""
+    """A strategic merge patch, which merges conditions by type; the UID makes it fail for any later object."""
     uid = {"uid": group.metadata.uid}
     return msgspec.json.encode({"metadata": uid, "status": {"conditions": [msgspec.to_builtins(condition)]}})

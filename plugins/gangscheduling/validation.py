@@ -10,16 +10,16 @@ from muster.framework.model.pod_info import PodInfo
 
 from . import messages
 from .api import PREEMPT_LOWER_PRIORITY, GroupSpec
-from .hierarchy import Hierarchy
+from .trees import GroupTrees
 
 
 class ValidatedGroups(Protocol):
     """The requirements on groups and their members."""
 
-    hierarchy: Hierarchy
+    trees: GroupTrees
 
     def object_of(self, group: str) -> Any:
-        """The group's object, or that of a hierarchy."""
+        """The object of a PodGroup or a CompositePodGroup."""
         ...
 
     def record(self, group: str) -> GroupRecord[Any]:
@@ -27,14 +27,14 @@ class ValidatedGroups(Protocol):
         ...
 
     def remaining(self, group: str) -> Collection[PodInfo]:
-        """Members that are to be tried."""
+        """The members that are to be tried."""
         ...
 
 
 class GroupFaults:
-    """The reasons why groups' pods cannot be one group, kept until a member or an object changes.
+    """The reasons why pods may not form one group, kept until a member or an object changes.
 
-    They are no part of the groups' records: each is computed from a whole hierarchy, and all are forgotten together.
+    They are kept apart from the records because each depends on a whole tree, and all are forgotten together.
     """
 
     def __init__(self, groups: ValidatedGroups) -> None:
@@ -42,23 +42,23 @@ class GroupFaults:
         self._faults: dict[str, str | None] = {}
 
     def of(self, group: str) -> str | None:
-        """Why the members of a PodGroup, or of a hierarchy, cannot be one group; None when they can."""
+        """Why the members of a PodGroup, or of a tree, may not form one group; None when they may."""
         if group not in self._faults:
             self._faults[group] = self._find(group)
         return self._faults[group]
 
     def forget(self, group: str) -> None:
-        """The PodGroup or its members changed."""
+        """Forget the faults of a PodGroup that changed, or whose members changed, and of its tree."""
         self._faults.pop(group, None)
-        self._faults.pop(self._groups.hierarchy.whole(group), None)
+        self._faults.pop(self._groups.trees.tree_key(group), None)
 
     def forget_all(self) -> None:
-        """A hierarchy changed."""
+        """Forget all faults, because a CompositePodGroup changed."""
         self._faults.clear()
 
     def _find(self, group: str) -> str | None:
         found, groups = self._groups.object_of(group), self._groups
-        leaves = [*groups.hierarchy.leaves(group)]
+        leaves = [*groups.trees.leaves(group)]
         if found is None or self._are_alike(leaves, found.spec):
             return None
         remaining = [pod for leaf in leaves for pod in groups.remaining(leaf)]
@@ -67,7 +67,7 @@ class GroupFaults:
         return fault(found.spec, waiting, scheduled)
 
     def _are_alike(self, leaves: Sequence[str], spec: GroupSpec) -> bool:
-        """Whether all members are of one kind, and that goes with the group: so it is as a rule."""
+        """Whether all members are of one kind, which the group admits: the usual case, and quick to check."""
         records = [self._groups.record(leaf) for leaf in leaves]
         kinds = {kind for record in records for kind in record.kinds}
         some = next((pod for record in records for pod in record.pods.values()), None)
@@ -75,9 +75,9 @@ class GroupFaults:
 
 
 def fault(group: GroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]) -> str | None:
-    """The problem with the first member that does not go with the group; None when all do.
+    """The problem with the first member that may not belong to the group; None when all may.
 
-    `waiting` are those that are to be tried, in their order; the first of them sets the schedulerName.
+    `waiting` are the members to try, in their order; the first of them sets the schedulerName.
     """
     pods = [*waiting, *scheduled]
     if not pods:

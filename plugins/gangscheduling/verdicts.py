@@ -1,6 +1,6 @@
-"""What the pods of a group are told when it is rejected, and its parts: kube-scheduler's pod group cycle in its words.
+"""The verdicts on a rejected group, its parts and its members, in the words of kube-scheduler's pod group cycle.
 
-The engine asks while it decides, so nothing changes here. `GangScheduling` extends it by what follows from decisions.
+The engine calls it during decisions, so it changes nothing. `GangScheduling` adds what follows from decisions.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from . import messages
 from .groups import NativePodGroups
 
 
-class NativeVerdicts(GangPlugin):
-    """The part of the plugin that words verdicts on groups."""
+class NativeGangPlugin(GangPlugin):
+    """The base of `GangScheduling`: a `GangPlugin` that words the verdicts on PodGroups of scheduling.k8s.io."""
 
     _groups: NativePodGroups
 
     def reject_group(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """The group's message: the result of the trial, and its reservation, if there is one."""
+        """The group's message: the result of the trial, and the group's reservation, if there is one."""
         status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         if not status.rejected:
             return status
-        return Status(status.code, (with_reservation(status.message, self._reserved_for(group)),))
+        return Status(status.code, (with_reservation(status.message, self._reservation_text(group)),))
 
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
     ) -> Status:
-        """An error of a pod is one of all; what is wrong with the group is said as it is."""
+        """The message about one trial. A member's error becomes the error of all members."""
         found = self._groups.get(group)
         if found is None:
             return cause
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
-        min_count, scheduled = self._groups.quorum(group), self._groups.record(group).scheduled
+        min_count, scheduled = self._groups.quorum(group), self._groups.record(group).placed_or_succeeded
         if cause.code is Code.PENDING and cause.plugin in ("", self.name):
             remaining = self._groups.remaining_count(group) if cause.plugin else placed
             return Status.pending(messages.too_few(min_count, scheduled, remaining))
@@ -45,7 +45,7 @@ class NativeVerdicts(GangPlugin):
         return Status.pending(text) if cause.code is Code.PENDING else Status.unschedulable(text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
-        """The message for a part of a hierarchy, or for the whole of it."""
+        """The message for a part of a tree, or for its root."""
         if cause is None:
             return Status.unschedulable(messages.UNSCHEDULABLE)
         if isinstance(cause, Status):
@@ -55,14 +55,14 @@ class NativeVerdicts(GangPlugin):
             text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
         else:
             counts = messages.unsatisfied if cause.tried else messages.too_few
-            scheduled = self._groups.record(part.key).scheduled + cause.fitting
+            scheduled = self._groups.record(part.key).placed_or_succeeded + cause.fitting
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
-        return Status.unschedulable(with_reservation(text, self._reserved_for(part.key)))
+        return Status.unschedulable(with_reservation(text, self._reservation_text(part.key)))
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
-        """A pod that found no node is told so; one that found one, that it is of no use."""
+        """The message for a member: its own reason if it found no node, or else that its node is of no use."""
         if own is not None:
             return status if own.plugin == self.name or own.rejected is not status.rejected else own
         return Status.unschedulable(messages.of_no_use(status.message)) if placed else status

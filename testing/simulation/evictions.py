@@ -22,8 +22,8 @@ from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGro
 from muster.framework.model.quantity import milli_value, nanos
 from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
+from muster.plugins.coscheduling.api import NAME as COSCHEDULING
 from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.coscheduling.plugin import SHARED as COSCHEDULING
 from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate
 from muster.plugins.defaultpreemption.group_search import GroupPreemption

@@ -5,7 +5,7 @@ from typing import Any
 
 from muster.framework.contract import Plugin
 from muster.plugins.coscheduling.groups import PodGroups
-from muster.plugins.coscheduling.plugin import SHARED, Coscheduling
+from muster.plugins.coscheduling.plugin import Coscheduling
 from muster.testing import VirtualScheduler, configuration_of
 from tests.coscheduling.objects import GROUP_LABEL, make_group
 
@@ -42,7 +42,7 @@ class World(VirtualScheduler):
     @property
     def groups(self) -> PodGroups:
         """What the plugin knows."""
-        found = self.engine.shared[SHARED]
+        found = self.engine.shared[Coscheduling.name]
         assert isinstance(found, PodGroups)
         return found
 

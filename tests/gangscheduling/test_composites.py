@@ -234,7 +234,7 @@ async def test_groups_that_are_parts_of_themselves_wait_and_say_so(
     await world.settle()
     assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
     assert world.groups.falling_with(left) == [right]
-    assert sorted(world.groups.hierarchy.leaves(f"{COMPOSITE_PREFIX}default/job-0")) == [left, right]
+    assert sorted(world.groups.trees.leaves(f"{COMPOSITE_PREFIX}default/job-0")) == [left, right]
     [running] = world.groups.record(right).placed_pods()
     disruption = world.groups.disruption(running)
     assert disruption is not None

@@ -10,9 +10,9 @@ from muster.framework.contract import Disruption, PodInfo
 from muster.framework.groups import Announcement
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
+from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.conditions import NativePodGroupReason
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.gangscheduling.plugin import SHARED
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group, make_members
@@ -32,7 +32,7 @@ class World(EvictingWorld):
 
     def said(self, group: str) -> Announcement:
         """The last word on a native group."""
-        groups = self.engine.shared[SHARED]
+        groups = self.engine.shared[NAME]
         assert isinstance(groups, NativePodGroups)
         found = groups.record(f"default/{group}").announced
         assert found is not None

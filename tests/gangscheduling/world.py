@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Any
 
 from muster.framework.groups import Announcement
+from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.gangscheduling.plugin import SHARED
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_pod
 
@@ -58,7 +58,7 @@ class World(VirtualScheduler):
     @property
     def groups(self) -> NativePodGroups:
         """What the plugin knows."""
-        found = self.engine.shared[SHARED]
+        found = self.engine.shared[NAME]
         assert isinstance(found, NativePodGroups)
         return found
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.gangscheduling.plugin import SHARED
 from muster.plugins.reservation.holds import shares
 from muster.plugins.reservation.plugin import held_in
 from muster.testing import VirtualScheduler, configuration_of
@@ -210,7 +210,7 @@ async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_b
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1"], ["r2n0", "r2n1"]]
     [note] = scheduler.notes("default/a-0", "CapacityReserved")
     assert note.startswith("Capacity for 4 pods of 2 groups is reserved on 4 nodes: they start by ")
-    groups = scheduler.engine.shared[SHARED]
+    groups = scheduler.engine.shared[NAME]
     assert isinstance(groups, NativePodGroups)
     said = groups.record("default/a").announced
     assert said is not None

@@ -136,13 +136,13 @@ BUGS = {
         "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n", "budget_comes"
     ),
     "a tree without the domain that it requires": Bug(
-        "muster.plugins.gangscheduling.hierarchy",
+        "muster.plugins.gangscheduling.trees",
         "holding, topology_of(spec.scheduling_constraints), parts)",
         "holding, None, parts)",
         "tree_comes",
     ),
     "a tree that one part fewer is enough for": Bug(
-        "muster.plugins.gangscheduling.hierarchy",
+        "muster.plugins.gangscheduling.trees",
         "return Part(name, spec.min_group_count, holding",
         "return Part(name, spec.min_group_count - 1, holding",
         "tree_comes",

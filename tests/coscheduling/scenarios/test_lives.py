@@ -69,6 +69,16 @@ async def test_a_name_in_two_namespaces_is_two_groups(room: World) -> None:
     assert (room.bound("g", "one"), len(room.bound("g", "two"))) == ([], 2)
 
 
+async def test_a_group_may_be_tried_only_while_its_podgroup_exists(world: World) -> None:
+    group = world.add_group("train", 1)
+    world.add(make_member("train-0", "train"))
+    await world.settle()
+    assert world.groups.quorum_state(group)[0]
+    world.api.delete("podgroups", group)
+    await world.settle()
+    assert not world.groups.quorum_state(group)[0]
+
+
 async def test_a_name_that_is_used_again_after_its_gang_failed_starts_again(room: World) -> None:
     room.add_group("g", 3)
     for life in range(3):

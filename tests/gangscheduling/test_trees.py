@@ -1,4 +1,4 @@
-"""What is kept of hierarchies, to be at hand with each event, is what the tree says that is made of them."""
+"""Answers that `GroupTrees` keeps for each event agree with the tree that the engine gets."""
 
 import msgspec
 from hypothesis import given
@@ -9,7 +9,7 @@ from muster.framework.embedded.clock import VirtualClock
 from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.gangscheduling.hierarchy import is_root
+from muster.plugins.gangscheduling.trees import is_composite
 from tests.coscheduling.objects import typed_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members
 
@@ -37,17 +37,17 @@ def follow_leaf(groups: NativePodGroups, number: int, leaf: Leaf) -> None:
     st.lists(st.integers(1, 3), min_size=3, max_size=3),
     st.lists(st.tuples(st.integers(0, 2), st.integers(1, 3), st.integers(0, 4)), max_size=7),
 )
-def test_the_least_that_a_hierarchy_needs_follows_every_change(needs: list[int], leaves: list[Leaf]) -> None:
+def test_the_least_that_a_tree_needs_follows_every_change(needs: list[int], leaves: list[Leaf]) -> None:
     groups = NativePodGroups(VirtualClock())
     follow_composites(groups, needs)
     for number, leaf in enumerate(leaves):
         follow_leaf(groups, number, leaf)
-        assert groups.hierarchy.least(ROOT) == groups.hierarchy.tree(ROOT).least
+        assert groups.trees.least(ROOT) == groups.trees.tree(ROOT).least
     for number in range(len(leaves)):
         groups.follow_group(f"default/leaf-{number}", None)
-        assert groups.hierarchy.least(ROOT) == groups.hierarchy.tree(ROOT).least
+        assert groups.trees.least(ROOT) == groups.trees.tree(ROOT).least
 
 
-def test_a_pod_group_is_no_hierarchy_whatever_its_namespace_is_called() -> None:
-    assert is_root(ROOT)
-    assert not is_root("compositepodgroup/composite-0")
+def test_a_pod_group_is_no_composite_whatever_its_namespace_is_called() -> None:
+    assert is_composite(ROOT)
+    assert not is_composite("compositepodgroup/composite-0")

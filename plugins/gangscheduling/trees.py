@@ -1,7 +1,8 @@
-"""Hierarchies: which PodGroups are parts of which CompositePodGroups, and whether enough of them exist to be tried.
+"""Trees of groups: which groups are parts of which CompositePodGroups, and whether enough of them exist to be tried.
 
-`NativePodGroups` updates and reads it. A hierarchy has the name of its root, the CompositePodGroup that is no part of
-another one. Objects arrive in any order: a PodGroup has no root while an object between the two is missing.
+`NativePodGroups` updates and reads them. The key of a tree is the name of its root, the CompositePodGroup that is no
+part of another one; its leaves are PodGroups. Objects arrive in any order: a PodGroup has no root while an object
+between the two is missing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .api import NativePodGroup, SchedulingConstraints
 from .composite_api import CompositePodGroup, CompositePodGroupSpec
 
 _MAX_DEPTH = 4
-"""Levels of a hierarchy, its PodGroups included (upstream: `WorkloadMaxTreeDepth`)."""
+"""The levels of a tree, including its PodGroups (upstream: `WorkloadMaxTreeDepth`)."""
 
 
 class LeafRecord(Protocol):
@@ -50,13 +51,13 @@ class Leaves(Protocol):
         ...
 
 
-def is_root(group: str) -> bool:
-    """Whether this names a hierarchy, not a PodGroup."""
+def is_composite(group: str) -> bool:
+    """Whether this names a CompositePodGroup, not a PodGroup."""
     return group.startswith(COMPOSITE_PREFIX)
 
 
 def topology_of(constraints: SchedulingConstraints | None) -> Topology | None:
-    """Where all pods have to be together, in the domain that kube-scheduler would choose; None for anywhere.
+    """The topology that the constraints ask for, with kube-scheduler's choice of the domain; None for anywhere.
 
     The API lets a group have one constraint. If there are more, the first one counts, as in kube-scheduler.
     """
@@ -70,9 +71,9 @@ class CompositeRecord:
     """The record of one CompositePodGroup.
 
     Attributes:
-        group: the object as last seen; None as long as only its parts name it.
+        group: the object as last seen; None if only parts name it.
         parts: the names of the groups that name it as their parent.
-        was_unfit: whether members of its hierarchy did not fit in an attempt, and none has arrived since.
+        was_unfit: whether members in it did not fit in the last attempt, and no member has arrived since.
     """
 
     group: CompositePodGroup | None = None
@@ -81,19 +82,19 @@ class CompositeRecord:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to remember."""
+        """Whether the record contains nothing."""
         return self.group is None and not self.parts
 
 
 @dataclass(slots=True)
 class _Derived:
-    """Answers about one group that hold until an object of a hierarchy changes; None for those not computed yet.
+    """Answers about one group that hold until an object in a tree changes; None if not computed yet.
 
     Attributes:
-        ready: whether it can be tried, of PodGroups and roots: what is in between changes with them.
-        root: of a PodGroup the hierarchy that it is in; "" for one with a gap.
+        ready: of leaves and roots, whether they may be tried; composites in between are computed each time.
+        root: of a leaf, the key of its tree; "" if the tree has a gap.
         in_order: the parts of a CompositePodGroup.
-        parts_ready: how many parts of a CompositePodGroup can be tried, and the first that cannot.
+        parts_ready: how many parts of a CompositePodGroup may be tried, and the first that may not.
     """
 
     ready: bool | None = None
@@ -102,8 +103,8 @@ class _Derived:
     parts_ready: tuple[int, str | None] | None = None
 
 
-class Hierarchy:
-    """All hierarchies. A CompositePodGroup is named `CompositePodGroup/<namespace>/<name>` here."""
+class GroupTrees:
+    """All trees. A CompositePodGroup is named `CompositePodGroup/<namespace>/<name>` here."""
 
     def __init__(self, leaves: Leaves) -> None:
         self._leaves = leaves
@@ -111,10 +112,10 @@ class Hierarchy:
         self._parent_of: dict[str, str] = {}
         self._derived: defaultdict[str, _Derived] = defaultdict(_Derived)
 
-    # What the watches saw.
+    # Reports of the watches.
 
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
-        """A CompositePodGroup, `namespace/name`, came, changed or went."""
+        """A CompositePodGroup, `namespace/name`, was added, changed or deleted."""
         name = COMPOSITE_PREFIX + key
         record = self._records[name]
         record.group = new
@@ -122,7 +123,7 @@ class Hierarchy:
         self._follow(name, None if new is None else new.spec.parent_composite_pod_group_name)
 
     def follow_leaf(self, group: str, new: NativePodGroup | None) -> None:
-        """A PodGroup came, changed or went."""
+        """A PodGroup was added, changed or deleted."""
         parent = None if new is None else new.spec.parent_composite_pod_group_name
         if parent is not None or group in self._parent_of:
             self._follow(group, parent)
@@ -141,13 +142,13 @@ class Hierarchy:
         self._derived.clear()
 
     def members_changed(self, group: str) -> None:
-        """A PodGroup may have more or fewer members than before."""
+        """The members of a PodGroup changed, and so, perhaps, their number."""
         if group in self._parent_of and self._derived[group].ready is not self._find_ready(group):
             self._derived[group].ready = None
             for above in self.above(group):
                 self._derived[above].ready = self._derived[above].parts_ready = None
 
-    # What they are.
+    # Questions about trees.
 
     def record(self, name: str) -> CompositeRecord:
         """The record of a CompositePodGroup; an empty one, which is not stored, if neither it nor a part exists."""
@@ -159,11 +160,11 @@ class Hierarchy:
         return None if found is None else found.group
 
     def is_part(self, group: str) -> bool:
-        """Whether a PodGroup is a part of a CompositePodGroup, be it one that does not exist."""
+        """Whether a PodGroup names a CompositePodGroup as its parent, which need not exist."""
         return group in self._parent_of
 
     def above(self, group: str) -> Iterator[str]:
-        """The CompositePodGroups that a group is in, the innermost first, as far as they are named."""
+        """The CompositePodGroups around a group, innermost first, whether they exist or are only named."""
         name = group
         for _ in range(_MAX_DEPTH):
             above = self._parent_of.get(name)
@@ -173,7 +174,7 @@ class Hierarchy:
             name = above
 
     def known_above(self, group: str) -> Iterator[tuple[str, CompositePodGroup]]:
-        """The CompositePodGroups that a group is in, the innermost first, up to the first gap."""
+        """The CompositePodGroups around a group, innermost first, up to the first that does not exist."""
         for name in self.above(group):
             found = self.get(name)
             if found is None:
@@ -181,7 +182,7 @@ class Hierarchy:
             yield name, found
 
     def root_of(self, group: str) -> str | None:
-        """The hierarchy that a PodGroup is in; None for one that is in none, or in one with a gap."""
+        """The key of the tree that a PodGroup is in; None for a PodGroup in no tree, or in one with a gap."""
         if group not in self._parent_of:
             return None
         derived = self._derived[group]
@@ -190,12 +191,12 @@ class Hierarchy:
             derived.root = above[-1] if self.gap(group) is None else ""
         return derived.root or None
 
-    def whole(self, group: str) -> str:
-        """The group that this one is decided with: the hierarchy that it is in, else itself."""
+    def tree_key(self, group: str) -> str:
+        """The key under which a group is decided: that of its tree, or its own if it has no root."""
         return self.root_of(group) or group
 
     def gap(self, group: str) -> str | None:
-        """Why a PodGroup that is a part has no hierarchy, for people; None when it has one."""
+        """The reason for users why a PodGroup that is a part has no root; None when it has one."""
         above = [*self.above(group)]
         for name in above:
             if self.get(name) is None:
@@ -203,19 +204,19 @@ class Hierarchy:
         return messages.too_deep(_name(group)) if len(above) >= _MAX_DEPTH else None
 
     def leaves(self, name: str) -> Iterator[str]:
-        """The PodGroups in a CompositePodGroup, each once, also where it is a part of itself; of a PodGroup, itself."""
+        """The PodGroups in a group, each once, even if the group is a part of itself; for a PodGroup, itself."""
         left = [name]
         while left:
             each = left.pop()
-            if is_root(each):
+            if is_composite(each):
                 left += reversed(self._parts_below(each, name))
             else:
                 yield each
 
     def falling_with(self, group: str) -> list[str]:
-        """The other PodGroups that cannot go on when this one cannot.
+        """The other PodGroups that cannot continue without this one.
 
-        They are those of the widest CompositePodGroup that has too few parts left, or is disrupted as a whole.
+        They are the leaves of the outermost CompositePodGroup that has too few parts left, or is disrupted as a whole.
         """
         part, goes_on = group, False
         widest: str | None = None
@@ -229,19 +230,19 @@ class Hierarchy:
         return [] if widest is None else [leaf for leaf in self.leaves(widest) if leaf != group]
 
     def _runs(self, name: str, above: str) -> bool:
-        """Whether a group has what it needs, below one that asks."""
-        if not is_root(name):
+        """Whether a group has the members or parts that it needs, not counting the part `above`."""
+        if not is_composite(name):
             return self._leaves.missing(name) <= 0
         running = sum(self._runs(part, above) for part in self._parts_below(name, above))
         return running >= self._spec(name).min_group_count
 
     def _parts_below(self, name: str, above: str) -> Sequence[str]:
-        """The parts of a group but one: each has one parent, so a circle leads back to where one began, or nowhere."""
+        """The parts of a group except `above`: as each part has one parent, only that one could close a circle."""
         return [part for part in self._parts_of(name) if part != above]
 
     def lack(self, name: str) -> str:
-        """The reason why a group is not ready, for users; the deepest reason of its first part that is not."""
-        if not is_root(name):
+        """The reason for users why a group is not ready, with the reason of its first part that is not."""
+        if not is_composite(name):
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count
             return messages.lacks_members(_name(name), self._leaves.record(name).existing, needed)
@@ -255,12 +256,12 @@ class Hierarchy:
         return text if unready is None else f"{text}; {self.lack(unready)}"
 
     def tree_of(self, name: str) -> Part | None:
-        """A hierarchy as the engine decides about it; None for a PodGroup."""
+        """The tree of a CompositePodGroup as the engine decides about it; None for a PodGroup."""
         return self.tree(name) if self.get(name) is not None else None
 
     def tree(self, name: str) -> Part:
-        """A group as the engine decides about it."""
-        if not is_root(name):
+        """The tree of a group, with the group on top, as the engine decides about it."""
+        if not is_composite(name):
             group = self._leaves.get(name)
             constraints = None if group is None else group.spec.scheduling_constraints
             holding = [*self._leaves.record(name).placed_pods()]
@@ -271,16 +272,16 @@ class Hierarchy:
         return Part(name, spec.min_group_count, holding, topology_of(spec.scheduling_constraints), parts)
 
     def least(self, name: str) -> int:
-        """At least so many members must get a node for a group to start: `Part.least`, asked with each event."""
-        if not is_root(name):
+        """The least number of members that must get a node for a group to start: `Part.least`, without the tree."""
+        if not is_composite(name):
             return max(0, self._leaves.missing(name))
         needed = self._spec(name).min_group_count
         lacking = sorted(self.least(part) for part in self._parts_of(name))
         return sum(lacking[:needed]) if len(lacking) >= needed else IMPOSSIBLE
 
     def is_ready(self, name: str) -> bool:
-        """Whether enough pods and groups of a group exist that it can be tried."""
-        if is_root(name) and name in self._parent_of:
+        """Whether enough members and parts of a group exist for it to be tried."""
+        if is_composite(name) and name in self._parent_of:
             return self._find_ready(name)
         derived = self._derived[name]
         if derived.ready is None:
@@ -288,7 +289,7 @@ class Hierarchy:
         return derived.ready
 
     def _find_ready(self, name: str) -> bool:
-        if not is_root(name):
+        if not is_composite(name):
             group = self._leaves.get(name)
             return group is not None and self._leaves.record(name).existing >= group.spec.min_count
         record = self.record(name)
@@ -297,15 +298,15 @@ class Hierarchy:
         return sum(self.is_ready(part) for part in record.parts) >= record.group.spec.min_group_count
 
     def _parts_of(self, name: str) -> Sequence[str]:
-        """In kube-scheduler's order: the oldest first, then by name."""
+        """The parts that exist, in kube-scheduler's order: the oldest first, then by name."""
 
         def place(part: str) -> tuple[str, str]:
-            found = self.get(part) if is_root(part) else self._leaves.get(part)
+            found = self.get(part) if is_composite(part) else self._leaves.get(part)
             return (found.metadata.creation_timestamp or "" if found is not None else "", part.rpartition("/")[2])
 
         derived = self._derived[name]
         if derived.in_order is None:
-            known = (part for part in self.record(name).parts if not is_root(part) or self.get(part) is not None)
+            known = (part for part in self.record(name).parts if not is_composite(part) or self.get(part) is not None)
             derived.in_order = sorted(known, key=place)
         return derived.in_order
 
