@@ -16,6 +16,8 @@ def test_the_migration_from_scheduler_plugins_can_be_followed(
     whole_cluster: ControlPlane, whole_helm: Helm, reader: Reader, tmp_path: Path
 ) -> None:
     """From a release that has the definition among its templates, and one Deployment."""
+    # The chart of Muster, which another test may have installed before, leaves its definition behind.
+    whole_cluster.kubectl("delete", "crd", "podgroups.scheduling.x-k8s.io", "--ignore-not-found")
     chart = _old_chart(tmp_path / "sched")
     reader.run(f"helm install sched {chart} --namespace sched --create-namespace")
     reader.run("kubectl --namespace sched rollout status deployment/old --timeout=60s")
