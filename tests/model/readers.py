@@ -12,10 +12,18 @@ import muster.operator
 import muster.plugins
 from muster.plugins.catalog import IN_TREE
 
-_READERS = {"Decoder", "Listed", "_decoded", "convert", "decode", "from_plain"}
-"""Names of what turns bytes or plain values into a type: msgspec's own functions, and those that are built on them."""
+_READERS = {
+    "Decoder": 0,
+    "Listed": 1,
+    "_decoded": 1,
+    "convert": 1,
+    "decode": 1,
+    "from_plain": 1,
+    "read_object": 2,
+}
+"""Names of what turns bytes or plain values into a type, with the place of the type among the arguments: msgspec's own
+functions, and those that are built on them."""
 _BUILT_IN = {kind.__name__: kind for kind in (dict, float, int, list, str, tuple)}
-_TAKES_BYTES = ("decode", "convert", "from_plain", "_decoded", "Listed")
 
 
 @cache
@@ -57,6 +65,6 @@ def _expressions(tree: ast.AST) -> Iterator[str]:
         if isinstance(node.func, ast.Attribute) and not ast.unparse(node.func.value).startswith("msgspec"):
             continue
         given = [keyword.value for keyword in node.keywords if keyword.arg == "type"]
-        given += node.args[1:2] if name in _TAKES_BYTES else node.args[:1]
+        given += node.args[_READERS[name] :][:1]
         if given:
             yield ast.unparse(given[0])

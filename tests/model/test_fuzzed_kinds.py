@@ -54,7 +54,7 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
     """A reader whose type only its caller knows is given a watched kind, or one that the caller's own reader names."""
     assert {
         "framework.config.args.table: _without_type(value)",
-        "framework.config.load: document.value",
+        "framework.config.decoding: rest",
         "framework.model.meta: kind",
         "operator.explain.cases: kind",
         "operator.explain.cases: kind.type",
@@ -65,6 +65,7 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "operator.kube.frames: kind",
         "operator.kube.frames: page[kind]",
         "operator.kube.informer: resource.type",
+        "operator.kube.listing: kind",
         "operator.kube.listing: resource.type",
         "operator.process.watches: kind.type",
         "operator.recording.replay: self._kinds[event.kind]",
