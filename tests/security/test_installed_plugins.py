@@ -134,7 +134,8 @@ def test_each_command_ends_with_one_line_about_a_plugin_that_cannot_be_loaded_or
     config = configuration(tmp_path, name)
     ended = run(broken_packages, *commands(kubeconfig, tmp_path)[command], "--config", config)
     told = [line for line in ended.stderr.splitlines() if not line.startswith("W")]
-    assert (ended.returncode, told) == (2, [f"Error: {FAULTS[name]}"])
+    place = f"{config}: " if name == "HalfInstalled" else ""
+    assert (ended.returncode, told) == (2, [f"Error: {place}{FAULTS[name]}"])
 
 
 @pytest.mark.parametrize("name", FAULTS)
