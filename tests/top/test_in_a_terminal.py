@@ -85,7 +85,9 @@ def running(kubeconfig: Path) -> Iterator[tuple[Terminal, subprocess.Popen[str]]
     """The program in a terminal, which has to end by itself."""
     terminal = Terminal()
     words = [str(MUSTER), "top", "--kubeconfig", str(kubeconfig)]
-    environment = os.environ | {"TERM": "xterm-256color"}
+    # Workers of pytest-xdist have a COLUMNS of their own, which would count instead of the terminal's size.
+    environment = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    environment["TERM"] = "xterm-256color"
     try:
         with bounded(
             subprocess.Popen(
