@@ -10,9 +10,11 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 import pytest
 
+from muster.framework.model import pod_info
 from muster.framework.model.label_selector import LabelSet
 from muster.framework.model.pod_info import EquivalenceClass, PodInfo, PodSignature
 from muster.framework.queue.entity import QueuedEntity, QueuedPodInfo
@@ -179,6 +181,12 @@ def alive() -> Counter[str]:
     """What there is of that which is made for each pod."""
     gc.collect()
     return Counter(type(each).__name__ for each in gc.get_objects() if isinstance(each, KEPT))
+
+
+@pytest.fixture(autouse=True)
+def signatures_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that an earlier test has left behind holds signatures, and with them what this one caches by them."""
+    monkeypatch.setattr(pod_info, "_signatures", WeakValueDictionary())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
