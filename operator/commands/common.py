@@ -16,7 +16,7 @@ from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection, Impersonated, current_namespace, load_connection
 from muster.operator.kube.errors import CredentialsError
 
-from .candidates import contexts
+from .candidates import contexts, namespaces
 
 BAD_INPUT = 2
 
@@ -84,6 +84,16 @@ class Target:
     def namespace(self, named: str | None) -> str:
         """The namespace that was named, or the context's. Raises CredentialsError."""
         return named or current_namespace(self.kubeconfig, context=self.context)
+
+
+one_namespace_option = click.option(
+    "-n",
+    "--namespace",
+    metavar="NS",
+    shell_complete=namespaces,
+    help="Read pods and groups of this namespace alone. Default: of all.",
+)
+"""For commands that follow a cluster: the one namespace to read, as `namespace`; None for all."""
 
 
 def leader_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -22,8 +22,7 @@ from muster.operator.web.changes import ChangeLog
 from muster.operator.web.following import Asked, Following
 from muster.operator.web.stream import Ticker
 
-from . import candidates
-from .common import BadInputError, Target, bad_input, errors_of, leader_options, target_options
+from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
 from .rules import ConfigurationOptions, rules_options
 
 _LOOK_SECONDS = 0.5
@@ -31,13 +30,7 @@ _NO_TERMINAL = "muster top draws on a terminal, and {} is none; muster groups pr
 
 
 @click.command("top")
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=candidates.namespaces,
-    help="Read pods and groups of this namespace alone. Default: of all.",
-)
+@one_namespace_option
 @rules_options
 @target_options
 @leader_options

@@ -22,8 +22,7 @@ from muster.operator.web.following import Asked, Following
 from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 
-from . import candidates
-from .common import BadInputError, Target, bad_input, errors_of, leader_options, target_options
+from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
 from .rules import ConfigurationOptions, rules_options
 
 _HOST = "127.0.0.1"
@@ -32,13 +31,7 @@ _KEY_BYTES = 16
 
 @click.command("web")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to serve on 127.0.0.1. Default: any.")
-@click.option(
-    "-n",
-    "--namespace",
-    metavar="NS",
-    shell_complete=candidates.namespaces,
-    help="Read pods and groups of this namespace alone. Default: of all.",
-)
+@one_namespace_option
 @rules_options
 @target_options
 @leader_options

@@ -16,18 +16,18 @@ from muster.framework.model.times import age
 from muster.operator.explain.layout import Columns, printable
 from muster.operator.simulate.wording import counted
 
-from .rows import COUNTED, QueueSummary, Standing, TopRow
+from .rows import COUNTED, QueueSummary, TopRow, WaitingState
 from .state import TopState
 
 _TITLES = ("STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE")
 _STYLES = {
-    Standing.HELD: "magenta",
-    Standing.BACKOFF: "yellow",
-    Standing.UNSCHEDULABLE: "red",
-    Standing.GATED: "cyan",
-    Standing.ACTIVE: "blue",
-    Standing.EMPTY: "dim",
-    Standing.PLACED: "green",
+    WaitingState.HELD: "magenta",
+    WaitingState.BACKOFF: "yellow",
+    WaitingState.UNSCHEDULABLE: "red",
+    WaitingState.GATED: "cyan",
+    WaitingState.ACTIVE: "blue",
+    WaitingState.EMPTY: "dim",
+    WaitingState.PLACED: "green",
 }
 _TABLE_KEYS = "enter why  / filter  s sort  q quit"
 _WHY_KEYS = "esc back  arrows scroll  q quit"
@@ -72,9 +72,9 @@ def draw(view: TopView, *, width: int, height: int) -> list[Text]:
 def _counts(summary: QueueSummary) -> Text:
     """The status line."""
     found = Text(no_wrap=True, overflow="ellipsis")
-    for standing in COUNTED:
-        number = summary.pods.get(standing, 0)
-        found.append(f"{standing} {number}  ", _STYLES[standing] if number else "dim")
+    for state in COUNTED:
+        number = summary.pods.get(state, 0)
+        found.append(f"{state} {number}  ", _STYLES[state] if number else "dim")
     groups, placed, nodes = summary.waiting_groups, summary.placed, summary.nodes
     waits = f"{counted(groups, 'group')} {'waits' if groups == 1 else 'wait'}"
     found.append(f"| {waits}, {counted(placed, 'pod')} placed, {counted(nodes, 'node')}")
@@ -91,7 +91,7 @@ def _table(view: TopView, page: int) -> Iterator[Text]:
     yield _line(columns.head(), "bold")
     for number, (row, each) in enumerate(zip(seen, cells, strict=True), first):
         line = _line(columns.line(each))
-        line.stylize(_STYLES[row.standing], 0, len(row.standing))
+        line.stylize(_STYLES[row.state], 0, len(row.state))
         if number == at:
             line.stylize("reverse")
         yield line
@@ -101,7 +101,7 @@ def _table(view: TopView, page: int) -> Iterator[Text]:
 
 def _cells(row: TopRow, now: float) -> tuple[str, ...]:
     return (
-        *(row.standing, str(row.place or "-"), row.kind, row.name, f"{row.placed}/{row.needed}"),
+        *(row.state, str(row.place or "-"), row.kind, row.name, f"{row.placed}/{row.needed}"),
         *(str(row.priority), age(row.since or None, now), row.message),
     )
 

@@ -2,7 +2,7 @@
 
 A pure function of the known objects. `session` calls it after each change; `state` filters and sorts its result.
 
-The API does not show the scheduler's queue, so a pod's standing follows from its gates and its condition. A pod is
+The API does not show the scheduler's queue, so a pod's state follows from its gates and its condition. A pod is
 therefore `unschedulable` also while it is in backoffQ after a rejection, and `active` until its first attempt is
 reported.
 """
@@ -29,7 +29,7 @@ RowId = GroupId | str
 """A group, or the pod `namespace/name`."""
 
 
-class Standing(StrEnum):
+class WaitingState(StrEnum):
     """How a pod or group waits, the most telling first: a group has the first that one of its members has."""
 
     HELD = "held"
@@ -43,10 +43,10 @@ class Standing(StrEnum):
     @property
     def rank(self) -> int:
         """The position in the order of the enumeration."""
-        return [*Standing].index(self)
+        return [*WaitingState].index(self)
 
 
-COUNTED = (Standing.ACTIVE, Standing.BACKOFF, Standing.UNSCHEDULABLE, Standing.GATED, Standing.HELD)
+COUNTED = (WaitingState.ACTIVE, WaitingState.BACKOFF, WaitingState.UNSCHEDULABLE, WaitingState.GATED, WaitingState.HELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class TopRow:
     id: RowId
     kind: str
     name: str
-    standing: Standing
+    state: WaitingState
     place: int
     placed: int
     needed: int
@@ -73,11 +73,11 @@ class TopRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """All rows in the order of the queue, and counts of waiting pods by standing, of waiting groups and of nodes."""
+    """All rows in the order of the queue, and counts of waiting pods by state, of waiting groups and of nodes."""
 
     rows: Sequence[TopRow]
     groups: Mapping[GroupId, GroupView]
-    pods: Mapping[Standing, int]
+    pods: Mapping[WaitingState, int]
     placed: int
     waiting_groups: int
     nodes: int
@@ -94,25 +94,25 @@ def summarize(known: ClusterState) -> QueueSummary:
     return QueueSummary(
         rows=[*map(_of_group, census.waiting), *map(_of_pod, alone), *map(_of_group, _settled(census))],
         groups=census.groups,
-        pods=Counter(map(standing_of, waiting)),
+        pods=Counter(map(state_of, waiting)),
         placed=census.placed,
         waiting_groups=len(census.waiting),
         nodes=len(known.nodes),
     )
 
 
-def standing_of(pod: Pod) -> Standing:
+def state_of(pod: Pod) -> WaitingState:
     """How the pod waits, as far as the API shows."""
     condition = pod.status.condition(POD_SCHEDULED)
     if pod.spec.node_name:
-        return Standing.PLACED
+        return WaitingState.PLACED
     if pod.spec.scheduling_gates or (condition is not None and condition.reason == _GATED_BY_API):
-        return Standing.GATED
+        return WaitingState.GATED
     if held_of(pod):
-        return Standing.HELD
+        return WaitingState.HELD
     if condition is None or condition.status != "False":
-        return Standing.ACTIVE
-    return Standing.BACKOFF if condition.reason == _ERROR else Standing.UNSCHEDULABLE
+        return WaitingState.ACTIVE
+    return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE
 
 
 def _settled(census: Census) -> list[GroupView]:
@@ -127,7 +127,7 @@ def _of_group(group: GroupView) -> TopRow:
         id=group.id,
         kind=f"{group.kind.tag} group".strip(),
         name=group.key,
-        standing=_of_all(group.members),
+        state=_of_all(group.members),
         place=group.place,
         placed=group.placed,
         needed=group.needed,
@@ -137,8 +137,8 @@ def _of_group(group: GroupView) -> TopRow:
     )
 
 
-def _of_all(members: Iterable[Pod]) -> Standing:
-    return min({standing_of(pod) for pod in members}, key=lambda each: each.rank, default=Standing.EMPTY)
+def _of_all(members: Iterable[Pod]) -> WaitingState:
+    return min({state_of(pod) for pod in members}, key=lambda each: each.rank, default=WaitingState.EMPTY)
 
 
 def _of_pod(pod: Pod) -> TopRow:
@@ -146,7 +146,7 @@ def _of_pod(pod: Pod) -> TopRow:
         id=pod.metadata.key,
         kind="pod",
         name=pod.metadata.key,
-        standing=standing_of(pod),
+        state=state_of(pod),
         place=0,
         placed=0,
         needed=1,

@@ -26,7 +26,7 @@ class SortColumn(StrEnum):
 
 _BY: dict[SortColumn, Callable[[TopRow], Any]] = {
     SortColumn.NAME: lambda row: row.name,
-    SortColumn.STATE: lambda row: row.standing.rank,
+    SortColumn.STATE: lambda row: row.state.rank,
     SortColumn.PRIORITY: lambda row: -row.priority,
     SortColumn.AGE: lambda row: row.since or "~",  # an unknown time counts as the latest
 }
@@ -68,7 +68,7 @@ class Extent:
 def shown(rows: Sequence[TopRow], state: TopState) -> list[TopRow]:
     """The rows that the filter leaves, sorted. Rows that are alike stay in the order of the queue."""
     find = state.find.lower()
-    left = [row for row in rows if find in f"{row.kind} {row.name} {row.standing} {row.message}".lower()]
+    left = [row for row in rows if find in f"{row.kind} {row.name} {row.state} {row.message}".lower()]
     return left if state.sort is SortColumn.QUEUE else sorted(left, key=_BY[state.sort])
 
 

@@ -8,7 +8,7 @@ from muster.framework.contract import GroupId
 from muster.operator.top.drawing import TopView, draw
 from muster.operator.top.keys import Key, KeyDecoder
 from muster.operator.top.reasons import wrapped
-from muster.operator.top.rows import Standing, summarize
+from muster.operator.top.rows import WaitingState, summarize
 from muster.operator.top.state import Extent, SortColumn, TopState, press, shown
 from tests.builders import make_pod
 from tests.web.served import member
@@ -35,16 +35,16 @@ def screen(state: TopState, *, why: Sequence[str] = (), missing: Sequence[str] =
     return [line.plain for line in draw(view, width=120, height=height)]
 
 
-def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_standing() -> None:
-    assert [(row.name, row.standing, f"{row.placed}/{row.needed}") for row in SUMMARY.rows] == [
-        ("default/train", Standing.UNSCHEDULABLE, "0/2"),
-        ("default/broken", Standing.BACKOFF, "0/1"),
-        ("default/fresh", Standing.ACTIVE, "0/1"),
-        ("default/gated", Standing.GATED, "0/1"),
-        ("default/held", Standing.HELD, "0/1"),
-        ("default/large", Standing.UNSCHEDULABLE, "0/1"),
-        ("default/bare", Standing.EMPTY, "0/3"),
-        ("default/done", Standing.PLACED, "1/1"),
+def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_state() -> None:
+    assert [(row.name, row.state, f"{row.placed}/{row.needed}") for row in SUMMARY.rows] == [
+        ("default/train", WaitingState.UNSCHEDULABLE, "0/2"),
+        ("default/broken", WaitingState.BACKOFF, "0/1"),
+        ("default/fresh", WaitingState.ACTIVE, "0/1"),
+        ("default/gated", WaitingState.GATED, "0/1"),
+        ("default/held", WaitingState.HELD, "0/1"),
+        ("default/large", WaitingState.UNSCHEDULABLE, "0/1"),
+        ("default/bare", WaitingState.EMPTY, "0/3"),
+        ("default/done", WaitingState.PLACED, "1/1"),
     ]
 
 
@@ -55,10 +55,10 @@ def test_a_pod_whose_group_does_not_exist_has_a_row_of_its_own() -> None:
 
 def test_a_group_stands_as_the_member_that_tells_most() -> None:
     members = [member("train", 0), said(member("train", 1), "WaitingOnPermit"), member("train", 2).node("node-1")]
-    assert [row.standing for row in summarize(cluster([group("train", 3)], members)).rows] == [Standing.HELD]
+    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
 
 
-def test_the_status_line_counts_waiting_pods_by_standing() -> None:
+def test_the_status_line_counts_waiting_pods_by_state() -> None:
     title, counts, *_ = screen(TopState())
     assert title == "muster top  here"
     assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  held 1  | 1 group waits, 1 pod placed, 0 nodes")

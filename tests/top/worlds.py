@@ -1,4 +1,4 @@
-"""Clusters for `muster top`: groups and pods in every standing, as the API shows them."""
+"""Clusters for `muster top`: groups and pods in every state, as the API shows them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,7 +46,7 @@ def cluster(groups: Sequence[dict[str, Any]], pods: Sequence[PodDict]) -> Cluste
 
 
 def mixed() -> ClusterState:
-    """A group of each sort and a pod in each standing."""
+    """A group of each sort and a pod in each state."""
     return cluster(
         [group("train", 2), group("done", 1, created="2025-01-01T00:00:00Z"), group("bare", 3)],
         [
