@@ -15,6 +15,7 @@ from ..model.node import Node
 from ..model.pod_info import PodInfo
 from .journal import Journal
 from .labels import LabelColumns
+from .namespaces import NamespaceUsage
 from .node_tables import ImageTable, PortTable, TaintColumn
 from .relations import PodRelations
 from .resources import ResourceColumns
@@ -117,6 +118,10 @@ class SnapshotReader(Protocol):
     @property
     def usage_journal(self) -> Journal:
         """Rows whose node object or pods changed."""
+        ...
+
+    def usage(self) -> NamespaceUsage:
+        """What the pods of each namespace request, on all nodes together. The first call begins to count."""
         ...
 
     def row_of(self, node_name: str) -> int | None:
