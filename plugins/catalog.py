@@ -22,7 +22,8 @@ from muster.framework.contract.plugin import extension_points
 from muster.framework.runtime.plugin_set import in_a_line
 
 from .binding.default_binder import DefaultBinder
-from .coscheduling.definition import definition
+from .capacityscheduling import definition as elastic_quotas
+from .coscheduling import definition as pod_groups
 from .coscheduling.plugin import Coscheduling
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
@@ -180,7 +181,7 @@ def group_kinds(registry: Mapping[str, type[Plugin]] | None = None) -> tuple[Gro
 
 def definitions() -> list[dict[str, Any]]:
     """The `CustomResourceDefinition`s of the kinds that plugins of this tree bring, as plain data."""
-    return [definition()]
+    return [pod_groups.definition(), elastic_quotas.definition()]
 
 
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
