@@ -23,6 +23,7 @@ from muster.framework.runtime.plugin_set import in_a_line
 
 from .binding.default_binder import DefaultBinder
 from .capacityscheduling import definition as elastic_quotas
+from .capacityscheduling.plugin import CapacityScheduling
 from .coscheduling import definition as pod_groups
 from .coscheduling.plugin import Coscheduling
 from .defaultpreemption.plugin import DefaultPreemption
@@ -91,7 +92,7 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (GangScheduling, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits, Reservation)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (CapacityScheduling, Coscheduling, PodLimits, Reservation)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
@@ -104,7 +105,7 @@ COSCHEDULING: Final = Coscheduling.name
 DEFAULT_SORT: Final = PrioritySort.name
 """The queue sort of kube-scheduler's default profile. A profile has one, and `COSCHEDULING` is one, too."""
 
-ALWAYS: Final = (PodLimits.name, Reservation.name)
+ALWAYS: Final = (PodLimits.name, Reservation.name, CapacityScheduling.name)
 """Plugins that every profile runs, so that it may configure them without enabling them."""
 
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
@@ -185,10 +186,14 @@ def definitions() -> list[dict[str, Any]]:
 
 
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
-    """The profile with PodLimits in front, and Reservation behind its filters."""
+    """The profile with PodLimits in front, and Reservation and CapacityScheduling behind its filters.
+
+    Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity.
+    """
     points = {point: [each for each in refs if each.name not in ALWAYS] for point, refs in profile.points.items()}
-    points["preFilter"] = [PluginRef(PodLimits.name, 0), PluginRef(Reservation.name, 0), *points["preFilter"]]
-    points["filter"] = [*points["filter"], PluginRef(Reservation.name, 0)]
+    limits, reservation, quotas = (PluginRef(name, 0) for name in ALWAYS)
+    points["preFilter"] = [limits, reservation, *points["preFilter"], quotas]
+    points["filter"] = [*points["filter"], reservation, quotas]
     return replace(profile, points=MappingProxyType({point: tuple(refs) for point, refs in points.items()}))
 
 

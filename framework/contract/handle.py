@@ -5,7 +5,7 @@ The operator supplies the implementations; tests supply fakes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
@@ -19,6 +19,7 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .api import Api
 from .cycle_state import CycleState
+from .eviction import EvictionRule
 from .extender import Victims
 from .nominator import Nominator, Trial
 from .pod_group import DisruptionUnit
@@ -347,6 +348,10 @@ class PreemptionHandle(Handle, Protocol):
 
         This includes which of them skip the pod. It does not cover plugins that read more than each node.
         """
+        ...
+
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
+        """Which pods may be evicted so that `missing` of these waiting pods are placed. Must not be asked in a trial."""
         ...
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:

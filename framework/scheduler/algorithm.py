@@ -254,5 +254,5 @@ def _turned_away(pre_filtered: PreFiltered, status: Status, node_names: Sequence
     diagnosis.unschedulable_plugins |= pre_filtered.rejectors
     if status.code is Code.PENDING:
         diagnosis.pending_plugins |= pre_filtered.rejectors
-    rejected = Status(status.code, (fit_error(diagnosis),), status.plugin)
+    rejected = status.with_reasons(fit_error(diagnosis))
     return Feasible(pre_filtered, nowhere, status=rejected, diagnosis=diagnosis)

@@ -28,11 +28,13 @@ from ..runtime.points import QUEUE_SORT
 from ..runtime.waiting import HeldPods
 from ..runtime.watch import CallWatch
 from .disruption import DisruptionUnits
+from .evictions import EvictionRules
 from .group_capacity import GroupCapacity
 from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
 from .profile_handle import ProfileHandle
 from .reports import Reports
+from .tenant_turns import TenantTurns
 
 P = TypeVar("P", bound=Plugin)
 
@@ -69,12 +71,15 @@ class Profiles:
         self._snapshot = cache.snapshot
         self._capacity = capacity
         self._reports = reports
-        self.queue = SchedulingQueue(self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake)
+        self.queue = SchedulingQueue(
+            self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake, tenants=TenantTurns(self)
+        )
         self.nominator = PodNominator(self.preemption_priority)
         self.waiting = HeldPods(ports.standstill)
         self.call_watch = CallWatch(ports.measured.now, ports.metrics)
         self.shared: dict[str, object] = {}
         self._units = DisruptionUnits(self, cache.node_of)
+        self._rules = EvictionRules(self)
         parts = SharedParts(
             self._snapshot, self.nominator, self.waiting, ports.measured, ports.metrics, self.call_watch
         )
@@ -86,7 +91,7 @@ class Profiles:
         """The handle for plugins of a class in one profile."""
         common = framework, self._snapshot, self.waiting, self.nominator, self._ports, self.queue, self.shared
         return (
-            PreemptionProfileHandle(*common, self._units)
+            PreemptionProfileHandle(*common, self._units, self._rules)
             if issubclass(plugin, PreemptionPlugin)
             else ProfileHandle(*common)
         )
@@ -175,14 +180,21 @@ class Profiles:
             return True
         if group is None:
             priority = max(pod.priority for pod in pods)
-            return capacity.enough(framework, pods, 1) or (may_evict and capacity.may_be_made(priority))
+            return capacity.enough(framework, pods, 1) or (may_evict and self._may_be_made(priority, pods, 1))
         plugin, own_id = framework.groups.named(group)
         try:
-            if capacity.enough(framework, pods, max(1, plugin.missing(own_id))):
+            missing = max(1, plugin.missing(own_id))
+            if capacity.enough(framework, pods, missing):
                 return True
-            return may_evict and capacity.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
+            return may_evict and self._may_be_made(
+                plugin.preemption_priority(own_id, tuple(pods)), pods, missing
+            )
         except Failed:  # the attempt reports it
             return True
+
+    def _may_be_made(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
+        """Whether evictions could free capacity for these pods, on account of their priority or by another rule."""
+        return self._capacity.may_be_made(priority) or self._rules.may_claim(pods, missing)
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""

@@ -245,7 +245,7 @@ def reasons_in(message: str) -> Reasons:
 
 
 def _condition_reason(status: Status) -> str:
-    return "Unschedulable" if status.rejected else "SchedulerError"
+    return (status.condition_reason or "Unschedulable") if status.rejected else "SchedulerError"
 
 
 @lru_cache(maxsize=256)  # thousands of members have the same message

@@ -229,7 +229,7 @@ class Review:
         if found.status is not None and found.status.rejected:
             nominated, text = algorithm.post_filter(state, pod, found)
             rejectors = () if found.diagnosis is None else found.diagnosis.unschedulable_plugins
-            status = None if nominated else Status(found.status.code, (text,), found.status.plugin)
+            status = None if nominated else found.status.with_reasons(text)
             verdict = _Verdict(status, frozenset(rejectors))
         self._verdicts[key] = moment, verdict
         return verdict

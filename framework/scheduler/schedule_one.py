@@ -143,7 +143,7 @@ class SchedulingCycle:
             if post_filter:
                 algorithm = self._services.algorithms[attempt.profile]
                 attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
-                status = Status(status.code, (text,), status.plugin) if status.rejected else status
+                status = status.with_reasons(text) if status.rejected else status
             attempt.fail(status, found.diagnosis)
             if attempt.nominated is None and self._services.nominator.nominated_node(attempt.pod.uid):
                 attempt.no_node = False  # equal pods are not nominated to that node, so one is not tried for all

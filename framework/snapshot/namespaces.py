@@ -65,6 +65,8 @@ class NamespaceUsage:
 
     def take_changed(self) -> Iterable[str]:
         """The namespaces whose usage has changed since the last call, in trials too, in the order of the changes."""
+        if not self._changed:
+            return ()
         changed, self._changed = self._changed, {}
         return changed
 

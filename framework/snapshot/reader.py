@@ -86,6 +86,11 @@ class SnapshotReader(Protocol):
         ...
 
     @property
+    def namespaces(self) -> NamespaceUsage:
+        """What the pods of each namespace request, on all nodes together; nothing before `usage` was called."""
+        ...
+
+    @property
     def volumes(self) -> VolumeTable:
         """Volumes that pods have on nodes."""
         ...
@@ -121,7 +126,7 @@ class SnapshotReader(Protocol):
         ...
 
     def usage(self) -> NamespaceUsage:
-        """What the pods of each namespace request, on all nodes together. The first call begins to count."""
+        """`namespaces`, counted from now on. Must not be called first in a trial."""
         ...
 
     def row_of(self, node_name: str) -> int | None:

@@ -67,7 +67,7 @@ class ElasticQuota(Wire):
         return self.metadata.key
 
 
-ELASTIC_QUOTAS = WatchedKind(f"{PLURAL}.{VERSION}.{GROUP}", LIST_PATH, ElasticQuota, optional=True, kind=KIND)
+ELASTIC_QUOTAS = WatchedKind(KIND, LIST_PATH, ElasticQuota, optional=True)
 
 RECORDED = RecordedContents(
     fields={

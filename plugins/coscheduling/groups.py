@@ -41,7 +41,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         reservations: the capacity that is reserved for members that do not exist yet.
     """
 
-    counting = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
+    counting = frozenset(
+        {PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES, PodGroupReason.QUOTA_EXCEEDED}
+    )
     recurring = frozenset({PodGroupReason.TIMEOUT})
 
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from muster.framework.contract import (
     ALLOW,
     LEFT_ALONE,
+    QUOTA_EXCEEDED,
     REFUSED_AS_ONE,
     Code,
     CycleState,
@@ -259,7 +260,7 @@ class Coscheduling(
         else:
             if cause.code is Code.PENDING:
                 record.was_incomplete = True
-            elif decision.evictions is None:
+            elif decision.evictions is None and not cause.condition_reason:
                 self._activation.failed(group)
             text = messages.group_failed(group, cause.message)
             if decision.members:
@@ -267,7 +268,9 @@ class Coscheduling(
                     group, decision.placed, decision.missing, cause.message, no_domain=decision.no_domain
                 )
                 text = with_reservation(text, self._reservation_text(group))
-            self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
+            over_quota = cause.condition_reason == QUOTA_EXCEEDED
+            reason = PodGroupReason.QUOTA_EXCEEDED if over_quota else PodGroupReason.UNSCHEDULABLE
+            self._groups.announce(group, reason, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """Rejects held siblings of a member that released its node. After a timeout, the group is denied.

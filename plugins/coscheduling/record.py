@@ -32,6 +32,8 @@ class PodGroupReason(StrEnum):
     """Less than minResources is free."""
     UNSCHEDULABLE = "Unschedulable"
     """The members that the group lacks do not fit on the nodes together."""
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """The members that the group lacks would exceed a quota."""
     BINDING_FAILED = "BindingFailed"
     """Members of its quorum have nodes, and the API refused to bind the others."""
     TIMEOUT = "Timeout"

@@ -28,6 +28,7 @@ REFUSALS = frozenset(
         PodGroupReason.GATED_PODS,
         PodGroupReason.NOT_ENOUGH_RESOURCES,
         PodGroupReason.UNSCHEDULABLE,
+        PodGroupReason.QUOTA_EXCEEDED,
         PodGroupReason.BINDING_FAILED,
         PodGroupReason.TIMEOUT,
     }

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Placed, PodInfo, SnapshotReader, checkpoint
+from muster.framework.contract import EvictionRule, Placed, PodInfo, SnapshotReader, checkpoint
 from muster.framework.contract.columns import Rows
 from muster.framework.model.requests import PODS
 
@@ -42,19 +42,24 @@ class Evictable:
 
 
 def evictable(
-    snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, *, protected: Callable[[PodInfo], bool]
+    snapshot: SnapshotReader,
+    rows: Iterable[int],
+    rule: EvictionRule,
+    units: Units,
+    *,
+    protected: Callable[[PodInfo], bool],
 ) -> Evictable:
-    """The pods on these rows, ascending, that a preemptor of priority `below` may evict."""
+    """The pods on these rows, ascending, that the rule permits."""
     found: list[tuple[int, Level, int, Placed]] = []
     for row in rows:
         known: set[str] = set()
         here: list[tuple[int, Level, int, Placed]] = []
         for pod in snapshot.pods[row].values():
-            if pod.priority >= below:
+            if not rule.permits(pod, pod.priority) or (pod.uid in rule.claimable and protected(pod)):
                 continue
             unit, weight, priority = units.of(pod), 1, pod.priority
             if unit is not None:
-                if unit.priority >= below:
+                if not rule.permits(pod, unit.priority):
                     continue
                 priority = unit.priority
                 if not unit.spare:

@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.contract import Code, CycleState, NodeView, Placed, PreemptionHandle, Status, Trial, checkpoint
+from muster.framework.contract import (
+    Code,
+    CycleState,
+    EvictionRule,
+    NodeView,
+    Placed,
+    PreemptionHandle,
+    Status,
+    Trial,
+    checkpoint,
+)
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import DisruptionBudgets
@@ -68,6 +78,7 @@ class VictimSearch:
         pod: PodInfo,
         budgets: DisruptionBudgets,
         *,
+        rule: EvictionRule,
         units: Units,
         memory: DryRunMemory,
     ) -> None:
@@ -75,6 +86,7 @@ class VictimSearch:
         self._state = state
         self._pod = pod
         self._budgets = budgets
+        self._rule = rule
         self._units = units
         self._memory = memory
         self._remote = handle.filters_depend_on_cluster(state)
@@ -94,7 +106,7 @@ class VictimSearch:
         self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
     ) -> None:
         """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest."""
-        recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of)
+        recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of, rule=self._rule)
         known: dict[str, Outcome] = {}
         victims_of: dict[str, Sequence[Victim]] = {}
         for part in in_parts(names):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -59,6 +59,7 @@ class Preemptor:
         place: where pods are evicted, as users read it: a node, or for a group "cluster", as in kube-scheduler's text,
             which puts "on node" before it.
         nodes: the nodes that it is to get.
+        claimable: UIDs of pods of which it claims back what they borrow, whatever their priority.
     """
 
     pods: Sequence[PodInfo]
@@ -67,6 +68,7 @@ class Preemptor:
     uid: str
     place: str
     nodes: Sequence[str]
+    claimable: Set[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -254,9 +256,16 @@ class Executor:
             "type": _DISRUPTION_TARGET,
             "status": "True",
             "reason": _BY_SCHEDULER,
-            "message": f"{profile}: preempting to accommodate a higher priority {preemptor.kind}",
+            "message": f"{profile}: {_purpose(preemptor, pod)}",
             "lastTransitionTime": rfc3339(self._handle.clock.wall()),
         }
         if pod.pod.metadata.generation:
             condition["observedGeneration"] = pod.pod.metadata.generation
         return msgspec.json.encode({"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}})
+
+
+def _purpose(preemptor: Preemptor, victim: PodInfo) -> str:
+    """What the victim is evicted for, in kube-scheduler's words where it has them."""
+    if victim.uid in preemptor.claimable:
+        return f"reclaiming borrowed capacity for a {preemptor.kind} within the min of its quota"
+    return f"preempting to accommodate a higher priority {preemptor.kind}"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from muster.framework.contract import (
+    EvictionRule,
     Placed,
     PodGroupInfo,
     PodGroupTrial,
@@ -30,7 +31,7 @@ from .budgets import DisruptionBudgets
 from .candidates import LOWEST_PRIORITY
 from .cheapest import Estimate, Evictable, evictable
 from .units import Units
-from .victims import Victim, by_importance, reprieve_order
+from .victims import Victim, by_importance, reprieve_order, without_violations
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preemptor")
 
@@ -73,7 +74,10 @@ class GroupPreemption:
 
 
 class GroupSearch:
-    """Searches the cheapest evictions for one group. `units` knows which pods are evicted together."""
+    """Searches the cheapest evictions for one group.
+
+    `units` knows which pods are evicted together, `rule` which of them may be.
+    """
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class GroupSearch:
         budgets: DisruptionBudgets,
         *,
         units: Units,
+        rule: EvictionRule,
     ) -> None:
         self._snapshot = handle.snapshot
         self._nominator = handle.nominator
@@ -90,6 +95,7 @@ class GroupSearch:
         self._trial = trial
         self._budgets = budgets
         self._units = units
+        self._rule = rule
         self._broken: dict[str, Status] = {}
 
     def run(self) -> GroupPreemption | Status:
@@ -141,7 +147,7 @@ class GroupSearch:
         found = evictable(
             snapshot,
             np.flatnonzero(useful).tolist(),
-            self._group.priority,
+            self._rule,
             self._units,
             protected=self._budgets.protect,
         )
@@ -200,7 +206,9 @@ class GroupSearch:
             left = [placed for placed in pods if placed.node_name not in self._broken]
             if not left:
                 return NO_VICTIMS
-            victims = self._units.victims_among(left, self._group.priority)
+            victims = without_violations(self._units.victims_among(left, self._rule), self._rule, self._budgets)
+            if not victims:
+                return NO_VICTIMS
             broken = len(self._broken)
             found = self._try(victims)
             if len(self._broken) == broken:

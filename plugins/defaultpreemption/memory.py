@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from muster.framework.contract import CycleState, Node, PreemptionHandle, Status
+from muster.framework.contract import CycleState, EvictionRule, Node, PreemptionHandle, Status
 from muster.framework.model.latest_signatures import LatestSignatures
 from muster.framework.model.pod_info import PodInfo
 
@@ -48,29 +48,33 @@ class DryRunMemory:
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
-    def of(self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf) -> Recollection:
+    def of(
+        self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf, *, rule: EvictionRule
+    ) -> Recollection:
         """The remembered results for preemptors like this one. `state` is that of the attempt that found no node.
 
-        `unit_of` tells which pods need one another now.
+        `unit_of` tells which pods need one another now, `rule` whom the preemptor may evict.
         """
         if self._budgets != budgets.all:
             self._budgets = budgets.all
             self._of_kinds.clear()
-        asked = (pod.priority, self._handle.filter_epoch(state))
+        asked = (rule.below, rule.epoch, self._handle.filter_epoch(state))
         known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
             known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
-        return Recollection(self._handle, unit_of, pod, known.seen)
+        return Recollection(self._handle, unit_of, pod, rule, seen=known.seen)
 
 
 class Recollection:
     """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
 
-    def __init__(self, handle: PreemptionHandle, unit_of: UnitOf, pod: PodInfo, seen: dict[str, _Seen]) -> None:
+    def __init__(
+        self, handle: PreemptionHandle, unit_of: UnitOf, pod: PodInfo, rule: EvictionRule, *, seen: dict[str, _Seen]
+    ) -> None:
         self._snapshot = handle.snapshot
         self._nominated = dict(handle.nominator.in_the_way_of(pod))
         self._unit_of = unit_of
-        self._pod = pod
+        self._rule = rule
         self._seen = seen
 
     def get(self, node_name: str) -> Outcome | None:
@@ -99,6 +103,8 @@ class Recollection:
             self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, outcome)
 
     def _needs_others(self, row: int) -> bool:
-        """Whether a pod there that is of lower priority has others with it that need it."""
-        below = self._pod.priority
-        return any(pod.priority < below and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values())
+        """Whether a pod there that may be evicted has others with it that need it."""
+        permits = self._rule.permits
+        return any(
+            permits(pod, pod.priority) and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values()
+        )

@@ -7,7 +7,7 @@ the queue meanwhile. The rules are those of kube-scheduler's plugin of this name
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,7 @@ from muster.framework.contract import (
     EnqueueExtensions,
     EventRegistration,
     EventResource,
+    EvictionRule,
     Evictions,
     GroupDecision,
     Placed,
@@ -49,11 +50,13 @@ from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
 from .group_search import GroupPreemption, GroupSearch
 from .memory import DryRunMemory
 from .units import Units
-from .victims import Victim
+from .victims import Victim, without_violations
 
 _NEVER = Status.unschedulable("preemption: not eligible due to preemptionPolicy=Never.")
 _TERMINATING = Status.unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
 _EVICTING = Status.unresolvable("waiting for the preemption for this pod to be finished")
+_CLAIMABLE = "DefaultPreemption.claimable"
+"""The note in a state: UIDs of the pods that the rule of its evictions lets the preemptor claim."""
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 
 
@@ -89,14 +92,15 @@ class DefaultPreemption(
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Nominate the node where least is lost, with whom it loses, or say why no eviction helps."""
         state.write(self.name, ())
-        refused = self._ineligible(pod, diagnosis)
+        rule = self.handle.eviction_rule((pod,), 1, pod.priority)
+        refused = self._ineligible(pod, diagnosis, rule)
         if refused is not None:
             return None, refused
-        if not any(priority < pod.priority for priority in self.handle.snapshot.priorities):
+        if not rule.permits_any(self.handle.snapshot.priorities):
             tried = diagnosis.with_code(Code.UNSCHEDULABLE)
             unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        run = self._dry_run(state, pod, diagnosis)
+        run = self._dry_run(state, pod, diagnosis, rule)
         if not run.candidates:
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
             if errors:
@@ -110,6 +114,7 @@ class DefaultPreemption(
         best = pick_one_node(candidates, self.handle.clock.wall())
         checkpoint()
         state.write(self.name, (best,))
+        state.write(_CLAIMABLE, rule.claimable)
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
         return best.node_name, Status(Code.SUCCESS, (f"preemption: {text}",))
@@ -121,7 +126,8 @@ class DefaultPreemption(
             self.handle.metrics.preemption_attempts.add(())
             for candidate in candidates:
                 pod, node = decision.pod, candidate.node_name
-                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,))
+                claimable = _claimable(decision.state)
+                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,), claimable)
                 self._executor.start(
                     preemptor,
                     candidate.victims,
@@ -135,22 +141,24 @@ class DefaultPreemption(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """Nominate a node for each member that the group lacks, by evicting victims, or say why no eviction helps."""
-        nominations, status, plan = self._decide(group, trial)
+        rule = self.handle.eviction_rule(group.members, group.missing, group.priority)
+        nominations, status, plan = self._decide(group, trial, rule)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
         state.write(self.name, (status.code, plan, group))
+        state.write(_CLAIMABLE, rule.claimable)
         return nominations, status
 
     def _decide(
-        self, group: PodGroupInfo, trial: PodGroupTrial
+        self, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule
     ) -> tuple[Mapping[str, str] | None, Status, GroupPreemption | None]:
         """The nominations by UID of the member, the status, and the evictions."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
-        if self._is_clearing(group):
+        if self._is_clearing(group, rule):
             return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
-        plan = self._plan(group, trial)
+        plan = self._plan(group, trial, rule)
         if plan is NO_GROUP_VICTIMS and group.terse:
             plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
@@ -159,16 +167,16 @@ class DefaultPreemption(
         nominations = {placed.pod.uid: placed.node_name for placed in plan.placement}
         return nominations, Status(Code.SUCCESS, (text,)), plan
 
-    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
+    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule) -> GroupPreemption | Status:
         """The evictions, where extenders allow them, or why there are none."""
         nominated = self.handle.nominator.any_nominated([pod.uid for pod in group.members])
-        if not nominated and not any(priority < group.priority for priority in self.handle.snapshot.priorities):
+        if not nominated and not rule.permits_any(self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
         refused = trial.ask_about_nodes()
         if refused is not None:
             return refused
         budgets = self._budgets()
-        plan = GroupSearch(self.handle, group, trial, budgets, units=self._units()).run()
+        plan = GroupSearch(self.handle, group, trial, budgets, units=self._units(), rule=rule).run()
         if isinstance(plan, Status):
             return plan
         if not plan.victims and self._is_nominated_as(plan.placement, group):
@@ -183,7 +191,10 @@ class DefaultPreemption(
                 self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
                 if isinstance(plan, GroupPreemption):
                     nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
-                    preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)
+                    claimable = _claimable(decision.state)
+                    preemptor = Preemptor(
+                        group.members, group.priority, "podgroup", group.uid, "cluster", nodes, claimable
+                    )
                     self._executor.start(
                         preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
                     )
@@ -196,15 +207,17 @@ class DefaultPreemption(
         nominator, nodes = self.handle.nominator, {pod.uid: node_name for pod, node_name in placement}
         return all(nominator.nominated_node(pod.uid) == nodes.get(pod.uid, "") for pod in group.members)
 
-    def _is_clearing(self, group: PodGroupInfo) -> bool:
+    def _is_clearing(self, group: PodGroupInfo, rule: EvictionRule) -> bool:
         """Whether victims of an earlier preemption by the group still run."""
         if any(self._executor.is_running(pod.uid) for pod in group.members):
             return True
         nominator = self.handle.nominator
         nodes = {node for pod in group.members if (node := nominator.nominated_node(pod.uid))}
-        return any(
-            other.priority < group.priority and self._is_going(other) for node in nodes for other in self._on(node)
-        )
+        return any(self._makes_room(other, rule) for node in nodes for other in self._on(node))
+
+    def _makes_room(self, pod: PodInfo, rule: EvictionRule) -> bool:
+        """Whether the pod is going, so that a preemptor with this rule, which is nominated to its node, waits for it."""
+        return (pod.priority < rule.below or not rule.by_priority_alone) and self._is_going(pod)
 
     def _is_going(self, pod: PodInfo) -> bool:
         """Whether the pod is to be evicted, for whichever preemptor.
@@ -219,7 +232,7 @@ class DefaultPreemption(
 
     # What both look at.
 
-    def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> Status | None:
+    def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis, rule: EvictionRule) -> Status | None:
         """Why the pod may not preempt now: it never may, or victims of its last preemption still run."""
         if pod.pod.spec.preemption_policy == "Never":
             return _NEVER
@@ -230,19 +243,18 @@ class DefaultPreemption(
         status = diagnosis.status_of(nominated)
         if status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return None
-        clearing = any(other.priority < pod.priority and self._is_going(other) for other in self._on(nominated))
-        return _TERMINATING if clearing else None
+        return _TERMINATING if any(self._makes_room(other, rule) for other in self._on(nominated)) else None
 
-    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
+    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis, rule: EvictionRule) -> DryRun:
         """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
         names = still_in_question(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
-        found, units = DryRun(), self._units()
-        search = VictimSearch(self.handle, state, pod, self._budgets(), units=units, memory=self._memory)
+        found, units, budgets = DryRun(), self._units(), self._budgets()
+        search = VictimSearch(self.handle, state, pod, budgets, rule=rule, units=units, memory=self._memory)
         for start in range(0, len(names), wanted):
-            part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
+            part = search.run(names[start : start + wanted], partial(self._victims_on, rule, units, budgets))
             found.candidates += part.candidates
             found.statuses |= part.statuses
             if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):
@@ -263,10 +275,18 @@ class DefaultPreemption(
         share = nodes * self._args.min_candidate_nodes_percentage // 100
         return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
 
-    def _victims_on(self, pod: PodInfo, units: Units, node_name: str) -> list[Victim]:
-        return units.victims_among((Placed(other, node_name) for other in self._on(node_name)), pod.priority)
+    def _victims_on(
+        self, rule: EvictionRule, units: Units, budgets: DisruptionBudgets, node_name: str
+    ) -> Sequence[Victim]:
+        victims = units.victims_among((Placed(other, node_name) for other in self._on(node_name)), rule)
+        return without_violations(victims, rule, budgets)
 
     def _on(self, node_name: str) -> Iterator[PodInfo]:
         snapshot = self.handle.snapshot
         row = snapshot.row_of(node_name)
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
+
+
+def _claimable(state: CycleState) -> Set[str]:
+    found = state.get(_CLAIMABLE)
+    return found if isinstance(found, Set) else frozenset()

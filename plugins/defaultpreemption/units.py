@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from muster.framework.contract import DisruptionUnit, Placed, checkpoint
+from muster.framework.contract import DisruptionUnit, EvictionRule, Placed, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .victims import Victim, member, single, whole
@@ -36,21 +36,21 @@ class Units:
             self._learn(pod)
         return self._known[pod.uid]
 
-    def victims_among(self, pods: Iterable[Placed], below: int) -> list[Victim]:
-        """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
+    def victims_among(self, pods: Iterable[Placed], rule: EvictionRule) -> list[Victim]:
+        """What it takes to evict all of these pods that the rule permits.
 
         Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
         """
         victims: list[Victim] = []
         in_groups: dict[str, tuple[DisruptionUnit, list[Placed]]] = {}
         for placed in pods:
-            if placed.pod.priority >= below:
+            if not rule.permits(placed.pod, placed.pod.priority):
                 continue
             checkpoint()
             unit = self.of(placed.pod)
             if unit is None:
                 victims.append(single(placed.pod, placed.node_name, self._now))
-            elif unit.priority < below:
+            elif rule.permits(placed.pod, unit.priority):
                 in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
         for unit, mine in in_groups.values():
             checkpoint()

@@ -14,7 +14,7 @@ from math import inf
 from operator import attrgetter
 from typing import TypeVar
 
-from muster.framework.contract import DisruptionUnit, Placed
+from muster.framework.contract import DisruptionUnit, EvictionRule, Placed
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -150,6 +150,20 @@ def reprieve_order(victims: Iterable[Victim], budgets: DisruptionBudgets) -> Rep
     counted = list(zip(ranked, violations, strict=True))
     order = [each for each in counted if each[1]] + [each for each in counted if not each[1]]
     return Reprieve(tuple(victim for victim, _ in order), tuple(count for _, count in order))
+
+
+def without_violations(victims: Sequence[Victim], rule: EvictionRule, budgets: DisruptionBudgets) -> Sequence[Victim]:
+    """The victims without those that may only be claimed and whose eviction would violate a budget."""
+    if not rule.claimable:
+        return victims
+    ranked = by_importance(victims)
+    violations = budgets.violations([victim.members for victim in ranked])
+    kept_back = {
+        id(victim)
+        for victim, count in zip(ranked, violations, strict=True)
+        if count and any(pod.uid in rule.claimable for pod in victim.members)
+    }
+    return [victim for victim in victims if id(victim) not in kept_back]
 
 
 def in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from muster.framework.contract import QUOTA_EXCEEDED, Status
 from muster.framework.groups import Announcement, transition_time
 
 from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
@@ -17,7 +18,16 @@ class NativePodGroupReason(StrEnum):
 
     SCHEDULED = "Scheduled"
     UNSCHEDULABLE = "Unschedulable"
+    QUOTA_EXCEEDED = "QuotaExceeded"
     SCHEDULER_ERROR = "SchedulerError"
+
+
+def reason_of(status: Status) -> NativePodGroupReason:
+    """The reason of a group that is refused with this status."""
+    if not status.rejected:
+        return NativePodGroupReason.SCHEDULER_ERROR
+    over_quota = status.condition_reason == QUOTA_EXCEEDED
+    return NativePodGroupReason.QUOTA_EXCEEDED if over_quota else NativePodGroupReason.UNSCHEDULABLE
 
 
 def next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> NativePodGroupCondition | None:

@@ -28,7 +28,7 @@ from muster.framework.groups import GroupReporter, group_missing
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, NativePodGroup, group_key
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .conditions import NativePodGroupReason
+from .conditions import NativePodGroupReason, reason_of
 from .groups import NativePodGroups
 from .kind import NATIVE_POD_GROUP_KIND
 from .recorded import RECORDED
@@ -194,7 +194,7 @@ class GangScheduling(
         if record.group is not None:
             record.was_incomplete |= status.code is Code.PENDING
             record.was_unfit |= status.code is not Code.PENDING
-        reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
+        reason = reason_of(status)
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         self._groups.announce_once(decision.group, reason, status.message, note)
 
@@ -204,8 +204,7 @@ class GangScheduling(
         parts = decision.parts or dict.fromkeys(self._trees.leaves(decision.group), decision.status)
         for part, status in parts.items():
             if status is not None:
-                reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
-                self._groups.announce_once(part, reason, status.message, note)
+                self._groups.announce_once(part, reason_of(status), status.message, note)
         if decision.placed < len(decision.waiting):
             self._groups.record_of(decision.group).was_unfit = True
             if decision.status is None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.framework.contract import DisruptionUnit, Placed, PodInfo
+from muster.framework.contract import DisruptionUnit, EvictionRule, Placed, PodInfo
 from muster.plugins.defaultpreemption.units import Units
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
@@ -29,7 +29,7 @@ def test_a_group_is_asked_about_once() -> None:
     assert [units.of(pod) for pod in PODS] == [asked.unit] * 4
     assert units.of(ALONE) is None
     assert asked.times == 2
-    [first], [second] = (units.victims_among([Placed(pod, "node")], below=1) for pod in PODS[:2])
+    [first], [second] = (units.victims_among([Placed(pod, "node")], EvictionRule(1)) for pod in PODS[:2])
     assert first is second
     assert first.pods == tuple(asked.unit.pods)
 

@@ -21,6 +21,7 @@ from muster.framework.config import ConfigurationError
 from muster.framework.contract import (
     Code,
     Disruption,
+    EvictionRule,
     GroupDecision,
     NodeView,
     Part,
@@ -273,6 +274,15 @@ CASES: dict[str, Case] = {
         more={"names pods that are none": lambda call: Disruption("g", ["victim"], 0, 0)},  # type: ignore[list-item]
     ),
     "EventRegistration.hint": Case('running QueueingHintFn of plugin "Upright"', alone(picky="yes"), method="hint"),
+    "EvictionRulePlugin.eviction_rule": Case(
+        'running EvictionRule plugin "Upright"',
+        alone(picky="yes"),
+        legal=ABSENT,
+        more={"names pods in no set": lambda call: EvictionRule(0, claimable=["victim"])},  # type: ignore[arg-type]
+    ),
+    "EvictionRulePlugin.may_claim": Case(
+        'asking plugin "Upright" whether pods may claim capacity back', group(cpu="100")
+    ),
     "FilterPlugin.filter": Case('running "Upright" filter plugin', more=NO_TABLE),
     "FilterPlugin.filter_epoch": Case(
         'running FilterEpoch on filter plugin "Upright"',
@@ -330,6 +340,13 @@ CASES: dict[str, Case] = {
     "ScorePlugin.score_epoch": Case(
         'running ScoreEpoch on score plugin "Upright"',
         legal=frozenset(ANSWERS) - {name for name in ANSWERS if "numbers" in name} - {"answers a status of nothing"},
+    ),
+    "TenantOrderPlugin.tenant_of": Case('asking plugin "Upright" for the tenant of a pod', legal=TEXT),
+    "TenantOrderPlugin.tenants_moved": Case(
+        'asking plugin "Upright" whose turn may have changed', legal=ABSENT | TEXT, more={"names what is no text": lambda call: [7]}
+    ),
+    "TenantOrderPlugin.turn_of": Case(
+        'asking plugin "Upright" for the turn of a tenant', more={"has no order": lambda call: (float("nan"),)}
     ),
     "LongWork.left": Case('running "Upright" filter plugin', alone(long="yes"), legal=ABSENT, method="left"),
 }
