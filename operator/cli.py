@@ -22,6 +22,7 @@ _SUBCOMMANDS = {
     "run": "Schedule pods until stopped.",
     "why": "Show what a pod or a PodGroup waits for.",
     "groups": "List PodGroups with what each lacks.",
+    "quotas": "List ElasticQuotas with what is used and borrowed.",
     "top": "Show queue and groups in the terminal, and why each waits.",
     "web": "Show queue, nodes and reasons in a browser.",
     "explain": "Show why a pod goes where it goes, or nowhere.",

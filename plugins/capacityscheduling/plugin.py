@@ -49,6 +49,7 @@ from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .claims import Claims
 from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
+from .statuses import QuotaStatuses
 from .tree import Amounts, Quota, QuotaTree
 from .turns import Turns
 
@@ -68,6 +69,7 @@ class SharedQuotas:
         objects: the ElasticQuotas by key.
         short: pods under quotas that lack capacity on nodes, by UID: a change of quotas may let them evict others.
         turns: whose pods go first.
+        statuses: writes what is used.
     """
 
     def __init__(self, handle: PreemptionHandle) -> None:
@@ -76,6 +78,7 @@ class SharedQuotas:
         self.turns = Turns()
         self._ledger = QuotaLedger(handle.snapshot.namespaces)
         self._is_old = False
+        self.statuses = QuotaStatuses(handle, self.objects, lambda: self.ledger)
 
     @property
     def ledger(self) -> QuotaLedger:
@@ -147,7 +150,9 @@ class CapacityScheduling(
         before = old if isinstance(old, ElasticQuota) else None
         after = new if isinstance(new, ElasticQuota) else None
         self.handle.snapshot.usage()
-        if self._shared.changed(before, after) and self._shared.short:
+        changed = self._shared.changed(before, after)
+        self._shared.statuses.changed()
+        if changed and self._shared.short:
             self.handle.activate({pod.key: pod for pod in self._shared.short.values()})
 
     @property
@@ -286,15 +291,18 @@ class CapacityScheduling(
     # Following decisions.
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """Notes pods that lack capacity on nodes."""
+        """Notes pods that lack capacity on nodes; a placed pod is used from now on."""
+        self._shared.statuses.changed()
         self._follow((decision,))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """The same for members of a group."""
+        self._shared.statuses.changed()
         self._follow(decision.members)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod that has a node or is gone waits no more."""
+        """What is used may have changed. A pod that has a node or is gone waits no more."""
+        self._shared.statuses.changed()
         if self._shared.short and (pod := old or new) is not None and (new is None or new.node_name):
             self._shared.short.pop(pod.uid, None)
 
