@@ -116,6 +116,8 @@ def explain_pod(
             found["group"] = explained.group
         if explained.held:
             found["held"] = explained.held
+        if explained.quota:
+            found["quota"] = explained.quota
         if explained.selector:
             found["selector"] = explained.selector
         if explained.evicted:

@@ -91,6 +91,7 @@ class TriedGroup:
         place: the group's place among those of both kinds that wait, from 1; the parts of a tree share one.
         ahead: the groups before it, in order.
         waiting: how many groups wait.
+        quota: what the namespace uses of its quota, a sentence for each resource.
     """
 
     reason: str
@@ -105,6 +106,7 @@ class TriedGroup:
     place: int
     ahead: tuple[str, ...]
     waiting: int
+    quota: Sequence[str] = ()
 
 
 async def try_group(
@@ -162,6 +164,7 @@ async def _try(
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
+        quota = rehearsal.quota(min(asked.groups).partition("/")[0])
         placements = await rehearsal.place(rehearsal.pods)
         evicted, foretold = rehearsal.evicted, rehearsal.starts
         without_node = [each for each in placements if not each.node]
@@ -189,6 +192,7 @@ async def _try(
         place=place,
         ahead=tuple(each.key for each in order[: place - 1]),
         waiting=len(order),
+        quota=quota,
     )
 
 
@@ -250,6 +254,7 @@ def told(trial: TriedGroup) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
     placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
     lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]
+    lines += trial.quota
     if trial.selector:
         lines.append(trial.selector)
     if trial.lack is not None:

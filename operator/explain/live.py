@@ -22,6 +22,8 @@ from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_told
+from muster.plugins.capacityscheduling.shared import ledger_in
+from muster.plugins.capacityscheduling.standing import standing
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -41,6 +43,7 @@ class Explained:
         evicted: the pods that the pod, or its PodGroup, would evict.
         starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
         selector: the pod's node selector, if some node does not match it; else "".
+        quota: what the namespace uses of its quota, a sentence for each resource.
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
     """
 
@@ -54,6 +57,7 @@ class Explained:
     starts: Sequence[Start] = ()
     held: str = ""
     selector: str = ""
+    quota: Sequence[str] = ()
 
     @property
     def best(self) -> str:
@@ -97,6 +101,7 @@ async def explain_among(
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
     engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
+    quota = standing(ledger_in(engine.shared), pod.namespace)
     in_group = assembly.groups.group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
@@ -129,6 +134,7 @@ async def explain_among(
         starts=starts,
         held=held,
         selector=selector,
+        quota=quota,
     )
 
 

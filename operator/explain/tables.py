@@ -39,6 +39,7 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     if explanation.totals:
         on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explained.best}"
         yield f"Alone: {on}" if explained.group else on
+    yield from explained.quota
     if explained.selector:
         yield explained.selector
     if explanation.rejected:

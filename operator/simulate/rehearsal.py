@@ -14,7 +14,7 @@ from typing import Self
 
 import msgspec
 
-from muster.framework.contract import Code, GroupId, Part, Status
+from muster.framework.contract import QUOTA_EXCEEDED, Code, GroupId, Part, Status
 from muster.framework.contract.reservation import Start
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.embedded.engine import EmbeddedEngine
@@ -31,6 +31,8 @@ from muster.framework.scheduler.explain import heard
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
+from muster.plugins.capacityscheduling.shared import ledger_in
+from muster.plugins.capacityscheduling.standing import standing
 
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
@@ -155,6 +157,10 @@ class Rehearsal:
     def evicted(self) -> Sequence[Evicted]:
         """The pods that were evicted so far."""
         return evicted_in(self._engine.shared)
+
+    def quota(self, namespace: str) -> Sequence[str]:
+        """What the namespace uses of its quota, a sentence for each resource."""
+        return standing(ledger_in(self._engine.shared), namespace)
 
     @property
     def running(self) -> Iterable[Pod]:
@@ -306,7 +312,9 @@ class Rehearsal:
             return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
         reason = last.message if last is not None else self._stage.told.get(pod.uid) or self._kept_out(pod)
-        return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
+        lacks_quota = QUOTA_EXCEEDED in (self._engine.scheduler.reports.reported(pod.uid) or ())
+        lacks_nodes = last is not None and last.code in _UNSCHEDULABLE and not lacks_quota
+        return Placement(pod, group, "", reason, lacks_nodes=lacks_nodes)
 
     def _kept_out(self, pod: PodInfo) -> str:
         """Why the pod was never tried."""

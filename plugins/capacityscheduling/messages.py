@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from muster.framework.model.requests import quantity
 
@@ -24,19 +24,20 @@ def refused(namespace: str, refusal: Refusal) -> str:
     return f"quota {quota.key} above namespace {namespace} uses {used} of {limit} {name}, its max; {more}"
 
 
-def use(namespace: str, name: str, *, used: int, least: int, most: int | None, claimants: Sequence[str]) -> str:
-    """What a namespace uses of a resource, what of it is borrowed, and who may claim that back."""
+def use(
+    namespace: str, name: str, *, used: int, least: int | None, most: int | None, claimants: Sequence[str]
+) -> str:
+    """What a namespace uses of a resource, what of it is borrowed, and who may claim that back.
+
+    `least` is what it is guaranteed, None for a resource that is not lent; `most` what it may use, None for no limit.
+    """
     limit = least if most is None else most
-    text = f"namespace {namespace} uses {quantity(name, used)} of {quantity(name, limit)} {name}"
-    if used <= least:
+    of = "" if limit is None else f" of {quantity(name, limit)}"
+    text = f"namespace {namespace} uses {quantity(name, used)}{of} {name}"
+    if least is None or used <= least:
         return text
     back = f", reclaimable by {_listed(claimants)}" if claimants else ""
     return f"{text}; {quantity(name, used - least)} of them borrowed{back}"
-
-
-def amounts(found: Mapping[str, int]) -> str:
-    """Amounts in a line: `cpu 4, memory 8Gi`."""
-    return ", ".join(f"{name} {quantity(name, amount)}" for name, amount in found.items())
 
 
 def _are(name: str, needed: int) -> str:

@@ -49,9 +49,8 @@ from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .claims import Claims
 from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
-from .statuses import QuotaStatuses
-from .tree import Amounts, Quota, QuotaTree
-from .turns import Turns
+from .shared import SharedQuotas
+from .tree import Amounts, Quota
 
 _SKIP = Status.skip()
 _OVER_QUOTA, _KEPT_OFF = 1, 2
@@ -60,43 +59,6 @@ _HELPFUL: tuple[ClusterEvent, ...] = (
     ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
     ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
 )
-
-
-class SharedQuotas:
-    """The state that the plugins of all profiles share.
-
-    Attributes:
-        objects: the ElasticQuotas by key.
-        short: pods under quotas that lack capacity on nodes, by UID: a change of quotas may let them evict others.
-        turns: whose pods go first.
-        statuses: writes what is used.
-    """
-
-    def __init__(self, handle: PreemptionHandle) -> None:
-        self.objects: dict[str, ElasticQuota] = {}
-        self.short: dict[str, PodInfo] = {}
-        self.turns = Turns()
-        self._ledger = QuotaLedger(handle.snapshot.namespaces)
-        self._is_old = False
-        self.statuses = QuotaStatuses(handle, self.objects, lambda: self.ledger)
-
-    @property
-    def ledger(self) -> QuotaLedger:
-        """What is used of the quotas as they are now. Many may change at once, so the tree is made when it is read."""
-        if self._is_old:
-            self._is_old = False
-            self._ledger.plant(QuotaTree.of(self.objects.values()))
-        return self._ledger
-
-    def changed(self, old: ElasticQuota | None, new: ElasticQuota | None) -> bool:
-        """Keep a quota; whether anything that decisions read has changed."""
-        same = old is not None and new is not None and _essence(old) == _essence(new)
-        if old is not None:
-            self.objects.pop(old.key, None)
-        if new is not None:
-            self.objects[new.key] = new
-        self._is_old |= not same
-        return not same
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,15 +279,3 @@ class CapacityScheduling(
                     short[each.pod.uid] = each.pod
             else:
                 short.pop(each.pod.uid, None)
-
-
-def _essence(quota: ElasticQuota) -> tuple[object, ...]:
-    """What decisions read of a quota."""
-    meta = quota.metadata
-    return quota.spec, meta.annotations, meta.creation_timestamp, meta.uid
-
-
-def ledger_in(shared: Mapping[str, object]) -> QuotaLedger | None:
-    """The ledger among the objects that plugins share; None before the plugin was made."""
-    found = shared.get(NAME)
-    return found.ledger if isinstance(found, SharedQuotas) else None

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from muster.plugins.capacityscheduling.plugin import CapacityScheduling, ledger_in
+from muster.plugins.capacityscheduling.plugin import CapacityScheduling
+from muster.plugins.capacityscheduling.shared import ledger_in
 from muster.plugins.capacityscheduling.tree import Quota
 from tests.builders import PodDict, make_node, make_pod
 from tests.capacityscheduling.objects import make_quota

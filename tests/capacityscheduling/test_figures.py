@@ -1,0 +1,47 @@
+"""Figures for metrics: amounts of quotas, and pods that lack what they are guaranteed."""
+
+import pytest
+
+from muster.plugins.capacityscheduling.figures import quota_amounts, unmet_pods
+from tests.capacityscheduling.world import QuotaWorld
+
+
+@pytest.fixture
+def world() -> QuotaWorld:
+    """Two nodes of four cores; four are guaranteed to ml, none to dev."""
+    world = QuotaWorld()
+    world.nodes(2)
+    world.add_quota("ml", min={"cpu": "4"}, max={"cpu": "6"})
+    world.add_quota("dev")
+    return world
+
+
+async def test_amounts_are_told_by_quota_resource_and_kind(world: QuotaWorld) -> None:
+    world.come("ml", "a", cpu="500m")
+    world.come("dev", "b", cpu="1")
+    await world.settle()
+    assert quota_amounts(world.engine.shared) == {
+        ("ml/quota", "cpu", "used"): 0.5,
+        ("ml/quota", "cpu", "min"): 4.0,
+        ("ml/quota", "cpu", "borrowed"): 0.0,
+        ("ml/quota", "cpu", "max"): 6.0,
+        ("dev/quota", "cpu", "used"): 1.0,
+        ("dev/quota", "cpu", "min"): 0.0,
+        ("dev/quota", "cpu", "borrowed"): 1.0,
+    }
+
+
+async def test_pods_within_their_min_that_lack_nodes_are_counted_until_they_have_one(world: QuotaWorld) -> None:
+    big, *_ = world.come("ml", "big", cpu="5")
+    [wide] = world.come("ml", "wide", cpu="4", gpu="1")
+    await world.settle()
+    assert unmet_pods(world.engine.shared) == {"ml/quota": 1, "dev/quota": 0}
+    world.delete(wide)
+    await world.run(1.0)
+    assert unmet_pods(world.engine.shared) == {"ml/quota": 0, "dev/quota": 0}
+    assert big in world.api.pods
+
+
+def test_without_the_plugin_there_are_no_figures() -> None:
+    assert quota_amounts({}) == {}
+    assert unmet_pods({}) == {}
