@@ -1,4 +1,4 @@
-"""Which pods may be evicted for a preemptor: by default those of lower priority; a plugin may say otherwise, as quotas do.
+"""Which pods may be evicted for a preemptor: by default those of lower priority; a plugin may say otherwise.
 
 Preemption plugins ask for the rule through their handle, once for each decision, and then whether it permits each
 possible victim. `EvictionRulePlugin` (see `group`) gives the rules.

@@ -76,7 +76,7 @@ class SchedulingQueue:
         on_ready: Callable[[], None],
         tenants: TenantOrder | None = None,
     ) -> None:
-        """`on_ready` wakes the caller of `pop`; it is called often and must be cheap. `tenants` says whose turn it is."""
+        """`on_ready` wakes the caller of `pop`, is called often and must be cheap. `tenants` says whose turn it is."""
         self._now = now = clock.now
         self._settings = settings
         errors = ErrorLog(log, now)

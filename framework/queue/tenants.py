@@ -1,7 +1,7 @@
 """Tenants: whose turn it is among namespaces that share a cluster, above the order that holds within each of them.
 
 A plugin may divide the pods among tenants, and say of each tenant how early its turn is (`TenantOrderPlugin`). activeQ
-and the woken batches are then one heap for each tenant, ordered as ever, and the tenants are ordered by their turns, and
+and the woken batches are then one heap for each tenant, ordered as ever. The tenants are ordered by their turns, and
 where these are equal by the sort keys of their first items. Turns are kept, and asked again only for tenants whose
 usage or first item has changed. Without such a plugin, or before it knows a tenant, there is one heap and no more cost.
 

@@ -41,16 +41,17 @@ def unmet_pods(shared: Mapping[str, object]) -> dict[str, float]:
     found = {quota.key: 0.0 for quota in ledger.tree.by_namespace.values()}
     for pod in quotas.short.values():
         quota = ledger.tree.by_namespace.get(pod.namespace)
-        if quota is not None and is_within(quota, need_of((pod,)), ledger.used, ledger.tree.shared):
+        if quota is not None and is_within(quota, need_of((pod,)), ledger.settled, ledger.tree.shared):
             found[quota.key] += 1
     return found
 
 
 def _amounts(ledger: QuotaLedger, quota: Quota) -> Iterator[tuple[str, str, int]]:
-    used, borrowed = ledger.settled(quota), ledger.borrowed(quota)
-    for resource in sorted({*quota.min, *quota.max, *borrowed}):
-        yield resource, "used", used.get(resource, 0)
-        yield resource, "min", quota.min.get(resource, 0)
-        yield resource, "borrowed", borrowed.get(resource, 0)
-        if resource in quota.max:
-            yield resource, "max", quota.max[resource]
+    used, least, most = ledger.settled(quota), quota.min, quota.max
+    for resource in sorted({*least, *most, *(ledger.tree.shared & used.keys())}):
+        amount = used.get(resource, 0)
+        yield resource, "used", amount
+        yield resource, "min", least.get(resource, 0)
+        yield resource, "borrowed", max(0, amount - least.get(resource, 0)) if resource in ledger.tree.shared else 0
+        if resource in most:
+            yield resource, "max", most[resource]

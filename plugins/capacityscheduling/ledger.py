@@ -1,8 +1,8 @@
 """The ledger: what is used of each quota, its own namespace and the quotas under it together.
 
 The snapshot sums by namespace; the ledger adds these sums up along the tree, and again only for namespaces whose usage
-has changed. It keeps no books of pods, so it agrees with a recount at any time: in a trial, after its undoing, and after
-a restart. One ledger serves the plugins of all profiles.
+has changed. It keeps no books of pods, so it agrees with a recount at any time: in a trial, after it is undone, and
+after a restart. One ledger serves the plugins of all profiles.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class QuotaLedger:
         return self._settled[quota]
 
     def take_moved(self) -> Iterable[Quota]:
-        """The quotas of namespaces whose usage has changed since the last call; all of them after a change of quotas."""
+        """The quotas of namespaces whose usage has changed since the last call; all after a change of quotas."""
         self._refresh()
         moved, self._moved = self._moved, {}
         return moved

@@ -25,10 +25,28 @@ class Nominated:
     Attributes:
         ahead: amounts that count as used, by quota.
         claims: amounts that are being freed for pods within their `min` whose priority is lower, by node.
+        uids: the pods that `ahead` counts.
     """
 
     ahead: dict[Quota, _Sums] = field(default_factory=dict)
     claims: dict[str, _Sums] = field(default_factory=dict)
+    uids: set[str] = field(default_factory=set)
+
+    def without(self, placed: Iterable[PodInfo], ledger: QuotaLedger) -> Nominated:
+        """The rest, if a trial has put these pods on their nodes, so that the ledger counts them."""
+        twice = [pod for pod in placed if pod.uid in self.uids]
+        if not twice:
+            return self
+        rest = Nominated({quota: {**sums} for quota, sums in self.ahead.items()}, self.claims, {*self.uids})
+        for pod in twice:
+            rest.uids.discard(pod.uid)
+            rest.count(ledger.tree.by_namespace[pod.namespace], need_of((pod,)), -1)
+        return rest
+
+    def count(self, quota: Quota, need: _Sums, times: int = 1) -> None:
+        """Add what a pod of the quota's namespace requests, so many times."""
+        for each in quota.path:
+            _add(self.ahead.setdefault(each, {}), need, times)
 
 
 NOTHING_NOMINATED = Nominated()
@@ -52,13 +70,13 @@ def nominated_beside(
         side = None if seen_from is None else branch(quota, seen_from)
         claims = side is not None and is_within(side, need, ledger.used, ledger.tree.shared)
         if nominee.priority >= pod.priority or claims:
-            for each in quota.path:
-                _add(found.ahead.setdefault(each, {}), need)
+            found.uids.add(nominee.uid)
+            found.count(quota, need)
         if claims and nominee.priority < pod.priority:
             _add(found.claims.setdefault(node_name, {}), need)
     return found
 
 
-def _add(sums: _Sums, need: _Sums) -> None:
+def _add(sums: _Sums, need: _Sums, times: int = 1) -> None:
     for resource, amount in need.items():
-        sums[resource] = sums.get(resource, 0) + amount
+        sums[resource] = sums.get(resource, 0) + times * amount

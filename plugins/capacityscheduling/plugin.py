@@ -28,6 +28,7 @@ from muster.framework.contract import (
     GroupDecision,
     Hint,
     Mask,
+    Node,
     NodeView,
     ObjectFollower,
     PodDecision,
@@ -49,7 +50,7 @@ from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .claims import Claims
 from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
-from .shared import SharedQuotas
+from .shared import SharedQuotas, decide_alike
 from .tree import Amounts, Quota
 
 _SKIP = Status.skip()
@@ -166,11 +167,21 @@ class CapacityScheduling(
         if not isinstance(note, _Note):
             return Verdicts.all_pass(len(nodes), self._table)
         codes = np.zeros(len(nodes), np.int32)
-        if note.binding and self._refusal(note.quota, note.need, note.nominated) is not None:
+        nominated = self._not_counted(note.nominated, nodes)
+        if note.binding and self._refusal(note.quota, note.need, nominated) is not None:
             codes[:] = _OVER_QUOTA
-        elif note.yields and not self._is_within(note):
+        elif note.yields and not self._is_within(note, nominated):
             codes[self._claimed(note, nodes)] = _KEPT_OFF
         return Verdicts(codes, self._table)
+
+    def _not_counted(self, nominated: Nominated, nodes: NodeView) -> Nominated:
+        """Without those that are on their nodes for the moment, as filters look at one node with its nominated pods."""
+        if not nominated.uids or len(nodes) != 1 or not nodes.snapshot.tentative:
+            return nominated
+        [row], [name] = nodes.indices().tolist(), nodes.names()
+        there = nodes.snapshot.pods[row]
+        placed = [pod for pod in self.handle.nominator.nominated_pods(name) if pod.uid in there]
+        return nominated.without(placed, self._ledger)
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         """See `Claims`."""
@@ -194,19 +205,23 @@ class CapacityScheduling(
         ]
 
     def _is_let_in(self, pod: PodInfo, old: object | None, new: object | None) -> Hint:
-        """QUEUE if quotas would let the pod in now."""
-        quota = self._ledger.tree.by_namespace.get(pod.namespace)
-        if quota is None:
+        """QUEUE if quotas would let the pod in now, or may after evictions, as quotas are used less."""
+        if isinstance(old, ElasticQuota) and isinstance(new, ElasticQuota) and decide_alike(old, new):
+            return Hint.SKIP
+        by_namespace = self._ledger.tree.by_namespace
+        quota = by_namespace.get(pod.namespace)
+        if quota is None or self._refusal(quota, need_of((pod,)), self._nominated(pod, None)) is None:
             return Hint.QUEUE
-        return Hint.queue_if(self._refusal(quota, need_of((pod,)), self._nominated(pod, None)) is None)
+        is_of_use = old.namespace in by_namespace if isinstance(old, PodInfo) else not isinstance(new, Node)
+        priority = self.handle.nominator.priority_of(pod)
+        return Hint.queue_if(is_of_use and any(other < priority for other in self.handle.snapshot.priorities))
 
     def _refusal(self, quota: Quota, need: Amounts, nominated: Nominated) -> Refusal | None:
         return refusal(quota, need, self._ledger.used, self._ledger.tree.shared, ahead=nominated.ahead)
 
-    def _is_within(self, note: _Note) -> bool:
-        return is_within(
-            note.quota, note.need, self._ledger.used, self._ledger.tree.shared, ahead=note.nominated.ahead
-        )
+    def _is_within(self, note: _Note, nominated: Nominated) -> bool:
+        ledger = self._ledger
+        return is_within(note.quota, note.need, ledger.used, ledger.tree.shared, ahead=nominated.ahead)
 
     def _nominated(self, pod: PodInfo, gang: WaitingTogether | None) -> Nominated:
         nominations = [*self.handle.nominator.nominations()]

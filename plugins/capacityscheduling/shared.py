@@ -44,7 +44,7 @@ class SharedQuotas:
 
     def changed(self, old: ElasticQuota | None, new: ElasticQuota | None) -> bool:
         """Keep a quota; whether anything that decisions read has changed."""
-        same = old is not None and new is not None and _essence(old) == _essence(new)
+        same = old is not None and new is not None and decide_alike(old, new)
         if old is not None:
             self.objects.pop(old.key, None)
         if new is not None:
@@ -65,7 +65,11 @@ def ledger_in(shared: Mapping[str, object]) -> QuotaLedger | None:
     return None if found is None else found.ledger
 
 
+def decide_alike(old: ElasticQuota, new: ElasticQuota) -> bool:
+    """Whether two versions of a quota are the same to decisions: statuses change all the time."""
+    return _essence(old) == _essence(new)
+
+
 def _essence(quota: ElasticQuota) -> tuple[object, ...]:
-    """What decisions read of a quota."""
     meta = quota.metadata
     return quota.spec, meta.annotations, meta.creation_timestamp, meta.uid

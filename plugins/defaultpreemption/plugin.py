@@ -216,7 +216,7 @@ class DefaultPreemption(
         return any(self._makes_room(other, rule) for node in nodes for other in self._on(node))
 
     def _makes_room(self, pod: PodInfo, rule: EvictionRule) -> bool:
-        """Whether the pod is going, so that a preemptor with this rule, which is nominated to its node, waits for it."""
+        """Whether the pod is going, so that a preemptor with this rule that is nominated to its node waits for it."""
         return (pod.priority < rule.below or not rule.by_priority_alone) and self._is_going(pod)
 
     def _is_going(self, pod: PodInfo) -> bool:

@@ -18,6 +18,7 @@ from .acts import ZONE
 from .amounts import SimulatedDevices, allocatable, cpu, has_ended, on_node, priority
 from .members import group_of
 from .pods import STRANGER
+from .quotas import limit, used
 from .server import EPOCH, SimulatedServer
 from .traits import ANYWHERE, Rule, rule_of
 from .trees import Trees
@@ -65,7 +66,7 @@ Domain = tuple[str, ...]
 
 
 class Capacity:
-    """What nodes that may be used have left. `counts` says which pods take any of it, `kept` what is kept from one."""
+    """What usable nodes and the quota have left. `counts` says which pods take any, `kept` what is kept from one."""
 
     def __init__(
         self,
@@ -78,6 +79,9 @@ class Capacity:
         self._places = {node["metadata"]["name"]: node for node in server.objects(NODES)}
         self._nodes = _left(server, counts)
         self._as_it_is = _left(server, lambda pod: True)
+        pods = server.objects(PODS)
+        self._quota_left = limit(server) - used(pods)
+        self._gone = [pod for pod in pods if not counts(pod)]
 
     def for_one(self, pod: Object) -> list[str]:
         """The nodes that would take a pod by itself."""
@@ -85,6 +89,7 @@ class Capacity:
             name
             for node, left in self._nodes
             if left - self._kept(pod, name := node["metadata"]["name"]) >= cpu(pod)
+            and self._quota_left + self._freed(name) >= cpu(pod)
             and _selects(pod, node)
             and self._devices.has(name, pod)
         ]
@@ -96,6 +101,8 @@ class Capacity:
         rule, missing = claimant.rule, claimant.missing
         if self._in_all(claimant) < rule.in_all:
             return False
+        if self._quota_left + self._freed() < missing * cpu(claimant.pods[0]):
+            return False
         there = [self._places[node] for node in claimant.holding if node in self._places]
         within = {domain_of(node, rule.levels) for node in there} if rule.levels else set()
         if len(within) > 1 or None in within or (rule.slice_size and claimant.holding):
@@ -106,6 +113,10 @@ class Capacity:
             if where is not None and part is not None and (not within or where in within):
                 parts[where][part] += self._many_on(node, left, claimant.pods)
         return any(_has_slices(found, missing, rule.slice_size or 1) for found in parts.values())
+
+    def _freed(self, node: str = "") -> int:
+        """How much of the quota is used by pods that take nothing, on a node if one is given."""
+        return used(pod for pod in self._gone if not node or pod["spec"].get("nodeName") == node)
 
     def _many_on(self, node: Object, left: int, pods: Sequence[Object]) -> int:
         """How many of these pods, all alike, a node takes."""

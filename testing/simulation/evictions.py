@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import cast
 
 from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
 from muster.framework.model.quantity import milli_value, nanos
 from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
+from muster.plugins.capacityscheduling.shared import ledger_in
 from muster.plugins.coscheduling.api import NAME as COSCHEDULING
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
@@ -31,6 +33,7 @@ from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.reservation.plugin import Reservation
 
 from .members import GROUP_LABEL
+from .passing import NAMESPACE
 from .reserved import Reserved
 
 Blame = Callable[[str], None]
@@ -171,13 +174,28 @@ class EvictionDecision:
         more = self._free_in_all() + freed_in_all - self._needed_in_all()
         if more < 0:  # it had all of that once, so it is not asked for again
             more = freed_in_all
+        quota_left = self._quota_left() + sum(freed.values()) - sum(asked.values())
+        if quota_left < 0:
+            yield f"the quota lacks {-quota_left}m even so"
         together: dict[str, Counter[str]] = defaultdict(Counter)
         for pod, node in self.victims:
             together[_group_of(pod) or pod.key][node] += cpu(pod)
         for name, back in together.items():
             taken = sum(amount for node, amount in back.items() if node in counted)
-            if all(left.get(node, amount) >= amount for node, amount in back.items()) and more >= taken:
+            has_room = all(left.get(node, amount) >= amount for node, amount in back.items())
+            if has_room and more >= taken and quota_left >= sum(back.values()):
                 yield f"{name} is to go and could stay"
+
+    def _quota_left(self) -> float:
+        """The CPU that the quota leaves beside running pods and those that are nominated and come first."""
+        ledger = ledger_in(self.engine.shared)
+        quota = None if ledger is None else ledger.tree.by_namespace.get(NAMESPACE)
+        if quota is None:
+            return inf
+        waiting, least = {pod.uid for pod in self.waiting}, min(pod.priority for pod, _ in self.placement)
+        ahead = (pod for pod, _ in self.engine.nominator.nominations() if pod.uid not in waiting)
+        running = sum(cpu(pod) for pod, _ in self.engine.cache.placements())
+        return quota.max.get(CPU, inf) - running - sum(cpu(pod) for pod in ahead if pod.priority >= least)
 
     def _needed_in_all(self) -> int:
         """How much has to be free for the preemptor's group, wherever: what is left of its `minResources`."""
@@ -230,7 +248,7 @@ class EvictionDecision:
             and pod.name not in budget.status.disrupted_pods
         ]
         for node in (name for name in self._nodes() if name in self.alternatives) if forbidden else ():
-            free = self._free(node) + sum(
+            others = sum(
                 cpu(pod)
                 for pod, where in self.engine.cache.placements()
                 if where == node
@@ -238,7 +256,7 @@ class EvictionDecision:
                 and _group_of(pod) is None
                 and not any(_covers(budget, pod) for budget in budgets)
             )
-            if free >= cpu(preemptor):
+            if min(self._free(node), self._quota_left()) + others >= cpu(preemptor):
                 yield f"{', '.join(forbidden)}, and on {node} others are enough"
 
     def _free(self, node: str) -> int:

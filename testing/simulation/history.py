@@ -15,6 +15,7 @@ from muster.plugins.reservation.rounds import starts_within
 from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
 from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, losses_of, trees_of
+from .quotas import quotas_of
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -103,6 +104,7 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
         acts += gangs_giving_way_of(seed, scale.seconds)
         acts += gangs_ending_of(seed, scale.seconds)
         acts += _wholes(seed, scale.seconds)
+        acts += quotas_of(seed, scale.seconds)
     return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 

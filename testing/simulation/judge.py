@@ -25,6 +25,7 @@ from .amounts import SimulatedDevices, allocatable, cpu, on_node
 from .evictions import EvictionJudge
 from .healing import heals, unhealed
 from .members import group_of
+from .quotas import limit, used
 from .reasons import Reasons
 from .replica import Replica
 from .rest import Rest, leftovers
@@ -211,6 +212,9 @@ class Judge:
         found = self._server.store.find(NODES, node)
         if found is not None and asked > (has := allocatable(found.obj)):
             self.wrong.append(f"{request.sender} bound {name} to {node}, where our pods now ask {asked}m of {has}m")
+        asked = used(pod for pod in self._server.objects(PODS) if pod["metadata"]["uid"] in self.bound)
+        if self._world.quotas.is_known() and asked > (most := limit(self._server)):
+            self.wrong.append(f"{request.sender} bound {name}, and our pods now use {asked}m of a quota of {most}m")
 
     def _on_pods(self) -> None:
         """PodScheduled of a pod that we bound never goes from True to False."""

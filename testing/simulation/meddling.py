@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from muster.operator.kube.informer import Timing
 from muster.sandbox.kinds import PODS
 from muster.sandbox.objects import Object
@@ -20,6 +22,7 @@ class Meddling:
         touched: by a group's name, when somebody outside last took members from it or changed it, or until when that
             may have gone unnoticed by a process whose watches were silent.
         given: groups of which another scheduler bound a member.
+        unnoticed_until: until when a process may not know what changes, on the clock of the loop.
     """
 
     def __init__(self, server: SimulatedServer, loop: SimulatedLoop) -> None:
@@ -27,11 +30,11 @@ class Meddling:
         self.given: set[str] = set()
         self._server = server
         self._loop = loop
-        self._unnoticed_until = 0.0
+        self.unnoticed_until = -inf
 
     def touch(self, group: str) -> None:
         """Note that a user changes this group now."""
-        self.touched[group] = max(self._loop.time(), self._unnoticed_until)
+        self.touched[group] = max(self._loop.time(), self.unnoticed_until)
 
     def touch_group_of(self, pod: Object) -> None:
         """Note that a user changes the group of this pod, if it is in one."""
@@ -53,4 +56,4 @@ class Meddling:
 
     def goes_unnoticed(self) -> None:
         """The watches of a process fall silent: what changes from now on it may not know for a while."""
-        self._unnoticed_until = self._loop.time() + _SILENCE_SECONDS
+        self.unnoticed_until = self._loop.time() + _SILENCE_SECONDS

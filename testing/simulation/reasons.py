@@ -36,6 +36,7 @@ class Reasons:
             "NodeUnschedulable": world.nodes.node_is_opened,
             "NodeAffinity": world.nodes.node_moves_to,
             "NodeResourcesFit": world.nodes.node_is_emptied,
+            "CapacityScheduling": world.quotas.quota_is_lifted,
         }
 
     def remove(self) -> Iterator[None]:

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from math import inf
 
+from muster.framework.model.quantity import milli_value, nanos
+from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import explain
 from muster.operator.process.process import Process
+from muster.plugins.capacityscheduling.shared import quotas_in
 from muster.sandbox.kinds import NODES, PODS
 from muster.sandbox.objects import Object
 
 from .amounts import has_ended, priority
 from .claimants import Capacity, claimants, waiting
+from .quotas import limit, used
 from .reserved import Reserved
 from .server import SimulatedServer
+from .traits import ANYWHERE
 from .trials import state_of
 
 
@@ -28,12 +34,15 @@ class Rest:
         self._process = process
         self._pods = [pod for pod in server.objects(PODS) if not has_ended(pod)]
         self._reserved = Reserved(process.engine)
+        nodes = server.objects(NODES)
+        self._cordoned = {node["metadata"]["name"] for node in nodes if node["spec"].get("unschedulable")}
 
     def faults(self) -> Iterator[str]:
         """All that does not hold."""
         yield from self._of_belief()
         yield from self._of_capacity()
         yield from self._of_questions()
+        yield from self._of_status()
 
     def _of_belief(self) -> Iterator[str]:
         """What the leader believes is what the API has."""
@@ -61,13 +70,14 @@ class Rest:
         """Pods that wait though capacity is free or held by less important pods, and not reserved for others."""
         left = Capacity(self._server, kept=self._reserved.against)
         lowest = min((priority(pod) for pod in self._pods), default=0)
+        is_limited = limit(self._server) < inf
         for claimant in claimants(self._server):
             if left.takes(claimant):
                 where = ", ".join(sorted({self._place(pod) for pod in claimant.pods}))
                 yield f"{claimant} waits in {where}, and would fit"
                 continue
-            if claimant.priority > lowest:
-                kept = partial(is_no_victim, claimant.priority)
+            if claimant.priority > lowest and not (is_limited and claimant.rule != ANYWHERE):
+                kept = partial(self._stays, claimant.priority)
                 after = Capacity(self._server, counts=kept, kept=self._reserved.against)
                 if after.takes(claimant):
                     where = ", ".join(sorted({self._place(pod) for pod in claimant.pods}))
@@ -86,6 +96,17 @@ class Rest:
                 yield f"pod {line.pod} waits in {line.place}, and asked says it would fit {found.feasible}"
             if state_of(engine) != before:
                 yield f"asking why pod {line.pod} waits has changed something"
+
+    def _of_status(self) -> Iterator[str]:
+        """The quota says what is used of it."""
+        for quota in self._server.objects(self._server.elastic_quotas):
+            told = quota.get("status", {}).get("used", {}).get("cpu", "0")
+            if milli_value(nanos(told)) != (found := used(self._pods)):
+                yield f"the quota says that {told} of cpu is used, and it is {found}m"
+
+    def _stays(self, of: int, pod: Object) -> bool:
+        """Whether a pod stays where one of this priority preempts: on a cordoned node nothing helps."""
+        return is_no_victim(of, pod) or pod["spec"].get("nodeName") in self._cordoned
 
     def _place(self, pod: Object) -> str:
         uid = pod["metadata"]["uid"]
@@ -108,5 +129,15 @@ def leftovers(process: Process) -> Iterator[str]:
         "pods are being bound": len(process.writers.bindings),
         "events are kept": process.writers.recorder.backlog,
         "reservations are kept": len(Reserved(engine).holds),
+        "quotas are used, or have pods without a node": _using(engine),
     }
     return (f"{count} {what}" for what, count in held.items() if count)
+
+
+def _using(engine: Engine) -> int:
+    """The namespaces that use some of their quota, and pods that are remembered because they lack nodes."""
+    quotas = quotas_in(engine.shared)
+    if quotas is None:
+        return 0
+    ledger = quotas.ledger
+    return len(quotas.short) + sum(any(ledger.used(each).values()) for each in ledger.tree.by_namespace.values())

@@ -19,7 +19,8 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from aiohttp import web
 
-from muster.plugins.coscheduling.definition import definition
+from muster.plugins.capacityscheduling.definition import definition as quota_definition
+from muster.plugins.coscheduling.definition import definition as group_definition
 from muster.sandbox import Sandbox, selectors
 from muster.sandbox.claims import DeviceClaimController
 from muster.sandbox.clock import Generators
@@ -97,7 +98,7 @@ class SimulatedServer:
 
     Attributes:
         store: its objects; the world outside may change them directly.
-        pod_groups: the kind that is defined by a custom resource.
+        pod_groups, elastic_quotas: the kinds that are defined by custom resources.
         on_request: told of each request, and of its answer.
     """
 
@@ -111,11 +112,15 @@ class SimulatedServer:
         self._loop = loop
         self._random = random
         self._owner = loop.owner("kubelets")
-        self.store: ObjectStore = Sandbox([definition()], sources=sources, stand_ins=False, native_groups=True).store
+        definitions = [group_definition(), quota_definition()]
+        sandbox = Sandbox(definitions, sources=sources, stand_ins=False, native_groups=True)
+        self.store: ObjectStore = sandbox.store
         self.on_request: Callable[[Request, Answer], None] = lambda request, answer: None
         pod_groups = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+        elastic_quotas = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "elasticquotas")
         assert pod_groups is not None
-        self.pod_groups = pod_groups
+        assert elastic_quotas is not None
+        self.pod_groups, self.elastic_quotas = pod_groups, elastic_quotas
         self._handler = Handler(self.store)
         self._kubelet = Kubelet(self.store)
         self._device_claims = DeviceClaimController(self.store)

@@ -1,4 +1,4 @@
-"""The tree of quotas: which object counts, what is above it, what is guaranteed, and what of the objects is not used."""
+"""The tree of quotas: which object counts, what is above it, what is guaranteed, and what of it is not followed."""
 
 import pytest
 

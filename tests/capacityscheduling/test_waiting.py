@@ -189,3 +189,37 @@ async def test_a_change_of_the_status_alone_wakes_nobody(world: QuotaWorld) -> N
     world.api.change("elasticquotas", "ml/quota", lambda quota: quota.update(status={"used": {"cpu": "2"}}))
     await world.settle()
     assert world.engine.scheduler.decided == decided
+
+
+async def test_a_pod_takes_the_place_of_a_less_important_one_of_its_namespace(world: QuotaWorld) -> None:
+    world.come("ml", "a", "b")
+    await world.settle()
+    world.come("ml", "urgent", priority=1)
+    await world.run(3.0)
+    assert len(world.placed("ml")) == 2
+    assert "urgent" in world.placed("ml")
+    assert len(world.evicted) == 1
+
+
+async def test_a_gang_takes_the_places_of_less_important_pods_of_its_namespace_wherever_they_run(
+    world: QuotaWorld,
+) -> None:
+    world.come("ml", "a", "b")
+    world.come("dev", "c")
+    await world.settle()
+    world.gang("ml", "train", 2, priority=1)
+    await world.run(3.0)
+    assert world.placed("ml") == ["train-0", "train-1"]
+    assert sorted(world.evicted) == ["ml/a", "ml/b"]
+
+
+async def test_a_quota_that_is_raised_wakes_a_pod_that_needs_an_eviction_besides(world: QuotaWorld) -> None:
+    world.come("ml", "a", "b")
+    await world.settle()
+    [key] = world.come("ml", "urgent", cpu="3", priority=1)
+    await world.run(2.0)
+    assert world.reason(key)[0] == "QuotaExceeded"
+    world.add_quota("ml", max={"cpu": "4"})
+    await world.run(3.0)
+    assert "urgent" in world.placed("ml")
+    assert len(world.evicted) == 1

@@ -130,7 +130,9 @@ BUGS = {
         "muster.plugins.defaultpreemption.dry_run", "            if node.name in failures:\n", "            if True:\n"
     ),
     "a victim as important as whoever it is evicted for": Bug(
-        "muster.plugins.defaultpreemption.units", "placed.pod.priority >= below", "placed.pod.priority > below"
+        "muster.framework.contract.eviction",
+        "return (priority < self.below and pod.namespace",
+        "return (priority <= self.below and pod.namespace",
     ),
     "budgets that nobody counts": Bug(
         "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n", "budget_comes"

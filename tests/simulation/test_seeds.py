@@ -19,12 +19,20 @@ TAKES_PART = {
         "leader_is_killed",
         "leader_stands",
         "member_is_lost",
+        "quota_is_set",
         "stream_begins",
         "tree_comes",
     },
     "groups": {"Kubernetes' own", "by label", REQUIRED, PREFERRED, SLICE_SIZE, HEALING, MIN_RESOURCES},
-    "plugins asked": {"Coscheduling", "DynamicResources", "GangScheduling", "Reservation"},
-    "pods held back": {"Coscheduling", "DynamicResources", "GangScheduling", "NodeResourcesFit", "Reservation"},
+    "plugins asked": {"CapacityScheduling", "Coscheduling", "DynamicResources", "GangScheduling", "Reservation"},
+    "pods held back": {
+        "CapacityScheduling",
+        "Coscheduling",
+        "DynamicResources",
+        "GangScheduling",
+        "NodeResourcesFit",
+        "Reservation",
+    },
     "events": {"groups judged", "pods evicted", "reservations", "waited for a reservation"},
 }
 """What nobody asks for: the seeds choose it. A promise about something that never takes part is not proven."""
