@@ -57,6 +57,7 @@ __all__ = [
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
+    "PREEMPTION",
     "definitions",
     "discover",
     "extension_points",
@@ -98,6 +99,9 @@ IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
 )
 """The plugins of this package by name."""
+
+PREEMPTION: Final = DefaultPreemption.name
+"""The plugin that evicts pods."""
 
 COSCHEDULING: Final = Coscheduling.name
 """The plugin of PodGroups by label, which the built-in configuration enables."""

@@ -26,12 +26,14 @@ from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.plugin import extension_points
 from muster.operator.podgroups.membership import GroupKinds
+from muster.plugins.capacityscheduling.profiles import as_meant
 from muster.plugins.catalog import (
     ALWAYS,
     COSCHEDULING,
     DEFAULT_SORT,
     DEFAULTS,
     KNOWN_UNIMPLEMENTED,
+    PREEMPTION,
     discover,
     group_kinds,
     guarded,
@@ -156,10 +158,11 @@ def assemble(configuration: KubeSchedulerConfiguration, *, source: str = "") -> 
 
     Raises ConfigurationError, also for plugins that cannot be loaded; `source` is where the configuration is from.
     """
+    meant = as_meant(configuration, PREEMPTION)
     try:
-        registry = discover(enabled_plugins(configuration, DEFAULTS))
+        registry = discover(enabled_plugins(meant, DEFAULTS))
         profiles = resolve(
-            configuration,
+            meant,
             defaults=DEFAULTS,
             extends={name: extension_points(plugin) for name, plugin in registry.items()},
             args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
