@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -16,6 +16,7 @@ from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.operator.podgroups.membership import GroupKinds
+from muster.plugins.capacityscheduling.api import ElasticQuota
 
 from .cluster import ClusterState
 
@@ -60,12 +61,13 @@ class RecentChange:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A cluster at one moment: pods by UID, groups of these kinds by what they are found by, nodes by name."""
+    """A cluster at one moment: pods by UID, groups of these kinds by what they are found by, nodes by name, and quotas."""
 
     pods: Mapping[str, Pod]
     groups: Mapping[GroupId, Any]
     nodes: Mapping[str, Node]
     kinds: GroupKinds
+    quotas: Mapping[str, ElasticQuota] = field(default_factory=dict)
 
     @classmethod
     def of(cls, known: ClusterState) -> Glance:
@@ -76,7 +78,8 @@ class Glance:
             for group in known.groups.get(kind.objects, ())
         }
         nodes = {node.metadata.name: node for node in known.nodes}
-        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds)
+        quotas = {quota.key: quota for quota in known.quotas}
+        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds, quotas)
 
 
 class ChangeLog:
@@ -119,6 +122,7 @@ def _same(before: Glance, after: Glance) -> bool:
         _identical(before.pods, after.pods)
         and _identical(before.groups, after.groups)
         and _identical(before.nodes, after.nodes)
+        and _identical(before.quotas, after.quotas)
     )
 
 

@@ -17,6 +17,7 @@ from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.group_views import GroupObjects
 from muster.operator.explain.live import Explained
 from muster.operator.podgroups.membership import GroupKinds
+from muster.plugins.capacityscheduling.api import ElasticQuota
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,7 @@ class ClusterState:
     pods: Sequence[Pod]
     kinds: GroupKinds
     groups: GroupObjects
+    quotas: Sequence[ElasticQuota] = ()
 
     @classmethod
     def of(cls, cluster: FollowedCluster) -> ClusterState:
@@ -52,6 +54,7 @@ class ClusterState:
             [*cluster.pods()],
             cluster.kinds,
             {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched},
+            [*cluster.quotas()],
         )
 
 
@@ -78,6 +81,15 @@ class FollowedCluster(Protocol):
 
     def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
         """The groups of one of these kinds, or the groups of those."""
+        ...
+
+    def quotas(self) -> Iterable[ElasticQuota]:
+        """The ElasticQuotas."""
+        ...
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all namespaces are read."""
         ...
 
     @property

@@ -19,12 +19,14 @@ from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.pages import last_decision
 from muster.operator.serving import Unknown
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 
 from .cluster import Told, Unanswered
 from .routes import Clocks, Pages
 
 if TYPE_CHECKING:
     from muster.operator.process.process import Process
+    from muster.plugins.capacityscheduling.api import ElasticQuota
 
 BASE = "/web"
 _LOOK_SECONDS = 2.0
@@ -34,6 +36,7 @@ class Leading:
     """Implements `Cluster` by a process."""
 
     asks_extenders = False
+    reads_all = True
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -60,6 +63,10 @@ class Leading:
         """See `Cluster`."""
         lister = self._process.watches.listers.get(kind.resource)
         return () if lister is None else lister.list()
+
+    def quotas(self) -> Iterable[ElasticQuota]:
+        """See `Cluster`."""
+        return self.group_objects(ELASTIC_QUOTAS)
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""

@@ -33,6 +33,7 @@ from .views.nodes import map_view, node_view
 from .views.parts import address
 from .views.pod import pod_view
 from .views.queue import queue_view
+from .views.quotas import quotas_view
 
 _LONGEST_BODY = 1 << 12
 """No page reads one."""
@@ -82,6 +83,7 @@ class Pages:
             ("/nodes/{name}", self._node),
             ("/pods/{namespace}/{name}", self._pod),
             ("/changes", self._latest),
+            ("/quotas", self._quotas),
             ("/stream", StreamHandler(self.ticker).__call__),
             ("/static/{name}", self._static),
         ):
@@ -149,6 +151,11 @@ class Pages:
         view = changes_view(self._changes.latest(now), census, kind=kind, now=now)
         return await self._page("changes", view, page="Changes")
 
+    async def _quotas(self, request: web.Request) -> web.StreamResponse:
+        known = self.ticker.known.quotas
+        view = await asyncio.to_thread(quotas_view, known, all_known=self._cluster.reads_all)
+        return await self._page("quotas", view, page="Quotas")
+
     async def _static(self, request: web.Request) -> web.StreamResponse:
         found = self._files.get(request.match_info["name"])
         if found is None:
@@ -173,6 +180,7 @@ class Pages:
             about=self._about,
             version=self.ticker.version,
             missing=self._cluster.missing(),
+            has_quotas=bool(self.ticker.known.quotas),
         )
         response = web.Response(status=status, text=text, content_type="text/html")
         response.enable_compression()

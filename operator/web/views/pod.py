@@ -139,6 +139,7 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
         answer.group,
         answer.held,
         explanation.message,
+        *answer.quota,
         answer.selector,
         f"{turned_away.plugin}: {turned_away.message}" if turned_away is not None else "",
         f"Alone, it could go to {answer.best}." if answer.group and where else where,
