@@ -219,7 +219,7 @@ class Places:
         self.on_entry()
 
     def pop_woken(self) -> Batch | None:
-        """Take out the woken batch whose first pod is first; None if an active entity goes before it."""
+        """Take out the woken batch whose first pod is first, or overdue; None if an active entity goes before it."""
         now = self._now()
         while (batch := self.woken.peek(now)) is not None:
             if not batch:
@@ -228,8 +228,12 @@ class Places:
                 self.wake(batch)
             else:
                 active = self.active_q.peek(now)
-                first = active is None or self.woken.place_of(batch) < self.active_q.place_of(active)
-                return self.woken.pop(now) if first else None
+                is_first = active is None or self.woken.place_of(batch) < self.active_q.place_of(active)
+                if not (is_first or self.woken.is_overdue(now)):
+                    return None
+                self.woken.discard(batch)
+                self.woken.serve(batch, now)
+                return batch
         return None
 
     # Parts of a move.

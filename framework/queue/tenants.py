@@ -5,8 +5,9 @@ and the woken batches are then one heap for each tenant, ordered as ever. The te
 where these are equal by the sort keys of their first items. Turns are kept, and asked again only for tenants whose
 usage or first item has changed. Without such a plugin, or before it knows a tenant, there is one heap and no more cost.
 
-Guarantee: of the tenants with ready items, one that was not served for `PATIENCE_SECONDS` is next, the one that waits
-longest first, so none waits longer than that and a decision for each other tenant.
+Guarantee: of the tenants with items in a heap, one that was not served for `PATIENCE_SECONDS` is next, the one that
+waits longest first. So an active pod waits no longer than that and a decision for each other tenant, and a woken one no
+longer than twice as long.
 """
 
 from __future__ import annotations
@@ -118,6 +119,10 @@ class TenantHeap(Generic[T]):
             self.discard(item)
         return item
 
+    def is_overdue(self, now: float) -> bool:
+        """Whether the next item is that of a tenant that has waited long, whatever its turn."""
+        return self._next(now) is not None and self._overdue(now) is not None
+
     def serve(self, item: T, now: float) -> None:
         """The item, which was taken out, is tried: its tenant has had its turn."""
         if item.tenant in self._served:
@@ -149,10 +154,12 @@ class TenantHeap(Generic[T]):
         if not self._asked:
             return self._tenants.get("")
         self._refresh(now)
+        return self._overdue(now) or self._by_turn.peek()
+
+    def _overdue(self, now: float) -> _Tenant[T] | None:
         longest, since = next(iter(self._served.items()), ("", now))
-        if now - since >= PATIENCE_SECONDS and len(self._served) > 1:
-            return self._tenants[longest]
-        return self._by_turn.peek()
+        is_overdue = now - since >= PATIENCE_SECONDS and len(self._served) > 1
+        return self._tenants[longest] if is_overdue else None
 
     def _tenant_of(self, item: T) -> str:
         pod = self._first_pod(item) if self._asked else None

@@ -5,7 +5,7 @@ placed, then the others by their weighted dominant share. Pods without a quota g
 turns are equal, and within a namespace, QueueSort decides, by priority and age.
 
 The order starves none: a borrower's share grows with each pod that is placed, so the others pass it; and who is within
-`min` is soon beyond it. Besides, the queue serves each namespace that waits within half a minute.
+`min` is soon beyond it. Besides, the queue serves each namespace that waits within a minute.
 """
 
 from __future__ import annotations

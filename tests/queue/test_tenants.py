@@ -153,6 +153,15 @@ def test_a_tenant_that_was_not_served_in_time_is_next() -> None:
     assert late.sort_key[1] == "last"
 
 
+def test_it_is_known_whether_the_next_item_is_next_because_its_tenant_has_waited() -> None:
+    heap = heap_of(Order({"first": (), "last": (9.0,)}), item("last", "last"), item("first", "first"))
+    assert not heap.is_overdue(0.0)
+    assert not heap.is_overdue(PATIENCE_SECONDS - 0.1)
+    assert heap.is_overdue(PATIENCE_SECONDS)
+    heap.pop(PATIENCE_SECONDS)
+    assert not heap.is_overdue(PATIENCE_SECONDS)
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(1, 5)), min_size=1, max_size=80))
 def test_none_waits_longer_than_the_bound_and_a_decision_for_each_other(history: list[tuple[str, int]]) -> None:
     """Each step is a decision: the tenant whose turn it is gets one more item, and takes so many seconds."""
