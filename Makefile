@@ -22,7 +22,7 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
 	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
 	bench-scale bench-topology bench-vast bench-web parity parity-groups parity-preemption simulate-faults simulate-all \
-	real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
+	simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
 	release site
 
 help: ## List the commands
@@ -118,6 +118,9 @@ parity-groups: $(INSTALLED) control-plane ## Compare both on random situations o
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
 
+simulate-quotas: $(INSTALLED) ## Play histories of namespaces that borrow and claim, and that must not evict in turn: SEEDS="1-10000"
+	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
+
 simulate-all: $(INSTALLED) ## Play ten thousand seeds in one go, and keep what took part
 	$(RUN) -m bench record simulation -- -m muster.testing.simulation --output json $(or $(SEEDS),0-9999); status=$$?; \
 	$(RUN) -m bench tables --write && exit $$status
@@ -136,6 +139,7 @@ bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200
 
 nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
+	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
 	$(MAKE) --no-print-directory fuzz bounds real-faults soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice

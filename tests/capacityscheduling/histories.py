@@ -287,13 +287,15 @@ def play(seed: int, steps: int = 40) -> Counter[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Play the seeds `FIRST-LAST`, and print what happened."""
-    first, _, last = arguments[0].partition("-")
-    total: Counter[Any] = Counter()
-    for seed in range(int(first), int(last or first) + 1):
-        total.update(play(seed))
+    """Play seeds, each a number or `FIRST-LAST`, and print what happened."""
+    total, played = Counter[str](), 0
+    for seeds in arguments:
+        first, _, last = seeds.partition("-")
+        for seed in range(int(first), int(last or first) + 1):
+            total.update(play(seed))
+            played += 1
     what = ", ".join(f"{number} {name}" for name, number in sorted(total.items()))
-    print(f"{int(last or first) - int(first) + 1} histories: {what}")
+    print(f"{played} histories: {what}")
     return 0
 
 
