@@ -34,8 +34,8 @@ from .decision import (
     TotalCapacity,
     WaitingTogether,
 )
-from .eviction import EvictionRule
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
+from .eviction import EvictionRule
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, EvictionRulePlugin, GroupPlugin, ObjectFollower, PodFollower
 from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, Part, Shortage

@@ -129,7 +129,9 @@ class Status:
 
     def with_condition_reason(self, reason: str) -> Status:
         """This status with the reason of the condition, if it is a rejection that has none."""
-        return replace(self, condition_reason=reason) if reason and self.rejected and not self.condition_reason else self
+        return (
+            replace(self, condition_reason=reason) if reason and self.rejected and not self.condition_reason else self
+        )
 
     def checked(self) -> Status:
         """This status, with each reason cut at the maximal length of a message.

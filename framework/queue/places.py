@@ -64,7 +64,9 @@ class Places:
         self.active_q: TenantHeap[QueuedEntity] = TenantHeap(order, _first_pod)
         self.backoff_q = BackoffQueue()
         self.unschedulable_pods = UnschedulablePods(hints)
-        self.woken: TenantHeap[Batch] = TenantHeap(order, lambda batch: _first_pod(batch.first(now())) if batch else None)
+        self.woken: TenantHeap[Batch] = TenantHeap(
+            order, lambda batch: _first_pod(batch.first(now())) if batch else None
+        )
         self.entity_of: dict[str, QueuedEntity] = {}
         self.groups: dict[str, QueuedEntity] = {}
 

@@ -186,9 +186,7 @@ class Profiles:
             missing = max(1, plugin.missing(own_id))
             if capacity.enough(framework, pods, missing):
                 return True
-            return may_evict and self._may_be_made(
-                plugin.preemption_priority(own_id, tuple(pods)), pods, missing
-            )
+            return may_evict and self._may_be_made(plugin.preemption_priority(own_id, tuple(pods)), pods, missing)
         except Failed:  # the attempt reports it
             return True
 

@@ -61,7 +61,7 @@ class RecentChange:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A cluster at one moment: pods by UID, groups of these kinds by what they are found by, nodes by name, and quotas."""
+    """A cluster at one moment: pods by UID, groups of these kinds by their ids, nodes and quotas by name."""
 
     pods: Mapping[str, Pod]
     groups: Mapping[GroupId, Any]

@@ -85,7 +85,9 @@ def refusal(
                 if taken + amount > limit:
                     return Refusal(each, resource, taken, limit, amount)
     for resource in need:
-        if resource in shared and not any(_covers(each, resource, need[resource], used_of(each), ahead) for each in quota.path):
+        if resource in shared and not any(
+            _covers(each, resource, need[resource], used_of(each), ahead) for each in quota.path
+        ):
             root = quota.path[-1]
             taken = _taken(root, resource, used_of(root), ahead)
             return Refusal(root, resource, taken, root.min.get(resource, 0), need[resource])

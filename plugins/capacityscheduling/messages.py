@@ -24,9 +24,7 @@ def refused(namespace: str, refusal: Refusal) -> str:
     return f"quota {quota.key} above namespace {namespace} uses {used} of {limit} {name}, its max; {more}"
 
 
-def use(
-    namespace: str, name: str, *, used: int, least: int | None, most: int | None, claimants: Sequence[str]
-) -> str:
+def use(namespace: str, name: str, *, used: int, least: int | None, most: int | None, claimants: Sequence[str]) -> str:
     """What a namespace uses of a resource, what of it is borrowed, and who may claim that back.
 
     `least` is what it is guaranteed, None for a resource that is not lent; `most` what it may use, None for no limit.

@@ -6,7 +6,7 @@ what quotas use, which follows from the snapshot, so there is nothing to reserve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np

@@ -152,7 +152,9 @@ class QuotaTree:
                 total[resource] = total.get(resource, 0) + amount
         for resource, amount in total.items():
             if quota is not self.root and quota.min.get(resource, 0) < amount:
-                self.problems[quota.key].append(f"spec.min[{resource}] is less than its children are guaranteed together")
+                self.problems[quota.key].append(
+                    f"spec.min[{resource}] is less than its children are guaranteed together"
+                )
             quota.min[resource] = max(quota.min.get(resource, 0), amount)
 
 

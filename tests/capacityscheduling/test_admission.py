@@ -35,7 +35,11 @@ FLAT = QuotaTree.of(
     [
         ({"cpu": 4000}, {}, None),
         ({"cpu": 4000}, {"ml/quota": {"cpu": 4000}, "": {"cpu": 4000}}, None),
-        ({"cpu": 5000}, {"ml/quota": {"cpu": 4000}, "": {"cpu": 4000}}, "namespace ml uses 4 of 8 cpu, its max; 5 more are needed"),
+        (
+            {"cpu": 5000},
+            {"ml/quota": {"cpu": 4000}, "": {"cpu": 4000}},
+            "namespace ml uses 4 of 8 cpu, its max; 5 more are needed",
+        ),
         ({"gpu": 3}, {}, "namespace ml uses 0 of 2 gpu, its max; 3 more are needed"),
         (
             {"cpu": 1000},
@@ -96,7 +100,9 @@ def test_what_is_nominated_counts_as_used() -> None:
 
     assert is_within(ml, {"cpu": 1000}, nothing, FLAT.shared)
     assert not is_within(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead)
-    assert refusal(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead) == Refusal(FLAT.root, "cpu", 10_000, 10_000, 1000)
+    assert refusal(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead) == Refusal(
+        FLAT.root, "cpu", 10_000, 10_000, 1000
+    )
 
 
 def test_a_need_counts_pods_and_leaves_out_zeros() -> None:

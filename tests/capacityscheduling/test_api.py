@@ -26,7 +26,9 @@ def test_an_amount_that_cannot_be_read_is_left_out() -> None:
     assert amounts_of(quota("ml", max={"cpu": "many", "memory": "-1", "pods": "3"}).spec.max) == {"pods": 3}
 
 
-@pytest.mark.parametrize(("text", "key"), [("", ""), ("all", "ml/all"), ("research/all", "research/all"), ("a/b/c", "")])
+@pytest.mark.parametrize(
+    ("text", "key"), [("", ""), ("all", "ml/all"), ("research/all", "research/all"), ("a/b/c", "")]
+)
 def test_a_parent_is_named_with_or_without_its_namespace(text: str, key: str) -> None:
     assert parent_of(quota("ml", parent=text)) == key
 

@@ -25,7 +25,9 @@ def alone(name: str, *, priority: int = 0, started: float = 0.0, namespace: str 
 def names(tree: QuotaTree, namespace: str, units: dict[str, Sequence[RunningUnit]]) -> list[str]:
     by_quota = {tree.by_namespace[name]: found for name, found in units.items()}
     found = guaranteed(tree.by_namespace[namespace], by_quota, tree.shared)
-    return sorted(each.name for running in units.values() for unit in running for each in unit.pods if each.uid in found)
+    return sorted(
+        each.name for running in units.values() for unit in running for each in unit.pods if each.uid in found
+    )
 
 
 ONE = QuotaTree.of([quota("ml", min={"cpu": "4", "gpu": "2"})])
@@ -46,7 +48,9 @@ def test_a_unit_that_does_not_fit_takes_nothing() -> None:
 
 def test_all_resources_that_are_guaranteed_anywhere_have_to_fit() -> None:
     tree = QuotaTree.of([quota("ml", min={"cpu": "4"}), quota("dev", min={"gpu": "1"})])
-    assert names(tree, "ml", {"ml": [alone("gpu", cpu="1", gpu="1"), alone("plain", cpu="1", memory="1Gi")]}) == ["plain"]
+    assert names(tree, "ml", {"ml": [alone("gpu", cpu="1", gpu="1"), alone("plain", cpu="1", memory="1Gi")]}) == [
+        "plain"
+    ]
 
 
 def test_a_gang_is_covered_as_a_whole_or_not_at_all() -> None:

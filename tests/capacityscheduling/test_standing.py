@@ -63,9 +63,7 @@ def of(namespace: str, **requests: str) -> PodInfo:
         ),
     ],
 )
-def test_each_resource_has_a_sentence(
-    used: Mapping[str, str], fields: Mapping[str, Any], sentences: list[str]
-) -> None:
+def test_each_resource_has_a_sentence(used: Mapping[str, str], fields: Mapping[str, Any], sentences: list[str]) -> None:
     ledger = ledger_of(of("ml", **used), ml=fields, dev={"min": {"cpu": "1"}})
     assert standing(ledger, "ml") == sentences
 
@@ -98,7 +96,9 @@ async def test_why_of_a_pod_tells_what_its_namespace_uses() -> None:
 async def test_why_of_a_group_tells_it_too_and_that_no_node_would_help() -> None:
     gang = [PodDict(member(f"m-{n}", "gang").requests(cpu="1")) for n in range(2)]
     quotas = (make_quota("default", max={"cpu": "1"}), make_quota("dev", min={"cpu": "4"}))
-    trial = await try_group(muster(), cluster_of(make_node("one", cpu="8"), *quotas, pod_group("gang", 2), *gang), GANG_ID)
+    trial = await try_group(
+        muster(), cluster_of(make_node("one", cpu="8"), *quotas, pod_group("gang", 2), *gang), GANG_ID
+    )
     assert trial is not None
     assert "namespace default uses 0 of 1 cpu" in told(trial)
     assert trial.lack is None

@@ -1,5 +1,7 @@
 """The tree of quotas: which object counts, what is above it, what is guaranteed, and what of it is not followed."""
 
+from itertools import pairwise
+
 import pytest
 
 from muster.plugins.capacityscheduling.api import ElasticQuota
@@ -75,7 +77,12 @@ def test_a_parent_that_cannot_be_is_told_and_left_out(
 
 def test_a_chain_that_is_too_long_is_cut() -> None:
     names = [f"ns{number:04}" for number in range(3 * MOST_LEVELS)]
-    tree = QuotaTree.of([quota(names[0]), *(quota(name, parent=f"{above}/quota") for above, name in zip(names, names[1:], strict=False))])
+    tree = QuotaTree.of(
+        [
+            quota(names[0]),
+            *(quota(name, parent=f"{above}/quota") for above, name in pairwise(names)),
+        ]
+    )
     assert max(map(len, paths(tree).values())) <= MOST_LEVELS
     assert tree.problems
 

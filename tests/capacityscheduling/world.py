@@ -68,7 +68,9 @@ class QuotaWorld(Evicting, World):
         """The pods run, each since a second after the one before."""
         for at, key in enumerate(keys):
             started = f"2026-01-01T00:00:{at:02}Z"
-            self.api.change("pods", key, lambda pod, started=started: pod.setdefault("status", {}).update(startTime=started))
+            self.api.change(
+                "pods", key, lambda pod, started=started: pod.setdefault("status", {}).update(startTime=started)
+            )
 
 
 def request(namespace: str, name: str, cpu: str, more: Mapping[str, str]) -> PodDict:

@@ -37,8 +37,8 @@ UNSEEN = {
     Right("scheduling.x-k8s.io", "elasticquotas/status", "patch"),
 }
 """Rights that are used when words are repeated half a minute later, when writes collide or are taken back, for extended
-resources, within the API server, for groups that are to start anew, for quotas, or where the server has PodGroups of its
-own."""
+resources, within the API server, for groups that are to start anew, for quotas, or where the server has PodGroups of
+its own."""
 _NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 _ON_TWO = {"kubernetes.io/hostname": "two"}
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"

@@ -343,7 +343,9 @@ CASES: dict[str, Case] = {
     ),
     "TenantOrderPlugin.tenant_of": Case('asking plugin "Upright" for the tenant of a pod', legal=TEXT),
     "TenantOrderPlugin.tenants_moved": Case(
-        'asking plugin "Upright" whose turn may have changed', legal=ABSENT | TEXT, more={"names what is no text": lambda call: [7]}
+        'asking plugin "Upright" whose turn may have changed',
+        legal=ABSENT | TEXT,
+        more={"names what is no text": lambda call: [7]},
     ),
     "TenantOrderPlugin.turn_of": Case(
         'asking plugin "Upright" for the turn of a tenant', more={"has no order": lambda call: (float("nan"),)}

@@ -1,4 +1,4 @@
-"""The judge sees a pod or gang that waits for quota without need, one that starts without, and a status that is wrong."""
+"""The judge sees who waits for quota without need, who starts without quota, and a status that is wrong."""
 
 from collections.abc import Iterator
 

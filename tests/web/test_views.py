@@ -197,5 +197,7 @@ async def test_native_groups_wait_in_the_same_queue_and_parts_name_their_parent(
         (2, "default/labelled", "", ""),
         (3, "default/late", "native", ""),
     ]
-    drawn = await Templates().render("queue", view=view, page="Queue", base="", about="", version=0, missing=[], has_quotas=False)
+    drawn = await Templates().render(
+        "queue", view=view, page="Queue", base="", about="", version=0, missing=[], has_quotas=False
+    )
     assert drawn.count("part of job") == 1
