@@ -97,12 +97,12 @@ async def test_a_namespace_that_is_passed_over_gets_its_turn_in_time() -> None:
     world.add_quota("idle", min={"cpu": "9"})
     world.nodes(2, cpu="64", pods="9999")
     waiting = world.come("ml", "a", cpu="100m")
-    number = 0
+    number, began = 0, world.clock.now()
     while not world.node_of(waiting[0]):
         number += 1
         world.come("none", f"p{number}", cpu="1m")
         world.step()
         await world.breathe()
         world.clock.move_to(world.clock.now() + 1.0)
-        assert world.clock.now() <= PATIENCE_SECONDS + 5.0
+        assert world.clock.now() - began <= PATIENCE_SECONDS + 5.0
     assert number >= 2

@@ -40,8 +40,8 @@ def test_default_preemption_evicts_where_capacity_scheduling_is_listed_for_it(di
         postFilter=listed(CAPACITY, disabled=disabled),
         reserve=listed(CAPACITY),
     )
-    assert names(profile, "postFilter") == [PREEMPTION]
-    assert CAPACITY not in names(profile, "reserve")
+    assert names(profile, "postFilter").count(PREEMPTION) == 1
+    assert CAPACITY not in [*names(profile, "postFilter"), *names(profile, "reserve")]
     assert names(profile, "preFilter").count(CAPACITY) == names(profile, "filter").count(CAPACITY) == 1
     assert PREEMPTION in profile.args
 

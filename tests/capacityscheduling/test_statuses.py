@@ -78,9 +78,9 @@ async def test_a_status_names_what_is_used_of_the_resources_of_min_and_max(world
 async def test_it_is_written_once_for_changes_that_come_together(world: World) -> None:
     await world.run(3.0)
     world.statuses.written.clear()
-    world.add(*(make_pod(f"p{n}", namespace="ml").requests(cpu="1") for n in range(3)))
+    world.add(*(make_pod(f"p{n}", namespace="ml").requests(cpu="1") for n in range(2)))
     await world.run(3.0)
-    assert world.used("ml/quota")["cpu"] == "3"
+    assert world.used("ml/quota")["cpu"] == "2"
     assert world.statuses.written == ["ml/quota"]
     await world.run(60.0)
     assert world.statuses.written == ["ml/quota"]

@@ -123,7 +123,7 @@ async def test_a_gang_beyond_its_quorum_takes_what_quota_is_left(world: QuotaWor
 
 async def test_a_pod_that_lacks_capacity_keeps_the_reason_that_autoscalers_know(world: QuotaWorld) -> None:
     [key] = world.come("dev", "large", cpu="5")
-    [under] = world.come("ml", "odd", gpu="1")
+    [under] = world.come("ml", "odd", **{"example.com/gpu": "1"})
     await world.settle()
     assert world.reason(key)[0] == world.reason(under)[0] == "Unschedulable"
 
@@ -198,7 +198,7 @@ async def test_a_pod_takes_the_place_of_a_less_important_one_of_its_namespace(wo
     await world.run(3.0)
     assert len(world.placed("ml")) == 2
     assert "urgent" in world.placed("ml")
-    assert len(world.evicted) == 1
+    assert len({*world.evicted}) == 1
 
 
 async def test_a_gang_takes_the_places_of_less_important_pods_of_its_namespace_wherever_they_run(
@@ -222,4 +222,4 @@ async def test_a_quota_that_is_raised_wakes_a_pod_that_needs_an_eviction_besides
     world.add_quota("ml", max={"cpu": "4"})
     await world.run(3.0)
     assert "urgent" in world.placed("ml")
-    assert len(world.evicted) == 1
+    assert len({*world.evicted}) == 1
