@@ -26,7 +26,6 @@ from muster.framework.config.problems import duplicate, required
 from muster.framework.config.validation import problems_of
 from muster.framework.contract.plugin import extension_points
 from muster.operator.podgroups.membership import GroupKinds
-from muster.plugins.capacityscheduling.profiles import as_meant
 from muster.plugins.catalog import (
     ALWAYS,
     COSCHEDULING,
@@ -39,6 +38,8 @@ from muster.plugins.catalog import (
     guarded,
     known,
 )
+
+from .scheduler_plugins import as_meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

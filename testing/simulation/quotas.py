@@ -47,7 +47,8 @@ class QuotaActs:
         kind, spec = self._server.elastic_quotas, {"max": {"cpu": f"{most}m"}}
         found = self._store.find(kind, _NAME, namespace=NAMESPACE)
         if found is None:
-            self._store.create(kind, {"metadata": {"name": _NAME, "namespace": NAMESPACE}, "spec": spec})
+            quota = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": _NAME}, "spec": spec}
+            self._store.create(kind, quota, namespace=NAMESPACE)
         else:
             self._store.update(kind, _NAME, found.obj | {"spec": spec}, namespace=NAMESPACE)
 

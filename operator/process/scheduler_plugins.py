@@ -7,8 +7,7 @@ plugins. `assemble` reads each configuration through `as_meant`.
 from __future__ import annotations
 
 from muster.framework.config.model import KubeSchedulerConfiguration, PluginReference, Plugins, PluginSet
-
-from .api import NAME
+from muster.plugins.capacityscheduling.api import NAME
 
 
 def as_meant(configuration: KubeSchedulerConfiguration, preemption: str) -> KubeSchedulerConfiguration:
