@@ -27,13 +27,16 @@ class NamespaceUsage:
         revision: grows with each change that belongs to no trial.
     """
 
-    __slots__ = ("_changed", "_settled", "_used", "counting", "revision")
+    __slots__ = ("_added", "_changed", "_gone", "_removed", "_settled", "_used", "counting", "revision")
 
     def __init__(self) -> None:
         self.counting = False
         self.revision = 0
         self._used: dict[str, dict[str, int]] = {}
         self._settled: dict[str, dict[str, int]] = {}
+        self._removed: dict[str, dict[str, int]] = {}
+        self._added: set[str] = set()
+        self._gone: set[str] = set()
         self._changed: dict[str, None] = {}
 
     def begin(self, pods: Iterable[PodInfo]) -> None:
@@ -47,7 +50,9 @@ class NamespaceUsage:
         namespace, requests = pod.namespace, pod.signature.requests
         self._changed[namespace] = None
         _add(self._used, namespace, requests, by)
-        if not tentative:
+        if tentative:
+            self._follow_trial(pod, by)
+        else:
             self.revision += 1
             _add(self._settled, namespace, requests, by)
 
@@ -59,6 +64,15 @@ class NamespaceUsage:
         """What they request outside of all trials. Valid until the next change."""
         return self._settled.get(namespace, NOTHING)
 
+    def removed(self, namespace: str) -> Amounts:
+        """What those of its pods request that the current trial has removed. Valid until the next change."""
+        return self._removed.get(namespace, NOTHING)
+
+    @property
+    def any_removed(self) -> bool:
+        """Whether the current trial has removed pods that were there before."""
+        return bool(self._gone)
+
     def namespaces(self) -> Mapping[str, Amounts]:
         """What is used, by namespace, of all that have pods with nodes."""
         return self._used
@@ -69,6 +83,18 @@ class NamespaceUsage:
             return ()
         changed, self._changed = self._changed, {}
         return changed
+
+    def _follow_trial(self, pod: PodInfo, by: int) -> None:
+        """Keep which pods a trial has removed, and which it has added: undoing it leaves none of either."""
+        uid, requests = pod.uid, pod.signature.requests
+        before, now = (self._gone, self._added) if by > 0 else (self._added, self._gone)
+        is_back = uid in before
+        if is_back:
+            before.discard(uid)
+        else:
+            now.add(uid)
+        if is_back == (by > 0):
+            _add(self._removed, pod.namespace, requests, -by)
 
 
 def _add(sums: dict[str, dict[str, int]], namespace: str, requests: Amounts, by: int) -> None:

@@ -55,8 +55,8 @@ def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
 
 
 def needed_at_once(pods: Iterable[PodInfo], missing: int) -> dict[str, int]:
-    """The least that `missing` of these pods request together, by resource."""
-    waiting = [*pods]
+    """The least that `missing` of these pods, and at least one, request together, by resource."""
+    waiting, missing = [*pods], max(1, missing)
     if len({pod.signature for pod in waiting}) <= 1:
         return need_of(waiting[:missing])
     total = {PODS: min(missing, len(waiting))}

@@ -28,9 +28,10 @@ class QuotaLedger:
         self.tree = QuotaTree()
         self.planted = 0
         self._usage = usage
-        self._own: dict[str, tuple[_Sums, _Sums]] = {}
+        self._own: dict[str, tuple[_Sums, _Sums, _Sums]] = {}
         self._used: dict[Quota, _Sums] = {}
         self._settled: dict[Quota, _Sums] = {}
+        self._removed: dict[Quota, _Sums] = {}
         self._moved: dict[Quota, None] = {}
         self._over: dict[Quota, None] = {}
 
@@ -42,6 +43,7 @@ class QuotaLedger:
         quotas = [*tree.root.subtree()]
         self._used = {quota: {} for quota in quotas}
         self._settled = {quota: {} for quota in quotas}
+        self._removed = {quota: {} for quota in quotas}
         self._moved = dict.fromkeys(tree.by_namespace.values())
         self._usage.take_changed()
         self._count(tree.by_namespace)
@@ -59,6 +61,16 @@ class QuotaLedger:
         """What is used outside of all trials. Valid until usage changes."""
         self._refresh()
         return self._settled[quota]
+
+    @property
+    def any_removed(self) -> bool:
+        """Whether a trial has removed pods, which may come back."""
+        return self._usage.any_removed
+
+    def refilled(self, quota: Quota) -> Amounts:
+        """What would be used now if all pods came back that a trial has removed. Valid until usage changes."""
+        used, removed = self.used(quota), self._removed[quota]
+        return {name: used.get(name, 0) + removed.get(name, 0) for name in used.keys() | removed.keys()}
 
     def take_moved(self) -> Iterable[Quota]:
         """The quotas of namespaces whose usage has changed since the last call; all after a change of quotas."""
@@ -94,11 +106,11 @@ class QuotaLedger:
         for namespace in namespaces:
             quota = self.tree.by_namespace.get(namespace)
             if quota is not None:
-                used, settled = self._own.get(namespace, ({}, {}))
-                now = {**self._usage.used(namespace)}, {**self._usage.settled(namespace)}
+                usage, before = self._usage, self._own.get(namespace, ({}, {}, {}))
+                now = {**usage.used(namespace)}, {**usage.settled(namespace)}, {**usage.removed(namespace)}
                 self._own[namespace] = now
-                _move(self._used, quota, used, now[0])
-                _move(self._settled, quota, settled, now[1])
+                for sums, old, new in zip((self._used, self._settled, self._removed), before, now, strict=True):
+                    _move(sums, quota, old, new)
                 self._moved[quota] = None
                 self._judge(quota)
 

@@ -232,17 +232,17 @@ class CapacityScheduling(
 
     def _binds(self, quota: Quota, gang: WaitingTogether | None, nominated: Nominated) -> bool:
         """Whether the quota would refuse the gang if all pods came back that a trial of preemption has removed."""
-        if gang is None:
+        ledger = self._ledger
+        if gang is None or not ledger.any_removed:
             return False
-        ledger, need = self._ledger, self._need_together(gang)
-        return refusal(quota, need, ledger.settled, ledger.tree.shared, ahead=nominated.ahead) is not None
+        need = self._need_together(gang)
+        return refusal(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
 
     def _need_together(self, gang: WaitingTogether) -> Amounts:
-        """What as many members as have to be placed request at most; kept for the other members of the trial."""
+        """What all waiting members request, of which more than are needed may be placed; kept for the other members."""
         known, need = self._last_together
         if known is not gang:
-            alike = len({pod.signature for pod in gang.pods}) <= 1
-            need = need_of(gang.pods[: gang.missing] if alike else gang.pods)
+            need = need_of(gang.pods)
             self._last_together = gang, need
         return need
 

@@ -90,3 +90,20 @@ def test_the_recount_names_a_wrong_sum() -> None:
         "namespace dev: used cpu is 2000 but should be 1000",
         "namespace dev: used pods is 2 but should be 1",
     ]
+
+
+def test_what_a_trial_has_removed_is_known_until_it_comes_back(snapshot: Snapshot) -> None:
+    usage = snapshot.usage()
+    with snapshot.trial():
+        snapshot.add_pod(READER, "a")
+        assert not usage.any_removed
+        snapshot.remove_pod(TRAINER, "a")
+        snapshot.remove_pod(READER, "a")
+        assert dict(usage.removed("ml")) == {"pods": 1, "cpu": 4000, "memory": 1 << 30, "gpu": 2}
+        snapshot.add_pod(TRAINER, "a")
+        assert not usage.any_removed
+        snapshot.remove_pod(SHELL, "ghost")
+        assert dict(usage.removed("dev")) == {"pods": 1, "cpu": 1000}
+        assert dict(usage.removed("ml")) == {}
+    assert not usage.any_removed
+    assert dict(usage.removed("dev")) == {}

@@ -71,20 +71,27 @@ QUOTAS = (
 )
 
 
-def recounted(snapshot: Snapshot, of_quota: Quota) -> dict[str, int]:
+def summed(pods: Iterable[PodInfo], of_quota: Quota) -> dict[str, int]:
     found = Counter[str]()
     within = {each.namespace for each in of_quota.subtree()}
-    for pods in snapshot.pods:
-        for each in pods.values():
-            if each.namespace in within:
-                found.update({"pods": 1, **each.signature.requests})
+    for each in pods:
+        if each.namespace in within:
+            found.update({"pods": 1, **each.signature.requests})
     return {name: amount for name, amount in found.items() if amount}
 
 
-def agrees(snapshot: Snapshot, ledger: QuotaLedger) -> None:
+def recounted(snapshot: Snapshot, of_quota: Quota) -> dict[str, int]:
+    return summed((each for pods in snapshot.pods for each in pods.values()), of_quota)
+
+
+def agrees(snapshot: Snapshot, ledger: QuotaLedger, outside: Iterable[PodInfo]) -> None:
+    """`outside` are the pods that are there outside of all trials."""
+    there = {**{each.uid: each for each in outside}, **snapshot.pods[0]}
     for each in ledger.tree.root.subtree():
         used = {name: amount for name, amount in ledger.used(each).items() if amount}
         assert used == recounted(snapshot, each)
+        refilled = {name: amount for name, amount in ledger.refilled(each).items() if amount}
+        assert refilled == summed(there.values(), each)
         over = any(used.get(name, 0) > each.min.get(name, 0) for name in ledger.tree.shared)
         assert (each in ledger.over()) == (over and bool(each.key))
 
@@ -103,7 +110,7 @@ def test_what_is_used_agrees_with_a_recount_at_any_time(history: Iterable[tuple[
     ledger = counted(snapshot)
     ledger.plant(QuotaTree.of(QUOTAS))
     pods = [of(NAMESPACES[n % 5], f"p{n}", cpu=str(n % 3), **({"gpu": "1"} if n % 2 else {})) for n in range(12)]
-    trials = []
+    trials, outside = [], list[PodInfo]()
     for what, number, mask in history:
         there = pods[number].uid in snapshot.pods[0]
         match what:
@@ -118,10 +125,13 @@ def test_what_is_used_agrees_with_a_recount_at_any_time(history: Iterable[tuple[
                 trials.pop().__exit__(None, None, None)
             case "plant":
                 ledger.plant(QuotaTree.of(each for at, each in enumerate(QUOTAS) if mask >> at & 1))
-        agrees(snapshot, ledger)
+        if not trials:
+            outside = [*snapshot.pods[0].values()]
+        agrees(snapshot, ledger, outside)
     while trials:
         trials.pop().__exit__(None, None, None)
-        agrees(snapshot, ledger)
+        agrees(snapshot, ledger, outside)
+    assert not ledger.any_removed
     for each in ledger.tree.root.subtree():
         settled = {name: amount for name, amount in ledger.settled(each).items() if amount}
         assert settled == recounted(snapshot, each)
