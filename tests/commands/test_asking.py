@@ -100,6 +100,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
             "place": 2,
             "ahead": ["default/many"],
             "waiting": 3,
+            "quota": [],
         },
     }
 

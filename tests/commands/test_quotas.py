@@ -49,9 +49,10 @@ def test_the_wide_table_names_weight_and_parent() -> None:
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    """Two quotas."""
+    """Two quotas, one of them in a namespace of its own."""
     sandbox = Sandbox([definition()], stand_ins=False)
-    objects = [make_quota("default", name="here", min={"cpu": "2"}), make_quota("ml", min={"cpu": "6"})]
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml"}}
+    objects = [space, make_quota("default", name="here", min={"cpu": "2"}), make_quota("ml", min={"cpu": "6"})]
     with served(sandbox, objects, tmp_path) as found:
         yield found
 
