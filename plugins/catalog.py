@@ -17,12 +17,13 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from muster.framework.config import ConfigurationError, PluginRef, Problem, ResolvedProfile
-from muster.framework.contract import GroupKind, Plugin, WatchedKind
+from muster.framework.contract import GroupKind, Plugin, QuotaKind, WatchedKind
 from muster.framework.contract.plugin import extension_points
 from muster.framework.runtime.plugin_set import in_a_line
 
 from .binding.default_binder import DefaultBinder
 from .capacityscheduling import definition as elastic_quotas
+from .capacityscheduling.kind import ElasticQuotas
 from .capacityscheduling.plugin import CapacityScheduling
 from .coscheduling import definition as pod_groups
 from .coscheduling.plugin import Coscheduling
@@ -58,6 +59,7 @@ __all__ = [
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
     "PREEMPTION",
+    "QUOTAS",
     "definitions",
     "discover",
     "extension_points",
@@ -105,6 +107,9 @@ PREEMPTION: Final = DefaultPreemption.name
 
 COSCHEDULING: Final = Coscheduling.name
 """The plugin of PodGroups by label, which the built-in configuration enables."""
+
+QUOTAS: Final[QuotaKind[Any]] = ElasticQuotas()
+"""The kind of quotas, which the plugin of its name enforces in every profile."""
 
 DEFAULT_SORT: Final = PrioritySort.name
 """The queue sort of kube-scheduler's default profile. A profile has one, and `COSCHEDULING` is one, too."""

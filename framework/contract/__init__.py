@@ -93,6 +93,7 @@ from .pod_group import (
     with_preemption,
     with_reservation,
 )
+from .quota import QuotaKind, QuotaReport, QuotaUse
 from .reservation import CapacityReserver, Start, StartForecaster
 from .status import Code, Status
 from .tenants import TenantOrderPlugin
@@ -197,6 +198,9 @@ __all__ = [
     "Problem",
     "QueueSortPlugin",
     "QueuedPod",
+    "QuotaKind",
+    "QuotaReport",
+    "QuotaUse",
     "ReservePlugin",
     "SchedulerMetrics",
     "ScorePlugin",

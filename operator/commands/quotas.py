@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import click
 
-from muster.operator.explain.quotas import render_quotas, report_quotas
+from muster.operator.explain.quotas import render_quotas
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, NotFound
 from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
-from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS, ElasticQuota
+from muster.plugins.catalog import QUOTAS
 
 from .candidates import namespaces
 from .common import Target, bad_input, target_options
@@ -35,7 +36,7 @@ def command(*, target: Target, namespace: str | None, output: Output) -> None:
         found = asyncio.run(_read(connection))
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    report = report_quotas(found, namespace)
+    report = QUOTAS.report(found, namespace)
     if output.document:
         emit(report, output)
     elif not (report.uses or report.problems):
@@ -45,10 +46,10 @@ def command(*, target: Target, namespace: str | None, output: Output) -> None:
         emit_lines(render_quotas(report, wide=output is Output.WIDE))
 
 
-async def _read(connection: Connection) -> list[ElasticQuota]:
+async def _read(connection: Connection) -> list[Any]:
     """All quotas; none where the API does not serve them. Raises ApiError."""
     async with Transport(connection) as transport:
         try:
-            return await list_all(ApiClient(transport), Listed(ELASTIC_QUOTAS.path, ELASTIC_QUOTAS.type))
+            return await list_all(ApiClient(transport), Listed(QUOTAS.objects.path, QUOTAS.objects.type))
         except NotFound:
             return []

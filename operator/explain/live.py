@@ -22,8 +22,7 @@ from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_told
-from muster.plugins.capacityscheduling.shared import ledger_in
-from muster.plugins.capacityscheduling.standing import standing
+from muster.plugins.catalog import QUOTAS
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -101,7 +100,7 @@ async def explain_among(
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
     engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
-    quota = standing(ledger_in(engine.shared), pod.namespace)
+    quota = QUOTAS.standing(engine.shared, pod.namespace)
     in_group = assembly.groups.group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:

@@ -16,7 +16,7 @@ from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import PageSources, Unknown, application
 from muster.operator.versions import KUBERNETES, own, python
-from muster.plugins.capacityscheduling.figures import quota_amounts, unmet_pods
+from muster.plugins.catalog import QUOTAS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,8 +112,8 @@ def pages(
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
         reserved_shares=process.engine.reserved_shares,
-        quotas=lambda: quota_amounts(process.engine.shared),
-        unmet_quotas=lambda: unmet_pods(process.engine.shared),
+        quotas=lambda: QUOTAS.amounts(process.engine.shared),
+        unmet_quotas=lambda: QUOTAS.unmet(process.engine.shared),
         tasks=lambda: len(asyncio.all_tasks()),
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )

@@ -32,7 +32,6 @@ from muster.plugins.catalog import (
     DEFAULT_SORT,
     DEFAULTS,
     KNOWN_UNIMPLEMENTED,
-    PREEMPTION,
     discover,
     group_kinds,
     guarded,
@@ -159,7 +158,7 @@ def assemble(configuration: KubeSchedulerConfiguration, *, source: str = "") -> 
 
     Raises ConfigurationError, also for plugins that cannot be loaded; `source` is where the configuration is from.
     """
-    meant = as_meant(configuration, PREEMPTION)
+    meant = as_meant(configuration)
     try:
         registry = discover(enabled_plugins(meant, DEFAULTS))
         profiles = resolve(

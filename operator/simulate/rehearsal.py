@@ -31,8 +31,7 @@ from muster.framework.scheduler.explain import heard
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
-from muster.plugins.capacityscheduling.shared import ledger_in
-from muster.plugins.capacityscheduling.standing import standing
+from muster.plugins.catalog import QUOTAS
 
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
@@ -160,7 +159,7 @@ class Rehearsal:
 
     def quota(self, namespace: str) -> Sequence[str]:
         """What the namespace uses of its quota, a sentence for each resource."""
-        return standing(ledger_in(self._engine.shared), namespace)
+        return QUOTAS.standing(self._engine.shared, namespace)
 
     @property
     def running(self) -> Iterable[Pod]:

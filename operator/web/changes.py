@@ -16,7 +16,6 @@ from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.operator.podgroups.membership import GroupKinds
-from muster.plugins.capacityscheduling.api import ElasticQuota
 
 from .cluster import ClusterState
 
@@ -67,7 +66,7 @@ class Glance:
     groups: Mapping[GroupId, Any]
     nodes: Mapping[str, Node]
     kinds: GroupKinds
-    quotas: Mapping[str, ElasticQuota] = field(default_factory=dict)
+    quotas: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, known: ClusterState) -> Glance:
@@ -78,7 +77,7 @@ class Glance:
             for group in known.groups.get(kind.objects, ())
         }
         nodes = {node.metadata.name: node for node in known.nodes}
-        quotas = {quota.key: quota for quota in known.quotas}
+        quotas = {quota.metadata.key: quota for quota in known.quotas}
         return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds, quotas)
 
 

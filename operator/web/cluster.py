@@ -17,7 +17,6 @@ from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.group_views import GroupObjects
 from muster.operator.explain.live import Explained
 from muster.operator.podgroups.membership import GroupKinds
-from muster.plugins.capacityscheduling.api import ElasticQuota
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class ClusterState:
     pods: Sequence[Pod]
     kinds: GroupKinds
     groups: GroupObjects
-    quotas: Sequence[ElasticQuota] = ()
+    quotas: Sequence[Any] = ()
 
     @classmethod
     def of(cls, cluster: FollowedCluster) -> ClusterState:
@@ -83,8 +82,8 @@ class FollowedCluster(Protocol):
         """The groups of one of these kinds, or the groups of those."""
         ...
 
-    def quotas(self) -> Iterable[ElasticQuota]:
-        """The ElasticQuotas."""
+    def quotas(self) -> Iterable[Any]:
+        """The quotas."""
         ...
 
     @property

@@ -36,7 +36,7 @@ from muster.operator.simulate.extenders import Hearing, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.whole import TrialObjects
-from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS, ElasticQuota
+from muster.plugins.catalog import QUOTAS
 
 from .cluster import Told, Unanswered
 
@@ -73,10 +73,10 @@ class Following:
         self._pods = Informer(client, _within(PODS, "/api/v1", asked.namespace), _Pods(self._cache))
         self.kinds = asked.assembly.groups
         self._groups = {kind: self._informer(kind) for kind in self.kinds.watched}
-        self._quotas = self._informer(ELASTIC_QUOTAS)
+        self._quotas = self._informer(QUOTAS.objects)
         self._informers: dict[str, Informer[Any]] = {"nodes": self._nodes, "pods": self._pods}
         self._optional = {_title(self.kinds, kind): each for kind, each in self._groups.items()}
-        self._optional[ELASTIC_QUOTAS.plural] = self._quotas
+        self._optional[QUOTAS.objects.plural] = self._quotas
         self._informers |= self._optional
         self._extenders = TrialExtenders(asked.assembly.configuration, TrialObjects(client))
         self._tasks: list[asyncio.Task[None]] = []
@@ -126,7 +126,7 @@ class Following:
         """See `Cluster`."""
         return self._groups[kind].list()
 
-    def quotas(self) -> Iterable[ElasticQuota]:
+    def quotas(self) -> Iterable[Any]:
         """See `Cluster`."""
         return self._quotas.list()
 

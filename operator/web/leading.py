@@ -19,14 +19,13 @@ from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.pages import last_decision
 from muster.operator.serving import Unknown
-from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
+from muster.plugins.catalog import QUOTAS
 
 from .cluster import Told, Unanswered
 from .routes import Clocks, Pages
 
 if TYPE_CHECKING:
     from muster.operator.process.process import Process
-    from muster.plugins.capacityscheduling.api import ElasticQuota
 
 BASE = "/web"
 _LOOK_SECONDS = 2.0
@@ -64,9 +63,9 @@ class Leading:
         lister = self._process.watches.listers.get(kind.resource)
         return () if lister is None else lister.list()
 
-    def quotas(self) -> Iterable[ElasticQuota]:
+    def quotas(self) -> Iterable[Any]:
         """See `Cluster`."""
-        return self.group_objects(ELASTIC_QUOTAS)
+        return self.group_objects(QUOTAS.objects)
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""

@@ -18,6 +18,7 @@ from aiohttp.typedefs import Middleware
 
 from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.requests import CPU
+from muster.plugins.catalog import QUOTAS
 
 from .answers import AnswerCache
 from .capacity import NodeAmounts
@@ -152,8 +153,8 @@ class Pages:
         return await self._page("changes", view, page="Changes")
 
     async def _quotas(self, request: web.Request) -> web.StreamResponse:
-        known = self.ticker.known.quotas
-        view = await asyncio.to_thread(quotas_view, known, all_known=self._cluster.reads_all)
+        report = await asyncio.to_thread(QUOTAS.report, self.ticker.known.quotas)
+        view = quotas_view(report, all_known=self._cluster.reads_all)
         return await self._page("quotas", view, page="Quotas")
 
     async def _static(self, request: web.Request) -> web.StreamResponse:

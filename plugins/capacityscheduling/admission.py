@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.model.requests import PODS
+from muster.framework.model.requests import PODS, quantity
 
 from .tree import Amounts, Quota
 
@@ -41,6 +41,17 @@ class Refusal:
     used: int
     limit: int
     needed: int
+
+    def told(self, namespace: str) -> str:
+        """Why pods of the namespace wait for quota, in a sentence."""
+        name, quota = self.resource, self.quota
+        used, limit, needed = (quantity(name, amount) for amount in (self.used, self.limit, self.needed))
+        more = f"{needed} more {'is' if needed == '1' else 'are'} needed"
+        if not quota.key:
+            return f"namespace {namespace} may borrow no more {name}, quotas use {used} of {limit} in all; {more}"
+        if quota.namespace == namespace:
+            return f"namespace {namespace} uses {used} of {limit} {name}, its max; {more}"
+        return f"quota {quota.key} above namespace {namespace} uses {used} of {limit} {name}, its max; {more}"
 
 
 def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:

@@ -44,7 +44,6 @@ from muster.framework.contract import (
     WaitingTogether,
 )
 
-from . import messages
 from .admission import Refusal, is_within, need_of, needed_at_once, refusal
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .claims import Claims
@@ -53,6 +52,8 @@ from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
 from .shared import SharedQuotas, decide_alike
 from .tree import Amounts, Quota
 
+KEPT_OFF = "node(s) had capacity that is being freed for namespaces below the min of their quota"
+OVER_QUOTA = "node(s) were left alone because the quota of the namespace is used up"
 _SKIP = Status.skip()
 _OVER_QUOTA, _KEPT_OFF = 1, 2
 _HELPFUL: tuple[ClusterEvent, ...] = (
@@ -103,7 +104,7 @@ class CapacityScheduling(
         super().__init__(args, handle)
         self._shared = handle.shared(self.name, lambda: SharedQuotas(handle))
         self._claims = Claims(handle, lambda: self._shared.ledger)
-        self._table = StatusTable([Status.unschedulable(messages.OVER_QUOTA), Status.unschedulable(messages.KEPT_OFF)])
+        self._table = StatusTable([Status.unschedulable(OVER_QUOTA), Status.unschedulable(KEPT_OFF)])
         self._last_together: tuple[WaitingTogether | None, Amounts] = (None, {})
 
     # Quotas.
@@ -157,7 +158,7 @@ class CapacityScheduling(
         if refused is not None:
             if as_one:
                 state.write(REFUSED_AS_ONE, True)
-            text = messages.refused(pod.namespace, refused)
+            text = refused.told(pod.namespace)
             return Status(Code.UNSCHEDULABLE, (text,), condition_reason=QUOTA_EXCEEDED)
         return None if note.binding or note.yields else _SKIP
 

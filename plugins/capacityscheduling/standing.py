@@ -1,37 +1,68 @@
-"""The standing of a namespace under its quota, in sentences: what it uses, what of that is borrowed, and from whom.
+"""The standing of namespaces under their quotas: in sentences for `why`, and as figures for metrics.
 
-`why` tells it of pods and groups that wait.
+What a namespace uses, what of that is borrowed, and who may claim that back; and the pods that do not get what their
+quota guarantees.
 """
 
 from __future__ import annotations
 
-from muster.framework.model.requests import PODS
+from collections.abc import Iterable, Iterator, Sequence
 
+from muster.framework.contract import PodInfo
+from muster.framework.model.requests import CPU, PODS, quantity
+
+from .admission import is_within, need_of
 from .ledger import QuotaLedger
-from .messages import use
 from .tree import Quota
 
+_NAMED = 3
+_MILLI = 1000
 
-def standing(ledger: QuotaLedger | None, namespace: str) -> list[str]:
+
+def standing(ledger: QuotaLedger, namespace: str) -> list[str]:
     """A sentence for each resource that the quota of the namespace guarantees or limits; none without a quota."""
-    quota = None if ledger is None else ledger.tree.by_namespace.get(namespace)
-    if ledger is None or quota is None:
+    quota = ledger.tree.by_namespace.get(namespace)
+    if quota is None:
         return []
-    used, shared = ledger.used(quota), ledger.tree.shared
-    resources = sorted({*quota.min, *quota.max, *(shared & used.keys())} - {PODS})
+    resources = sorted({*quota.min, *quota.max, *(ledger.tree.shared & ledger.used(quota).keys())} - {PODS})
     if PODS in quota.min or PODS in quota.max:
         resources.append(PODS)
-    return [
-        use(
-            namespace,
-            name,
-            used=used.get(name, 0),
-            least=quota.min.get(name, 0) if name in shared else None,
-            most=quota.max.get(name),
-            claimants=_claimants(ledger, quota, name),
-        )
-        for name in resources
-    ]
+    return [_sentence(ledger, quota, name) for name in resources]
+
+
+def amounts(ledger: QuotaLedger) -> dict[tuple[str, str, str], float]:
+    """By quota, resource and kind (`used`, `min`, `max`, `borrowed`), in cores for cpu and whole units otherwise."""
+    return {
+        (quota.key, resource, kind): amount / _MILLI if resource == CPU else float(amount)
+        for quota in ledger.tree.by_namespace.values()
+        for resource, kind, amount in _amounts(ledger, quota)
+    }
+
+
+def unmet(ledger: QuotaLedger, short: Iterable[PodInfo]) -> dict[str, float]:
+    """By quota, how many of `short`, the pods that lack capacity on nodes, are within its `min`.
+
+    Of a group, those that were tried last count.
+    """
+    found = {quota.key: 0.0 for quota in ledger.tree.by_namespace.values()}
+    for pod in short:
+        quota = ledger.tree.by_namespace.get(pod.namespace)
+        if quota is not None and is_within(quota, need_of((pod,)), ledger.settled, ledger.tree.shared):
+            found[quota.key] += 1
+    return found
+
+
+def _sentence(ledger: QuotaLedger, quota: Quota, name: str) -> str:
+    used, is_lent = ledger.used(quota).get(name, 0), name in ledger.tree.shared
+    least = quota.min.get(name, 0)
+    limit = quota.max.get(name, least if is_lent else None)
+    of = "" if limit is None else f" of {quantity(name, limit)}"
+    text = f"namespace {quota.namespace} uses {quantity(name, used)}{of} {name}"
+    if not is_lent or used <= least:
+        return text
+    claimants = _claimants(ledger, quota, name)
+    back = f", reclaimable by {_listed(claimants)}" if claimants else ""
+    return f"{text}; {quantity(name, used - least)} of them borrowed{back}"
 
 
 def _claimants(ledger: QuotaLedger, quota: Quota, resource: str) -> list[str]:
@@ -41,3 +72,22 @@ def _claimants(ledger: QuotaLedger, quota: Quota, resource: str) -> list[str]:
         for each in ledger.tree.by_namespace.values()
         if each is not quota and ledger.used(each).get(resource, 0) < each.min.get(resource, 0)
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:_NAMED])
+    left = len(names) - len(shown)
+    if left:
+        return f"{', '.join(shown)} and {left} more"
+    return " and ".join(filter(None, (", ".join(shown[:-1]), shown[-1])))
+
+
+def _amounts(ledger: QuotaLedger, quota: Quota) -> Iterator[tuple[str, str, int]]:
+    used, least, most = ledger.settled(quota), quota.min, quota.max
+    for resource in sorted({*least, *most, *(ledger.tree.shared & used.keys())}):
+        amount = used.get(resource, 0)
+        yield resource, "used", amount
+        yield resource, "min", least.get(resource, 0)
+        yield resource, "borrowed", max(0, amount - least.get(resource, 0)) if resource in ledger.tree.shared else 0
+        if resource in most:
+            yield resource, "max", most[resource]

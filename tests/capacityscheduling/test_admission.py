@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from muster.framework.model.pod_info import PodInfo
 from muster.plugins.capacityscheduling.admission import Refusal, is_within, need_of, needed_at_once, refusal
-from muster.plugins.capacityscheduling.messages import refused
 from muster.plugins.capacityscheduling.tree import Amounts, Quota, QuotaTree
 from tests.builders import make_pod
 from tests.cache.objects import pod
@@ -56,7 +55,7 @@ def test_a_namespace_may_use_its_max_and_borrow_what_others_do_not_use(
     need: Amounts, used: dict[str, Amounts], text: str | None
 ) -> None:
     found = asked(FLAT, "ml", need, used)
-    assert (None if found is None else refused("ml", found)) == text
+    assert (None if found is None else found.told("ml")) == text
 
 
 DEEP = QuotaTree.of(
@@ -88,7 +87,7 @@ DEEP = QuotaTree.of(
 )
 def test_a_namespace_borrows_from_its_siblings_first(used: dict[str, Amounts], text: str | None) -> None:
     found = asked(DEEP, "ml", {"cpu": 1000}, used)
-    assert (None if found is None else refused("ml", found)) == text
+    assert (None if found is None else found.told("ml")) == text
 
 
 def test_what_is_nominated_counts_as_used() -> None:

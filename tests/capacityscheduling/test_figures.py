@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.plugins.capacityscheduling.figures import quota_amounts, unmet_pods
+from muster.plugins.catalog import QUOTAS
 from tests.capacityscheduling.world import QuotaWorld
 
 
@@ -20,7 +20,7 @@ async def test_amounts_are_told_by_quota_resource_and_kind(world: QuotaWorld) ->
     world.come("ml", "a", cpu="500m")
     world.come("dev", "b", cpu="1")
     await world.settle()
-    assert quota_amounts(world.engine.shared) == {
+    assert QUOTAS.amounts(world.engine.shared) == {
         ("ml/quota", "cpu", "used"): 0.5,
         ("ml/quota", "cpu", "min"): 4.0,
         ("ml/quota", "cpu", "borrowed"): 0.0,
@@ -35,12 +35,13 @@ async def test_pods_within_their_min_that_lack_nodes_are_counted_until_they_have
     world.come("ml", "over", cpu="5")
     [wide] = world.come("ml", "wide", cpu="4", **{"example.com/gpu": "1"})
     await world.settle()
-    assert unmet_pods(world.engine.shared) == {"ml/quota": 1, "dev/quota": 0}
+    assert QUOTAS.unmet(world.engine.shared) == {"ml/quota": 1, "dev/quota": 0}
     world.delete(wide)
     await world.run(1.0)
-    assert unmet_pods(world.engine.shared) == {"ml/quota": 0, "dev/quota": 0}
+    assert QUOTAS.unmet(world.engine.shared) == {"ml/quota": 0, "dev/quota": 0}
 
 
-def test_without_the_plugin_there_are_no_figures() -> None:
-    assert quota_amounts({}) == {}
-    assert unmet_pods({}) == {}
+def test_without_the_plugin_nothing_is_told() -> None:
+    assert QUOTAS.amounts({}) == {}
+    assert QUOTAS.unmet({}) == {}
+    assert QUOTAS.standing({}, "ml") == ()

@@ -75,7 +75,6 @@ def test_who_is_within_its_guarantee_but_uses_all_of_it_reclaims_nothing() -> No
 
 def test_a_namespace_without_a_quota_has_no_standing() -> None:
     assert standing(ledger_of(ml={"min": {"cpu": "4"}}), "dev") == []
-    assert standing(None, "ml") == []
 
 
 SENTENCE = "namespace ml uses 3 of 3 cpu; 2 of them borrowed, reclaimable by dev"

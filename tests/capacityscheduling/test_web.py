@@ -11,7 +11,7 @@ from muster.operator.web.cluster import ClusterState
 from muster.operator.web.templating import Templates
 from muster.operator.web.views.quotas import QuotaRow, quotas_view
 from muster.plugins.capacityscheduling.api import ElasticQuota
-from muster.plugins.catalog import group_kinds
+from muster.plugins.catalog import QUOTAS, group_kinds
 from tests.capacityscheduling.objects import make_quota
 
 KINDS = GroupKinds(group_kinds())
@@ -27,7 +27,7 @@ DEV = used("dev", {"memory": "1Gi"}, min={"cpu": "4"}, max={"memory": "1Gi"}, pa
 
 
 def test_each_resource_of_a_quota_is_a_row() -> None:
-    view = quotas_view([ML, DEV], all_known=True)
+    view = quotas_view(QUOTAS.report([ML, DEV]), all_known=True)
     assert view.rows == [
         QuotaRow("dev", "cpu", "0", "4", 0, "4", "", "", "0.0%", "ml/quota"),
         QuotaRow("dev", "memory", "1Gi", "1Gi", 100, "0", "1Gi", "", "", "ml/quota"),
@@ -37,19 +37,19 @@ def test_each_resource_of_a_quota_is_a_row() -> None:
 
 
 def test_shares_are_not_told_by_some_of_the_quotas() -> None:
-    assert {row.share for row in quotas_view([ML, DEV], all_known=False).rows} == {""}
+    assert {row.share for row in quotas_view(QUOTAS.report([ML, DEV]), all_known=False).rows} == {""}
 
 
 @pytest.mark.parametrize(
     ("amount", "limit", "filled"), [("0", "0", 0), ("1", "0", 100), ("9", "4", 100), ("1", "3", 33)]
 )
 def test_the_bar_is_filled_to_the_limit_at_most(amount: str, limit: str, filled: int) -> None:
-    [row] = quotas_view([used("ml", {"cpu": amount}, max={"cpu": limit})], all_known=True).rows
+    [row] = quotas_view(QUOTAS.report([used("ml", {"cpu": amount}, max={"cpu": limit})]), all_known=True).rows
     assert row.filled == filled
 
 
 async def test_the_page_names_what_is_not_followed() -> None:
-    view = quotas_view([ML, used("dev", {}, parent="none/quota")], all_known=True)
+    view = quotas_view(QUOTAS.report([ML, used("dev", {}, parent="none/quota")]), all_known=True)
     given = {"page": "Quotas", "base": "", "about": "", "version": 0, "missing": [], "has_quotas": True}
     drawn = await Templates().render("quotas", view=view, **given)
     assert "6 of 8 used" in drawn

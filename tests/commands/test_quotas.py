@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.operator.explain.quotas import render_quotas, report_quotas
+from muster.operator.explain.quotas import render_quotas
 from muster.plugins.capacityscheduling.api import ElasticQuota
 from muster.plugins.capacityscheduling.definition import definition
+from muster.plugins.catalog import QUOTAS
 from muster.sandbox import Sandbox
 from tests.capacityscheduling.objects import make_quota
 from tests.sandboxes import served
@@ -22,7 +23,7 @@ def used(plain: dict[str, Any], **amounts: str) -> ElasticQuota:
     return msgspec.convert({**plain, "status": {"used": amounts}}, ElasticQuota)
 
 
-QUOTAS = [
+FOUND = [
     used(make_quota("ml", min={"cpu": "36"}, max={"cpu": "48", "gpu": "8"}, parent="dept/all"), cpu="48", gpu="2"),
     used(make_quota("dept", name="all", min={"cpu": "40"}, weight="3"), cpu="48"),
     used(make_quota("ops", min={"cpu": "8"}, weight="none"), cpu="500m"),
@@ -30,7 +31,7 @@ QUOTAS = [
 
 
 def test_the_table_has_a_line_for_each_resource_and_the_problems_beneath() -> None:
-    table = [*render_quotas(report_quotas(QUOTAS), wide=False)]
+    table = [*render_quotas(QUOTAS.report(FOUND), wide=False)]
     assert [line.split() for line in table[:5]] == [
         ["NAMESPACE", "NAME", "RESOURCE", "USED", "MIN", "MAX", "BORROWED", "SHARE"],
         ["dept", "all", "cpu", "48", "40", "-", "8", "100.0%"],
@@ -43,7 +44,7 @@ def test_the_table_has_a_line_for_each_resource_and_the_problems_beneath() -> No
 
 
 def test_the_wide_table_names_weight_and_parent() -> None:
-    lines = [line.split()[-2:] for line in render_quotas(report_quotas(QUOTAS, "ml"), wide=True)]
+    lines = [line.split()[-2:] for line in render_quotas(QUOTAS.report(FOUND, "ml"), wide=True)]
     assert lines == [["WEIGHT", "PARENT"], ["1", "dept/all"], ["1", "dept/all"]]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from muster.framework.contract import QuotaReport, QuotaUse
 from muster.framework.model.quantity import nanos
-from muster.operator.explain.quotas import QuotaUse, report_quotas
-from muster.plugins.capacityscheduling.api import ElasticQuota
 
 _MOST_ROWS = 1000
 
@@ -43,9 +42,8 @@ class QuotasView:
     hidden: int
 
 
-def quotas_view(quotas: Iterable[ElasticQuota], *, all_known: bool) -> QuotasView:
+def quotas_view(report: QuotaReport, *, all_known: bool) -> QuotasView:
     """The view; a share is only known with the quotas of all namespaces."""
-    report = report_quotas([*quotas])
     return QuotasView(
         rows=[_row(use, all_known) for use in report.uses[:_MOST_ROWS]],
         problems=[(key, sentence) for key, found in report.problems.items() for sentence in found],
