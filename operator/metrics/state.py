@@ -86,18 +86,7 @@ class StateMetrics:
                 ("resource",),
                 lambda: _labelled(state.reserved_shares()),
             ),
-            GaugeFunc(
-                "muster_quota",
-                "[ALPHA] Amount of a resource under an ElasticQuota, by type: used, min, max or borrowed.",
-                ("quota", "resource", "type"),
-                lambda: {tuple(key): value for key, value in state.quotas().items()},
-            ),
-            GaugeFunc(
-                "muster_quota_unmet_pods",
-                "[ALPHA] Pods that are within the min of their ElasticQuota and lack capacity on nodes.",
-                ("quota",),
-                lambda: _labelled(state.unmet_quotas()),
-            ),
+            *_of_quotas(state),
             GaugeFunc(
                 "muster_tasks",
                 "[ALPHA] Asyncio tasks of this process; a number that only grows is a leak.",
@@ -115,6 +104,21 @@ class StateMetrics:
     def families(self) -> Iterator[Family]:
         """Every family, in the order above."""
         yield from self._families
+
+
+def _of_quotas(state: State) -> Iterator[GaugeFunc]:
+    yield GaugeFunc(
+        "muster_quota",
+        "[ALPHA] Amount of a resource under an ElasticQuota, by type: used, min, max or borrowed.",
+        ("quota", "resource", "type"),
+        lambda: {tuple(key): value for key, value in state.quotas().items()},
+    )
+    yield GaugeFunc(
+        "muster_quota_unmet_pods",
+        "[ALPHA] Pods that are within the min of their ElasticQuota and lack capacity on nodes.",
+        ("quota",),
+        lambda: _labelled(state.unmet_quotas()),
+    )
 
 
 def _labelled(values: Mapping[str, float]) -> dict[tuple[str, ...], float]:
