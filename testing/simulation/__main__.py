@@ -1,7 +1,8 @@
 """Plays seeds and reports the result of each: `python -m muster.testing.simulation 1-300`.
 
 Seeds run on all cores, and are reported in their order. A failing seed is reduced to the acts that it needs, and a
-command is printed that plays just these again. With `--keep` they are written to a file, which plays like a seed.
+command is printed that plays just these again. With `--keep` they are written to a file, which plays like a seed. With
+`--journal` an interrupted run continues.
 """
 
 from __future__ import annotations
@@ -19,11 +20,10 @@ from functools import partial
 from pathlib import Path
 
 from .history import history_of, scale_of
+from .journal import SeedJournal, SeedResult, SeedSummary
 from .kept import Kept, cut_down, kept_of, read
 from .simulation import SimulationOutcome, simulate
-from .tally import SeedTally
 
-_HOUR = 3600.0
 _FILE = ".json"
 
 
@@ -32,13 +32,28 @@ class Played:
     """A seed that was played.
 
     Attributes:
+        seed: number, or file of a kept history, as given.
         spent: seconds of CPU that it took.
         again: lines for people who want to see again what went wrong; empty when all held.
     """
 
+    seed: str
     outcome: SimulationOutcome
     spent: float
     again: tuple[str, ...] = ()
+
+    def result(self, *, clock: float) -> SeedResult:
+        """The result to keep, `clock` seconds after the one before it."""
+        outcome = self.outcome
+        return SeedResult(
+            seed=self.seed,
+            wrong=bool(outcome.wrong),
+            steps=outcome.steps,
+            simulated=outcome.seconds,
+            cpu=self.spent,
+            clock=clock,
+            took_part=outcome.tally.data(),
+        )
 
 
 def main() -> int:
@@ -56,34 +71,31 @@ def main() -> int:
         help="json: the sum on standard output, all else beside it",
     )
     parser.add_argument("--quiet", action="store_true", help="print only what went wrong, and the sum")
+    parser.add_argument(
+        "--journal", type=Path, metavar="FILE", help="keep each result in this file, and play only seeds it lacks"
+    )
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
-    tally, as_json = SeedTally(), given.output == "json"
+    journal, summary, as_json = SeedJournal(given.journal), SeedSummary(), given.output == "json"
     told = sys.stderr if as_json else sys.stdout
-    began, bad, steps, seconds, spent = time.monotonic(), 0, 0, 0.0, 0.0
-    seeds = [*_seeds(given.seeds)]
-    for played in _all(
-        partial(play, only=given.only, keep=given.keep, tell=given.tell), seeds, 1 if given.tell else given.jobs
-    ):
-        outcome = played.outcome
-        steps, seconds, spent = steps + outcome.steps, seconds + outcome.seconds, spent + played.spent
-        bad += bool(outcome.wrong)
-        tally.add(outcome.tally)
-        if outcome.wrong or not given.quiet:
-            print(outcome, *played.again, sep="\n", flush=True, file=told)
-    took = time.monotonic() - began
-    fault = tally.fault()
+    seeds, known = [*_seeds(given.seeds)], journal.read()
+    for seed in seeds:
+        if seed in known:
+            summary.add(known[seed])
+    once = partial(play, only=given.only, keep=given.keep, tell=given.tell)
+    last = time.monotonic()
+    for played in _all(once, [seed for seed in seeds if seed not in known], 1 if given.tell else given.jobs):
+        now = time.monotonic()
+        result, last = played.result(clock=now - last), now
+        journal.add(result)
+        summary.add(result)
+        if result.wrong or not given.quiet:
+            print(played.outcome, *played.again, sep="\n", flush=True, file=told)
+    fault = summary.tally.fault()
     if as_json:
-        summary = {"seeds": len(seeds), "wrong": bad, "events": steps, "simulated_seconds": round(seconds)}
-        times = {"cpu_seconds": round(spent), "seconds": round(took), "seeds_an_hour": round(len(seeds) * _HOUR / took)}
-        print(json.dumps(summary | times | {"took_part": tally.data()}, indent=2))
-    print(f"{len(seeds)} seeds, {bad} went wrong; {steps} events and {seconds / _HOUR:.1f} hours simulated", file=told)
-    for what, each in (("of CPU", spent), ("on the clock", took)):
-        an_hour = _HOUR / each
-        rates = f"{len(seeds) * an_hour:.0f} seeds and {steps * an_hour:.0f} events an hour"
-        print(f"{each:.0f} s {what}: {rates}", file=told)
-    print(*tally.lines(), *([fault] if fault else []), sep="\n", file=told)
-    return 1 if bad or fault else 0
+        print(json.dumps(summary.data(), indent=2))
+    print(*summary.lines(), *([fault] if fault else []), sep="\n", file=told)
+    return 1 if summary.wrong or fault else 0
 
 
 def play(seed: str, *, only: str | None = None, keep: Path | None = None, tell: bool = False) -> Played:
@@ -95,8 +107,8 @@ def play(seed: str, *, only: str | None = None, keep: Path | None = None, tell: 
     outcome = simulate(kept.seed, history=history, scale=kept.scale, tell=print if tell else None)
     spent = time.process_time() - began
     if not outcome.wrong or only is not None:
-        return Played(outcome, spent)
-    return Played(outcome, spent, tuple(_again(seed, outcome, keep)))
+        return Played(seed, outcome, spent)
+    return Played(seed, outcome, spent, tuple(_again(seed, outcome, keep)))
 
 
 def _all(play: partial[Played], seeds: Sequence[str], jobs: int) -> Iterator[Played]:

@@ -7,7 +7,7 @@ tested, so a line of zeros is worth reading.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,6 +37,14 @@ class SeedTally:
     plugins: Counter[str] = field(default_factory=Counter)
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Mapping[str, int]]) -> SeedTally:
+        """The tally that `data` describes."""
+        tally = cls()
+        for what, counter in tally._counters().items():
+            counter.update(data.get(what, {}))
+        return tally
 
     def add(self, other: SeedTally) -> None:
         """Count what took part in another run as well."""
