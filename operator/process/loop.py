@@ -33,7 +33,8 @@ EXPIRY_PERIOD_SECONDS = 1.0
 class SchedulingLoop:
     """Drives an engine. `wake` is to be called whenever the queue may have something ready or a pod was bound.
 
-    No decision begins while `max_bindings` pods are on their way to be bound; a gang counts as its members.
+    No decision begins while `max_bindings` pods are on their way to be bound; a gang counts as those of its members
+    that are bound at a time.
     """
 
     def __init__(

@@ -10,6 +10,7 @@ import pytest
 from muster.framework.contract import CycleState, NoDomain, PostBindPlugin, Status
 from muster.framework.contract.group import GroupPlugin
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.schedule_one import MEMBERS_AT_ONCE
 from muster.operator.process.loop import SchedulingLoop
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -103,6 +104,19 @@ async def test_a_gang_that_is_being_bound_counts_as_its_members(stage: Stage) ->
         stage.release_bindings()
         await turns()
         assert len(stage.binds) == 5
+
+
+async def test_a_pod_that_comes_while_a_large_gang_is_bound_does_not_wait_for_all_of_it(stage: Stage) -> None:
+    stage.hold_bindings()
+    create(stage, 3 * MEMBERS_AT_ONCE, lambda pod: pod.labels(group="a"), name="member")
+    with scheduling(stage, max_bindings=2 * MEMBERS_AT_ONCE):
+        await turns()
+        create(stage, 1)
+        await turns()
+        assert (len(stage.binds), stage.engine.cache.assumed_count) == (MEMBERS_AT_ONCE + 1, 3 * MEMBERS_AT_ONCE + 1)
+        stage.release_bindings()
+        await turns()
+        assert len(stage.binds) == 3 * MEMBERS_AT_ONCE + 1
 
 
 async def test_gangs_count_before_their_binding_has_begun(stage: Stage) -> None:
