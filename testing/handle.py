@@ -80,7 +80,7 @@ class ClusterHandle:
         return self
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         """Record an Event."""
         self.recorded.append(RecordedEvent(regarding.key, reason, note))

@@ -21,7 +21,7 @@ class RecordedReports(Silent):
         self.nominations: list[tuple[str, str]] = []
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         """Keep an Event."""
         self.events.append((regarding.key, reason, note))

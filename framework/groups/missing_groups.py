@@ -76,4 +76,4 @@ class MissingGroups:
         if group not in self._groups:
             self._reported[pod.uid] = group
             note = group_missing(group)
-            self._handle.events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
+            self._handle.events.event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)

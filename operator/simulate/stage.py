@@ -65,7 +65,7 @@ class RehearsalApi(NoApi, Silent):
         return None
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         self.told[regarding.uid] = note
 

@@ -232,7 +232,7 @@ class Executor:
             if not deleted:
                 return
         self._handle.events.event(
-            pod, kind="Normal", reason="Preempted", action="Preempting", note=note, related=preemptor.pods[0]
+            pod, type="Normal", reason="Preempted", action="Preempting", note=note, related=preemptor.pods[0]
         )
 
     async def _delete(self, preemptor: Preemptor, pod: PodInfo) -> bool:

@@ -217,7 +217,7 @@ class ClaimWriter:
         if not any(map(has_conditions, claiming.claims)):
             return
         note = f"waiting for binding conditions for device on node {node_name}"
-        self._handle.events.event(pod, kind="Normal", reason="BindingConditionsPending", action="Scheduling", note=note)
+        self._handle.events.event(pod, type="Normal", reason="BindingConditionsPending", action="Scheduling", note=note)
         clock = self._handle.clock
         since = clock.now()
         result: DevicesResult = "success"

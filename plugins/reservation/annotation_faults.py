@@ -62,5 +62,5 @@ class PodAnnotationFaults:
         for pod, lines in pending.values():
             for line in lines:
                 self._handle.events.event(
-                    pod, kind="Warning", reason="UnknownAnnotation", action="Scheduling", note=line
+                    pod, type="Warning", reason="UnknownAnnotation", action="Scheduling", note=line
                 )

@@ -298,7 +298,7 @@ class Reservation(
         holds.hold(found, told)
         if is_new:
             self.handle.events.event(
-                wanted.pods[0], kind="Normal", reason="CapacityReserved", action="Scheduling", note=told
+                wanted.pods[0], type="Normal", reason="CapacityReserved", action="Scheduling", note=told
             )
         return is_new
 

@@ -127,7 +127,7 @@ class _Handle:
     def stopwatch(self) -> Callable[[], float]:
         return self.clock.now
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def event(self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
         self.told.append(note)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:

@@ -46,7 +46,7 @@ class Gatekeeper(PermitPlugin, ObjectFollower):
                     self.handle.spawn(self._report(waiting.pod))
 
     async def _report(self, pod: PodInfo) -> None:
-        self.handle.events.event(pod, kind="Normal", reason="Approved", action="Permit", note="it may go on")
+        self.handle.events.event(pod, type="Normal", reason="Approved", action="Permit", note="it may go on")
         self.handle.activate({pod.key: pod})
 
 

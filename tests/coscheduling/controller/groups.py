@@ -100,8 +100,8 @@ class Recorder:
         self.keys.append(key)
 
     def told(self) -> list[tuple[str, str, str]]:
-        """Kind, reason and note of each, in order."""
-        return [(key.kind, key.reason, key.note) for key in self.keys]
+        """Type, reason and note of each, in order."""
+        return [(key.type, key.reason, key.note) for key in self.keys]
 
 
 class FakeClient:
