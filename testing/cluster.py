@@ -36,7 +36,7 @@ from muster.framework.contract import (
 from muster.framework.contract.handle import HasMetadata
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
-from muster.framework.runtime.waiting import HeldPod, HeldPods, PermitWait
+from muster.framework.runtime.held_pods import HeldPod, HeldPods, PermitWait
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 

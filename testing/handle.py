@@ -20,7 +20,7 @@ from muster.framework.embedded.known import KnownObjects
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")

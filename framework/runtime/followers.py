@@ -7,7 +7,7 @@ from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
-from .watch import MembersSubject
+from .call_watch import MembersSubject
 
 
 class DecisionFollowers:

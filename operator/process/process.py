@@ -112,7 +112,7 @@ class Process:
         if self._recording is not None:
             self.engine = self._recording.watch(self.engine, assembly)
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
-        self._watchdog = Watchdog(self.engine.watch, self.process_metrics.loop_held)
+        self._watchdog = Watchdog(self.engine.call_watch, self.process_metrics.loop_held)
         self.watches = Watches(
             self.writers.client, self.engine, self.metrics, self.timing, more=self._extenders.informers
         )
@@ -178,7 +178,7 @@ class Process:
             log.info("the cache equals a recount")
 
     def _turn_away(self) -> None:
-        for waiting in self.engine.waiting:
+        for waiting in self.engine.held_pods:
             waiting.fail(Status.unschedulable("the scheduler is shutting down"))
 
     def ending(self) -> str | None:

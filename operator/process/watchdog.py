@@ -18,7 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from muster.framework.runtime.watch import CallWatch
+    from muster.framework.runtime.call_watch import CallWatch
 
 log = logging.getLogger(__name__)
 

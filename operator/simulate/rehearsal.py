@@ -218,7 +218,7 @@ class Rehearsal:
     async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
         """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
         extenders, algorithms = self._hearing.extenders, self._engine.algorithms
-        asked = [pod for pod in pods if extenders and self._engine.waiting.get(pod.uid) is None]
+        asked = [pod for pod in pods if extenders and self._engine.held_pods.get(pod.uid) is None]
         answers = await asyncio.gather(
             *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)
         )
@@ -229,7 +229,7 @@ class Rehearsal:
 
         A pod that Permit holds is counted on its node already.
         """
-        held = self._engine.waiting.get(pod.uid)
+        held = self._engine.held_pods.get(pod.uid)
         if held is not None:
             return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
@@ -301,7 +301,7 @@ class Rehearsal:
             return Placement(pod, group, node, "", lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
-        held = self._engine.waiting.get(pod.uid)
+        held = self._engine.held_pods.get(pod.uid)
         if held is not None:
             return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)

@@ -45,7 +45,7 @@ async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_s
     stage.put_pod(make_pod("web"))
     await stage.settle()
     assert stage.place(WEB) == "error backoff"
-    assert len(stage.engine.waiting) == 0
+    assert len(stage.engine.held_pods) == 0
     assert stage.nominations == []
 
 
@@ -59,7 +59,7 @@ async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_i
     assert stage.events == [(WEB, "WaitingOnPermit", message)]
     assert stage.conditions[WEB] == ("WaitingOnPermit", message, None)
 
-    waiting = stage.engine.waiting.get(stage.uid(WEB))
+    waiting = stage.engine.held_pods.get(stage.uid(WEB))
     assert waiting is not None
     waiting.allow("Gate")
     await stage.run(60)

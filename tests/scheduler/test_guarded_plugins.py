@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.framework.contract import CycleState, Plugin, PodInfo, Status, Wait
-from muster.framework.runtime.watch import Running
+from muster.framework.runtime.call_watch import Running
 from muster.framework.scheduler.explain import explain
 from muster.testing.cluster import info
 from tests.builders import make_node, make_pod
@@ -71,7 +71,7 @@ async def what_becomes_of(plugin: type[Plugin], set_stage: SetStage) -> str:
     assert reason == "SchedulerError"
     assert stage.place(WEB) == "error backoff"
     assert stage.engine.cache.assumed_count == 0
-    assert stage.engine.watch.current is None
+    assert stage.engine.call_watch.current is None
     return message
 
 
@@ -154,7 +154,7 @@ async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
     seen: list[Running | None] = []
 
     def dawdle(plugin: Any, *_: object) -> None:
-        seen.append(stage.engine.watch.current)
+        seen.append(stage.engine.call_watch.current)
         stage.clock.move_to(stage.clock.now() + 0.2)
 
     plugin = type("Slow", (reserving("Slow"),), {"reserve": dawdle})

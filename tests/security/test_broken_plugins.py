@@ -230,7 +230,7 @@ async def test_a_plugin_that_stalls_is_named_while_it_does_and_afterwards(
     seen: list[tuple[str, str]] = []
 
     def stall() -> Any:
-        running = stage.engine.watch.current
+        running = stage.engine.call_watch.current
         assert running is not None
         seen.append((running[0].name, running[2].key))
         stage.clock.move_to(stage.clock.now() + 1.0)

@@ -15,7 +15,7 @@ from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.points import SCORE
-from muster.framework.runtime.watch import CallWatch, Running
+from muster.framework.runtime.call_watch import CallWatch, Running
 from muster.operator.process.watchdog import Watchdog
 from tests.builders import make_node, make_pod
 from tests.scheduler.stage import Stage
@@ -226,7 +226,7 @@ def test_a_call_that_never_returns_is_named_while_nobody_is_answered(
     async def schedule() -> None:
         loops.append(asyncio.get_running_loop())
         stage = Stage(Stuck)
-        watchdog = Watchdog(stage.engine.watch, told_nobody)
+        watchdog = Watchdog(stage.engine.call_watch, told_nobody)
         watchdog.start()
         stage.put_node(make_node("one"))
         stage.put_pod(make_pod("web"))
