@@ -1,4 +1,4 @@
-"""What kube-apiserver's admission plugins do to new objects, as far as a scheduler can tell the difference.
+"""The changes that kube-apiserver's admission plugins make to new objects, as far as they concern a scheduler.
 
 NamespaceLifecycle for every kind; Priority for pods and native groups; DefaultTolerationSeconds and PodTopologyLabels
 for pods. The plugins that need a controller to undo what they do (TaintNodesByCondition, storage protection) are left

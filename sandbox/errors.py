@@ -109,7 +109,7 @@ def invalid_of(kind: str, name: str, errors: Sequence[InvalidField], *, group: s
 
 
 def unprocessable() -> StatusError:
-    """422 for a patch that cannot be carried out; kube-apiserver does not tell what was wrong with it either."""
+    """422 for a patch that cannot be carried out. Like kube-apiserver, it does not say what is wrong with the patch."""
     return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", details={})
 
 
@@ -130,9 +130,9 @@ def untyped_patch(kind: Kind, config: dict[str, Any], faults: Sequence[str]) -> 
     """500 for an applied config that does not fit the schema of its kind."""
     given = config.get("metadata") or {}
     typed = f"{kind.group}/{kind.version}, Kind={kind.kind}"
-    told = faults[0] if len(faults) == 1 else "errors:\n" + "\n".join(f"  {fault}" for fault in faults)
+    listed = faults[0] if len(faults) == 1 else "errors:\n" + "\n".join(f"  {fault}" for fault in faults)
     named = f"{given.get('namespace', '')}/{given.get('name', '')}"
-    return StatusError(500, "", f"failed to create typed patch object ({named}; {typed}): {told}")
+    return StatusError(500, "", f"failed to create typed patch object ({named}; {typed}): {listed}")
 
 
 def not_found(kind: Kind, name: str) -> StatusError:

@@ -1,7 +1,7 @@
 """What workloads want, as pure functions: which pods to create and to delete, the steps of a rollout, and the status.
 
 `controllers` calls it and carries the result out. The numbers are those of kube-controller-manager's controllers, as
-far as containers that start at once and never fail can tell the difference.
+far as they concern containers that start at once and never fail.
 """
 
 import hashlib
@@ -194,7 +194,7 @@ def _with_condition(status: Object, type: str, reason: str, message: str, *, now
 
 
 def template_of(workload: Object) -> Object:
-    """The template of a workload without the label that tells the ReplicaSets of a Deployment apart."""
+    """The template of a workload without the label that distinguishes the ReplicaSets of a Deployment."""
     template: Object = workload["spec"]["template"]
     labels = without(metadata(template).get("labels") or {}, TEMPLATE_HASH)
     return with_metadata(template, labels=labels)

@@ -34,7 +34,7 @@ def _requests_from_limits(container: Object) -> Object:
 
 
 def begin(pod: Object, now: str) -> Object:
-    """A pod as it is when just created: pending, and told so if gates hold it back."""
+    """The state of a new pod: pending, with a condition if scheduling gates hold it back."""
     status: Object = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
     if pod["spec"].get("schedulingGates"):
         condition = {
