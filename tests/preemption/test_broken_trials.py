@@ -21,7 +21,7 @@ from muster.framework.runtime.attempt_state import AttemptState
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.reservation.ends import ExpectedEnd
 from muster.plugins.reservation.planning import plan_for
-from muster.plugins.reservation.wanted import PlacementRequest
+from muster.plugins.reservation.placement_request import PlacementRequest
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
@@ -131,7 +131,7 @@ async def test_a_pod_evicts_nobody_from_a_node_on_a_trial_that_broke(
 
 
 @pytest.mark.parametrize(("how", "point"), CASES)
-async def test_a_pod_is_told_which_plugin_broke_where_no_other_node_does(
+async def test_a_pods_reason_names_the_plugin_that_broke_if_no_other_node_takes_it(
     stage: EvictingStage, broken: Callable[[dict[str, Breaks]], None], how: dict[str, Breaks], point: str
 ) -> None:
     broken(how)
@@ -172,8 +172,8 @@ async def test_a_gang_evicts_nobody_on_a_trial_that_broke(
     await world.run(60)
 
     assert world.evicted == []
-    told = world.conditions[gang[0]][1]
-    assert any(text in told for node in "ab" for n in range(2) for text in why(point, f"low-{node}-0-{n}")), told
+    reported = world.conditions[gang[0]][1]
+    assert any(text in reported for node in "ab" for n in range(2) for text in why(point, f"low-{node}-0-{n}")), reported
     await world.kill()
 
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from muster.framework.contract import PodInfo
 from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.packing import FREE, Cost
-from muster.plugins.reservation.waiting import Chance, LongWaiters, Waiter
+from muster.plugins.reservation.waiters import Chance, LongWaiters, Waiter
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
 from tests.reservation.jumping import ClockThatJumps
