@@ -89,8 +89,8 @@ def _of_tls(error: ssl.SSLError) -> str:
 
 def _of_kopf(error: BaseException) -> str:
     """kopf's errors have the API server's message first, and then its whole answer."""
-    told = error.args[0] if error.args else None
-    return str(told or f"the server answered {getattr(error, 'status', 'with an error')}")
+    message = error.args[0] if error.args else None
+    return str(message or f"the server answered {getattr(error, 'status', 'with an error')}")
 
 
 def _of_others(error: BaseException) -> str:

@@ -201,7 +201,7 @@ class EventRecorder:
                 await self._send(sighting)
                 return
             except Fenced:
-                return  # the leader tells people; a standby would tell them twice
+                return  # the leader writes Events; a standby would write them a second time
             except ApiError as error:
                 tries += 1
                 if tries >= _TRIES or not _may_pass(error):

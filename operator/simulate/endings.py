@@ -96,7 +96,7 @@ async def endings(
     return ()
 
 
-def told(ending: Sequence[RequiredEnding]) -> Iterator[str]:
+def sentences(ending: Sequence[RequiredEnding]) -> Iterator[str]:
     """For people: a sentence, if any have to end."""
     if ending:
         *others, last = map(str, ending)

@@ -115,7 +115,7 @@ def evicted_in(shared: Mapping[str, object]) -> Sequence[Evicted]:
     return tuple(seen)
 
 
-def told(evicted: Sequence[Evicted]) -> Iterator[str]:
+def sentences(evicted: Sequence[Evicted]) -> Iterator[str]:
     """For people: a sentence for each preemptor, then one for each budget that is overruled."""
     by_preemptor: dict[str, list[Evicted]] = {}
     for each in evicted:

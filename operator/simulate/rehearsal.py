@@ -259,7 +259,7 @@ class Rehearsal:
                 if kind in self._engine.object_handlers:
                     for obj in objects:
                         self._stored.listers[kind.resource].put(obj)
-        self._stored.tell(self._engine.object_handlers)
+        self._stored.report_to(self._engine.object_handlers)
         anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
             if pod.status.phase in ("Succeeded", "Failed") or pod.metadata.key in anew:
@@ -305,7 +305,7 @@ class Rehearsal:
         if held is not None:
             return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
-        reason = last.message if last is not None else self._stage.told.get(pod.uid) or self._kept_out(pod)
+        reason = last.message if last is not None else self._stage.messages.get(pod.uid) or self._kept_out(pod)
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
 
     def _kept_out(self, pod: PodInfo) -> str:

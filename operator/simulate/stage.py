@@ -18,13 +18,13 @@ class RehearsalApi(NoApi, Silent):
 
     Attributes:
         bound: the node of each pod that was bound, by UID.
-        told: the last message about each pod, by UID.
+        messages: the last message about each pod, by UID.
         running: pods that run in the cluster, by `namespace/name`.
     """
 
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}
-        self.told: dict[str, str] = {}
+        self.messages: dict[str, str] = {}
         self.running: dict[str, Pod] = {}
         self._news: list[tuple[Pod, str]] = []
         self._deleted: list[Pod] = []
@@ -46,7 +46,7 @@ class RehearsalApi(NoApi, Silent):
 
     def take_off(self, uid: str) -> str:
         """The pod is deleted. Returns its node."""
-        self.told.pop(uid, None)
+        self.messages.pop(uid, None)
         return self.bound.pop(uid, "")
 
     def end(self, pod: Pod) -> None:
@@ -67,7 +67,7 @@ class RehearsalApi(NoApi, Silent):
     def event(
         self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
-        self.told[regarding.uid] = note
+        self.messages[regarding.uid] = note
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
         """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""
@@ -83,4 +83,4 @@ class RehearsalApi(NoApi, Silent):
         return b"{}"
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        self.told[pod.uid] = message
+        self.messages[pod.uid] = message

@@ -61,7 +61,7 @@ class Reasons:
             yield
 
     def _named(self, pod: Object, node: str) -> Status | None:
-        """Why the pod is not on this node, if anybody can tell."""
+        """The reason why the pod is not on this node; None if there is none."""
         engine = self._process.engine
         queued = engine.queue.contents.get(pod["metadata"]["uid"])
         if queued is None:

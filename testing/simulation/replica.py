@@ -90,22 +90,22 @@ class Replica:
         self.on_start(self.process)
 
     def kill(self) -> None:
-        """Nothing of it runs from now on; what it has sent arrives all the same."""
+        """Stop everything of the process at once; messages that it has sent still arrive."""
         if self.process is not None:
             self._owner.stopped = True
             self._gone()
 
     def end(self) -> None:
-        """Tell it to end, as SIGTERM does."""
+        """Ask the process to end, as SIGTERM does."""
         if self.process is not None:
             self.process.over.set()
 
     def stop(self) -> None:
-        """Let it stand, as SIGSTOP does."""
+        """Pause the process, as SIGSTOP does."""
         self._owner.stopped = True
 
     def go_on(self) -> None:
-        """Let it go on, if it lives."""
+        """Resume the process if it is alive, as SIGCONT does."""
         if self.process is not None:
             self._owner.stopped = False
 

@@ -53,7 +53,7 @@ class Rest:
         queued = sorted(line.uid for line in engine.queue.contents.dump())
         if wait != queued:
             yield f"the queue has {queued}, and the pods {wait} wait"
-        missing = self._process.watches.missing()
+        missing = self._process.informers.missing()
         if missing is not None:
             yield missing
 

@@ -93,12 +93,12 @@ class Answer:
 
 
 class SimulatedServer:
-    """One API server, with kubelets that start and end pods a moment after they are told to.
+    """One API server, with kubelets that start and end pods a moment after a request.
 
     Attributes:
-        store: its objects; the world outside may change them directly.
+        store: its objects; the outside world may change them directly.
         pod_groups: the kind that is defined by a custom resource.
-        on_request: told of each request, and of its answer.
+        on_request: called with each request and its answer.
     """
 
     def __init__(self, loop: SimulatedLoop, random: Random) -> None:

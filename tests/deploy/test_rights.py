@@ -179,8 +179,8 @@ def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_cou
     path = f"/api/v1/namespaces/{workspace}/pods/misfit"
     [condition] = eventually(lambda: admin.get(path)["status"].get("conditions", ()))
     assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
-    told = {condition["message"], *(event["note"] for event in misfit)}
-    assert told == {f"0/2 nodes are available: 2 Insufficient cpu. {_NO_PREEMPTION}"}
+    reported = {condition["message"], *(event["note"] for event in misfit)}
+    assert reported == {f"0/2 nodes are available: 2 Insufficient cpu. {_NO_PREEMPTION}"}
     assert {event["reason"] for event in misfit} == {"FailedScheduling"}
 
 

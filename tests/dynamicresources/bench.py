@@ -105,7 +105,7 @@ class _Handle:
     api: KeptApi
     clock: VirtualClock = field(default_factory=VirtualClock)
     spawned: list[Coroutine[Any, Any, None]] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     kept: dict[str, object] = field(default_factory=dict)
     metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
     groups: dict[str, object] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class _Handle:
         return self.clock.now
 
     def event(self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
-        self.told.append(note)
+        self.reported.append(note)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self.spawned.append(work)

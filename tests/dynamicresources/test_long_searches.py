@@ -37,7 +37,7 @@ from tests.dynamicresources.searches import (
     typed,
 )
 from tests.dynamicresources.test_kept_answers import Story, pods
-from tests.scheduler.slices import Ticks
+from tests.clocks import Ticks
 
 _NO_ROOM = (
     "0/4 nodes are available: 4 cannot allocate all claims. preemption: 0/4 nodes are available: 4 Preemption is "
@@ -201,23 +201,11 @@ def goes_on(attempt: Attempt, steps: int) -> bool:
     return True
 
 
-class Clock:
-    """A stopwatch on which every look takes so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self._each = seconds
-        self._now = 0.0
-
-    def __call__(self) -> float:
-        self._now += self._each
-        return self._now
-
-
 @pytest.mark.parametrize(("seconds", "node"), [(0.1, "n1"), (10.0, "n0")])
 def test_a_search_that_takes_too_long_is_given_up_in_the_words_of_kube_scheduler(
     monkeypatch: pytest.MonkeyPatch, seconds: float, node: str
 ) -> None:
-    clock = Clock(seconds)
+    clock = Ticks(seconds)
     monkeypatch.setattr(ProfileHandle, "stopwatch", property(lambda handle: clock))
     world = Cluster(monkeypatch, *HARD)
     world.add(claiming_pod("hard", "hard"))

@@ -27,7 +27,7 @@ from tests.gangscheduling.upstream_cases import CASES
 from tests.gangscheduling.upstream_composite_topology import COMPOSITE_TOPOLOGY
 from tests.gangscheduling.upstream_composites import COMPOSITES
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group
-from tests.scheduler.slices import Ticks
+from tests.clocks import Ticks
 from tests.storage import make_claim, make_volume
 
 _TABLE = Path(__file__).with_name("upstream.md")

@@ -70,7 +70,7 @@ class World(VirtualScheduler):
         """A CompositePodGroup comes; see `make_composite`."""
         return self.api.put(COMPOSITE_KIND, make_composite(name, min_group_count, **more))
 
-    def told(self, key: str) -> tuple[StrEnum, str] | None:
+    def reported(self, key: str) -> tuple[StrEnum, str] | None:
         """The last word on a group, without what only people read."""
         said = self.said(key)
         return None if said is None else (said.reason, said.message)

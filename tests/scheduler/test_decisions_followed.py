@@ -67,14 +67,14 @@ async def test_asking_for_an_explanation_is_no_decision(set_stage: SetStage) -> 
     stage = set_stage(plugin)
     stage.put_pod(make_pod("web"))
     await stage.settle()
-    told = list(plugin.books)
+    reported = list(plugin.books)
     pod = stage.engine.known.get(WEB)
     assert pod is not None
 
     for _ in range(1000):
         explain(stage.engine.algorithms["muster"], pod)
 
-    assert plugin.books == told
+    assert plugin.books == reported
 
 
 async def test_a_follower_that_breaks_costs_nobody_anything(set_stage: SetStage) -> None:

@@ -38,7 +38,7 @@ async def test_what_was_announced_is_taken_back_with_the_reason(set_stage: SetSt
     assert stage.nominations == [(WEB, "one")]
 
 
-async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_stage: SetStage) -> None:
+async def test_a_pod_whose_pre_bind_work_is_unknown_is_not_held_by_permit(set_stage: SetStage) -> None:
     stage = set_stage(
         permitting("Gate", Wait(300.0, ("not yet",))), pre_binding("Broken", None, ahead=Status.failure("no"))
     )
@@ -49,7 +49,7 @@ async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_s
     assert stage.nominations == []
 
 
-async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_it_goes_on(set_stage: SetStage) -> None:
+async def test_a_pod_that_permit_holds_for_long_has_a_reason_until_it_goes_on(set_stage: SetStage) -> None:
     stage = set_stage(permitting("Gate", Wait(300.0, ("closed until noon",))), permitting("Door", None))
     stage.put_pod(make_pod("web"))
     await stage.run(4)
@@ -66,7 +66,7 @@ async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_i
     assert [reason for _, reason, _ in stage.events] == ["WaitingOnPermit", "Scheduled"]
 
 
-async def test_a_pod_that_permit_holds_and_then_turns_away_is_told_both(set_stage: SetStage) -> None:
+async def test_a_pod_that_permit_holds_and_then_rejects_gets_both_events(set_stage: SetStage) -> None:
     stage = set_stage(permitting("Gate", Wait(20.0)))
     stage.put_pod(make_pod("web"))
     await stage.run(15)

@@ -85,7 +85,7 @@ async def what_becomes_of(plugin: type[Plugin], set_stage: SetStage) -> str:
         (Unspeakable(), "Unspeakable"),
         (StopIteration(), "StopIteration"),
     ],
-    ids=["an exception", "a cancellation of its own", "no exception", "nothing that can be told", "the end of a loop"],
+    ids=["an exception", "a cancellation of its own", "no exception", "nothing that can be reported", "the end of a loop"],
 )
 async def test_an_error_names_plugin_and_point_when_it_raises(
     plugin: type[Plugin], method: str, words: str, error: Any, text: str, set_stage: SetStage
@@ -138,14 +138,14 @@ async def test_a_plugin_that_breaks_while_a_decision_is_explained_ends_nothing(
     assert stage.engine.cache.assumed_count == 0
 
 
-async def test_a_post_filter_that_breaks_is_told_behind_the_reasons_of_the_nodes(set_stage: SetStage) -> None:
+async def test_a_post_filter_that_breaks_is_reported_behind_the_reasons_of_the_nodes(set_stage: SetStage) -> None:
     full = filtering("Full", {"one": Status.unschedulable("full")})
     stage = set_stage(full, broken(post_filtering("P", None, None), "post_filter", asyncio.CancelledError()))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
-    told = '0/1 nodes are available: 1 full. running PostFilter plugin "P": CancelledError'
-    assert stage.conditions[WEB] == ("Unschedulable", told, None)
+    reported = '0/1 nodes are available: 1 full. running PostFilter plugin "P": CancelledError'
+    assert stage.conditions[WEB] == ("Unschedulable", reported, None)
 
 
 async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(

@@ -134,7 +134,7 @@ async def test_a_pod_that_lost_its_node_before_it_was_bound_makes_room(stage: St
     stage.drop_node("one")
     await turns()
     assert (stage.binds, stage.engine.scheduler.binding) == ([], 0)
-    assert loop.idles() is None
+    assert loop.stalled() is None
 
 
 async def test_gangs_that_permit_holds_make_no_room_for_others(stage: Stage) -> None:

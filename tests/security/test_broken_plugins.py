@@ -93,7 +93,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "raises what is no Exception": _raising(Foreign("foreign")),
     "stops an iteration": _raising(StopIteration()),
     "exits": _raising(SystemExit(3)),
-    "raises what cannot be told": _raising(Unspeakable()),
+    "raises what cannot be reported": _raising(Unspeakable()),
     "never comes back from itself": _recursing,
     "answers a text": lambda: "no",
     "answers a number": lambda: 7,
@@ -211,8 +211,8 @@ async def test_no_other_pod_is_lost_or_delayed_and_the_message_names_plugin_and_
     await stage.settle()
 
     assert {key for key, _ in stage.binds} >= {f"default/{name}" for name in OTHERS}
-    told = [*stage.notes(VICTIM), stage.conditions.get(VICTIM, ("", "", None))[1], caplog.text]
-    assert any(POINTS[place].words in text for text in told), told
+    reported = [*stage.notes(VICTIM), stage.conditions.get(VICTIM, ("", "", None))[1], caplog.text]
+    assert any(POINTS[place].words in text for text in reported), reported
 
     await stage.wait(30)
     stage.put_pod(make_pod("late"))

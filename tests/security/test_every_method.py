@@ -103,7 +103,7 @@ RAISES: dict[str, Answer] = {
     "is cancelled": raising(asyncio.CancelledError("gone")),
     "exits": raising(SystemExit(3)),
     "stops an iteration": raising(StopIteration),
-    "raises what cannot be told": raising(Unspeakable()),
+    "raises what cannot be reported": raising(Unspeakable()),
     "raises a megabyte": raising(RuntimeError("x" * (1 << 20))),
     "never comes back from itself": recursing,
 }
@@ -118,7 +118,7 @@ ANSWERS: dict[str, Answer] = {
     "answers numbers out of bounds": lambda call: np.full(call.nodes(), -(10**15)),
     "answers a code of nowhere": lambda call: Status(Code.WAIT, ("wait",)),
     "answers a status of nothing": lambda call: Status(2, ([],), "", "none"),  # type: ignore[arg-type]
-    "answers an error that cannot be told": lambda call: Status.failure(error=Unspeakable()),
+    "answers an error that cannot be reported": lambda call: Status.failure(error=Unspeakable()),
     "answers steps that break": half_way,
     "answers endless pairs": lambda call: zip(repeat(1), repeat(2), strict=True),
 }
@@ -130,7 +130,7 @@ NO_ANSWER = frozenset(ANSWERS)
 ABSENT = frozenset({"answers None"})
 TEXT = frozenset({"answers a text"})
 NAN = frozenset({"answers no number"})
-FAILS = frozenset({"answers an error that cannot be told"})
+FAILS = frozenset({"answers an error that cannot be reported"})
 
 
 # Who comes.
@@ -473,10 +473,10 @@ async def test_others_are_scheduled_nothing_is_lost_and_plugin_and_point_are_nam
     assert {key for key in others if world.node_of(key)} == others
     assert all(world.place(key) for key in world.api.pods if key not in world.unreported)
     assert rogues.calls, "nobody asked"
-    told = [*(note for _, _, note in world.events), *(message for _, message, _ in world.conditions.values())]
+    messages = [*(note for _, _, note in world.events), *(message for _, message, _ in world.conditions.values())]
     if way in RAISES or way in case.more or (way in ANSWERS and way not in case.legal):
-        assert any(case.says in text for text in (*told, caplog.text)), told
-    assert all(len(text) < 20_000 for text in told)
+        assert any(case.says in text for text in (*messages, caplog.text)), messages
+    assert all(len(text) < 20_000 for text in messages)
 
     rogues.mended = True
     plugins["Upright"].crowded = False  # type: ignore[attr-defined]

@@ -118,7 +118,7 @@ def in_namespace(found: Mapping[str, Any], namespace: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_pod_goes_where_it_was_said_or_is_told_what_was_said(
+def test_every_pod_goes_to_the_predicted_node_or_has_the_predicted_reason(
     seed: int, start_muster: Callable[[], None], cluster: Cluster, tmp_path: Path
 ) -> None:
     plan = Plan(seed)

@@ -53,8 +53,8 @@ def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monke
     monkeypatch.setattr(Holds, "kept_off", lambda self, pod, snapshot, now: None)
     wrong, started = played(history, CROWD, since + BOUND)
     assert started == set()
-    [told] = wrong
-    assert told.startswith("2 of 2 members of whole wait for")
+    [reported] = wrong
+    assert reported.startswith("2 of 2 members of whole wait for")
 
 
 def test_who_comes_while_watches_are_half_open_starves_no_earlier_than_that_is_noticed() -> None:

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.coscheduling.chaos.storm import Storm, Weather
-from tests.scheduler.slices import Ticks
+from tests.clocks import Ticks
 
 
 def outlive(weather: Weather) -> Storm:

@@ -28,7 +28,7 @@ from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServ
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.operator.process.clock import LoopClock
-from muster.operator.process.watches import PODS
+from muster.operator.process.informers import PODS
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
@@ -38,7 +38,7 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import define_pod_groups
 
-from .groups import told
+from .groups import report
 
 DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
@@ -85,7 +85,7 @@ class Onlooker:
 
     def on_group(self, old: PodGroup | None, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went."""
-        told(self._groups, old, new)
+        report(self._groups, old, new)
 
 
 class Watched:
@@ -122,7 +122,9 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
             Informer(client, kinds, Watched(onlooker.on_group)),
         )
         ports = WorkerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
-        controller = StatusController(groups, POD_GROUP_KIND, PodGroupReporter(groups, clock), ports)
+        controller = StatusController(
+            groups, POD_GROUP_KIND, PodGroupReporter(groups, clock), ports, ended_handler=groups.follow_ended
+        )
         validating = None
         if admission is not None:
             login = partial(log_in, connection)

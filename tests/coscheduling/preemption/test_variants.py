@@ -281,8 +281,8 @@ async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> Non
     world.gang("high", 2, priority=10)
     await world.run(3)
 
-    told: Any = world.groups.record("default/high").announced
-    assert told.message.endswith("pod group preemption: found a placement for podgroup, preempting 1 victims")
+    reported: Any = world.groups.record("default/high").announced
+    assert reported.message.endswith("pod group preemption: found a placement for podgroup, preempting 1 victims")
     uid = world.api.objects["podgroups"]["default/high"]["metadata"]["uid"]
     assert world.notes("default/low", "Preempted") == [f"Preempted by podgroup {uid} on node cluster"]
     [condition] = world.api.pods["default/low"]["status"]["conditions"]
