@@ -52,7 +52,7 @@ _POLL_SECONDS = 5.0
 
 
 class ClaimBindingFailed(Exception):
-    """A claim could not be bound. The text is told to people."""
+    """Raised if a claim cannot be bound; the text is for users."""
 
 
 class ClaimWriter:
@@ -121,7 +121,7 @@ class ClaimWriter:
         claiming.written.add(at)
         self._claims.saw(bound)
         if made and plan is not None:
-            await self._tell_pod(pod, bound, plan.variant.mappings)
+            await self._write_claim_status(pod, bound, plan.variant.mappings)
 
     def _latest(self, claim: ResourceClaim) -> ResourceClaim:
         """The claim as it is known by now: another pod of the group may have reserved it."""
@@ -198,13 +198,13 @@ class ClaimWriter:
         self._handle.metrics.resourceclaim_creates.add(("success", "false", "", "Pod"))
         return _decode(created)
 
-    async def _tell_pod(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
-        """The pod's status says which claim its extended resources come from."""
-        told = [
+    async def _write_claim_status(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
+        """Write into the pod's status which claim its extended resources come from."""
+        written = [
             {"containerName": each.container, "resourceName": each.resource, "requestName": each.request}
             for each in mappings
         ]
-        status = {"requestMappings": told, "resourceClaimName": claim.metadata.name}
+        status = {"requestMappings": written, "resourceClaimName": claim.metadata.name}
         body = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
         path = pod_path(pod.pod.metadata, "status")
         try:

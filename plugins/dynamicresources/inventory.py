@@ -20,7 +20,7 @@ from .search import Site
 from .use import DeviceUse
 
 _MAX_STATES = 65536
-"""Distinct states of pools that are told apart by number, before they are numbered afresh."""
+"""The number of distinct states of pools after which they are numbered afresh."""
 
 _MAX_STATES_OF_ITS_OWN = 16
 

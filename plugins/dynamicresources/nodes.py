@@ -251,7 +251,7 @@ def _mark(
         return
     status = INVALID if outcome.invalid else NO_DEVICES
     if outcome.failure is not None:
-        status = Status.failure(outcome.failure.told(claims))
+        status = Status.failure(outcome.failure.text(claims))
     codes[at] = table.number(status)
 
 

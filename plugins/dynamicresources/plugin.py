@@ -106,7 +106,7 @@ class DynamicResources(
         self._passes = StatusTable()
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Devices, classes and claims as the watches tell them."""
+        """Follows devices, classes and claims."""
         self._devices.changed(old, new)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:

@@ -10,7 +10,7 @@ from muster.framework.model.pod_info import PodInfo
 
 
 class ClaimError(Exception):
-    """A claim that the pod needs is not there, not its own, or going. The text is told to people."""
+    """Raised if a claim of the pod does not exist, is not its own, or is being deleted; the text is for users."""
 
 
 def claims_of(pod: PodInfo, get: Callable[[str], ResourceClaim | None]) -> list[ResourceClaim]:

@@ -105,9 +105,10 @@ class ClaimTracker:
             self._recount(uid)
 
     def unreserve(self, claim: ResourceClaim, consumer: str = "") -> bool:
-        """The API is about to be told that this version of the claim is not reserved any more, by one UID or any.
+        """Note that the reservation of this version of the claim is about to end in the API, for one UID or for all.
 
-        Whether it is the latest. Until then a pod that needs a reservation makes it anew, and one of the writes fails.
+        Returns whether it is the latest version. Until the write, a pod that needs a reservation makes a new one, and
+        one of the two writes fails.
         """
         if self._claims.get(claim.key) is not claim:
             return False

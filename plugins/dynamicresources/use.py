@@ -21,9 +21,9 @@ Amounts = Mapping[str, int]
 
 
 class DeviceUse:
-    """Devices in use, counted: a device that two claims hold by mistake is free once both gave it back.
+    """Devices in use, counted: a device that two claims hold by mistake is free once both have released it.
 
-    `changed` is told of each pool of which something was taken or given back.
+    `changed` is called with each pool of which a device was taken or released.
     """
 
     def __init__(self, changed: Callable[[PoolId], None]) -> None:

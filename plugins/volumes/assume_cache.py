@@ -67,8 +67,8 @@ class AssumeCache(Generic[T]):
         """The message for an object that the API does not have."""
         return f'{self._resource} "{key}" not found'
 
-    def told(self, key: str) -> None:
-        """The API has told something of the object."""
+    def reported(self, key: str) -> None:
+        """The API reported a version of the object: drop assumptions that it replaces."""
         stored = self.stored(key)
         assumed = self._assumed.get(key)
         if assumed is not None:

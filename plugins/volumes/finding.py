@@ -31,7 +31,7 @@ BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 REASONS = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
-"""In the order in which they are told; each has the bit of its index in `FoundVolumes.reasons`."""
+"""In the order in which they are reported; each has the bit of its index in `FoundVolumes.reasons`."""
 
 _NODE, _BIND, _SPACE, _MISSING = (1 << index for index in range(len(REASONS)))
 Bits = npt.NDArray[np.int32]
@@ -70,10 +70,10 @@ class FoundVolumes:
     """The findings for some nodes.
 
     Attributes:
-        reasons: int32, shape (nodes,): what is in the way, as bits by the index in REASONS; 0 where nothing is.
-        errors: why it cannot be told for some nodes, each with these nodes; the first counts.
-        choices: what claims get of the volumes that there are.
-        provisions: what is to be made.
+        reasons: int32, shape (nodes,): the obstacles, as bits by their index in REASONS; 0 for none.
+        errors: errors that prevent an answer for some nodes, each with these nodes; the first one counts.
+        choices: the existing volumes that claims get.
+        provisions: the volumes to provision.
     """
 
     reasons: Bits

@@ -94,10 +94,7 @@ class VolumeBinder:
             await self._ledger.wakeups.wait(objects, min(_POLL_SECONDS, left))
 
     def _is_bound(self, pod: PodInfo, node_name: str, reservation: VolumeReservation) -> bool:
-        """Whether all is done, by what the API tells.
-
-        Raises VolumeBindingFailed when it will never be.
-        """
+        """Whether all volumes are bound according to the API. Raises VolumeBindingFailed if that will never be so."""
         snapshot = self._handle.snapshot
         row = snapshot.live_row_of(node_name)
         if row is None:

@@ -76,7 +76,7 @@ def assume(ledger: VolumeLedger, pod: PodInfo, node_name: str, found: FoundVolum
 
 
 def give_back(ledger: VolumeLedger, pod: PodInfo, reservation: VolumeReservation) -> None:
-    """Restore what was assumed and not written. What was written the API will tell of."""
+    """Restore everything that was assumed and not written. The API will report what was written."""
     for provisioning in reservation.provisionings:
         if not provisioning.written:
             ledger.claims.restore(pod.uid, provisioning.claim.metadata.key)

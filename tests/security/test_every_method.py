@@ -225,7 +225,7 @@ def of_group(method: str, come: Callable[[World], None], **more: Any) -> Case:
     return Case(f'running {method} on group plugin "Upright"', come, **more)
 
 
-FOLLOWS = 'telling plugin "Upright"'
+FOLLOWS = 'notifying plugin "Upright"'
 NAMED_NODES: Answer = lambda call: PreFilterResult([["node-x"]])  # type: ignore[arg-type]  # noqa: E731
 ENDLESS_TREE = Part("victims", 1, (), parts=[])
 ENDLESS_TREE.parts.append(ENDLESS_TREE)  # type: ignore[union-attr]
