@@ -64,7 +64,7 @@ def make_volume(
 def make_class(
     name: str, *, provisioner: str = "csi.example.com", waits: bool = True, topologies: Sequence[Mapping[str, Any]] = ()
 ) -> ObjectDict:
-    """A storage class; its claims wait for their first consumer unless told otherwise.
+    """A storage class; its claims wait for their first consumer by default.
 
     `topologies` are the terms of which a node must meet one: labels, each with the values that will do.
     """

@@ -83,7 +83,7 @@ _JOB_STATES = {
     "FailureTarget": "FailureTarget",
     "SuccessCriteriaMet": "SuccessCriteriaMet",
 }
-"""What a job shows, most telling first, by the condition that is true; the empty text stands for being deleted."""
+"""The status shown for a job, the most informative first, by the condition that is true; "" for a job being deleted."""
 
 
 def _job_state(job: Object, now: float) -> str:

@@ -1,4 +1,4 @@
-"""Fields that a kind does not have, and values of the wrong type: refused, told or dropped, as the request asks."""
+"""Fields that a kind does not have, and values of the wrong type: refused, warned of or dropped, as requested."""
 
 from collections.abc import Callable
 from typing import Any

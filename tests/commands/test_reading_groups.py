@@ -1,4 +1,4 @@
-"""What `muster groups` tells those who may not read everything, or whose cluster does not serve every kind."""
+"""What `muster groups` shows to users who may not read everything, or whose cluster does not serve every kind."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any

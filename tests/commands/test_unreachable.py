@@ -1,4 +1,4 @@
-"""Servers that cannot be reached, and other programs at their address: commands and `muster run` tell it in words."""
+"""Unreachable servers, and other programs at their address: commands and `muster run` report them in words."""
 
 import contextlib
 import re
@@ -34,7 +34,7 @@ SERVERS = {
     "without TLS": ("https", PAGE, "TLS to {} failed: http: server gave HTTP response to HTTPS client"),
     "a page of HTML": ("http", PAGE, "is not one of a Kubernetes API server: "),
 }
-"""Name -> scheme, answer to each connection (None: there is no server), and what users are told."""
+"""Name -> scheme, answer to each connection (None: there is no server), and what users read."""
 
 
 @contextmanager

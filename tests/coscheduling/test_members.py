@@ -53,7 +53,7 @@ def book(*pods: PodInfo) -> Members[GroupRecord[Any]]:
 
 
 def endings(members: Members[GroupRecord[Any]]) -> Store[Any]:
-    """What the watch of ended pods knows, told to the book."""
+    """Gives the book what the watch of ended pods knows."""
     return Store(EndedPods(POD_GROUP_KIND.group_of, members.follow_ended))
 
 

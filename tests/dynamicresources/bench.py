@@ -160,7 +160,7 @@ class Bench:
         return cast("SharedDRAManager", self.handle.kept[self.plugin.name])
 
     def put(self, *objects: Object) -> None:
-        """The API has these, and the watch tells of them."""
+        """The API has these, and the watch reports them."""
         for each in objects:
             meta = each["metadata"]
             if each["kind"] == "ResourceClaim":
@@ -173,7 +173,7 @@ class Bench:
         self.handle.groups[found.key] = found
 
     def lose(self, gone: Object) -> None:
-        """The watch tells that this is gone."""
+        """The watch reports that this was deleted."""
         self.plugin.on_object(gone["kind"], msgspec.convert(gone, _TYPES[gone["kind"]]), None)
 
     def claim(self, name: str) -> Object:

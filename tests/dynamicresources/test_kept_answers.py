@@ -28,7 +28,7 @@ ASKED = (exactly(1), exactly(2), first_of(exactly(2), exactly(1)), exactly(1, f"
 
 
 class Story:
-    """Changes in random order, told to one bench that keeps its answers, and to a new one for comparison."""
+    """Changes in random order, made to one bench that keeps its answers, and to a new one for comparison."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)

@@ -1,4 +1,4 @@
-"""How the process begins, ends, starts again beside what is there, and tells about itself."""
+"""How the process starts, ends, restarts beside what exists, and reports on itself."""
 
 import json
 import signal

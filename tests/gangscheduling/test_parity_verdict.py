@@ -29,7 +29,7 @@ def seen(group: SeenGroup, evicted: str = "", pods: Mapping[str, SeenPod] = {}, 
 
 
 def theirs_scored(group: SeenGroup, **changes: Any) -> Seen:
-    """kube-scheduler's, which alone tells what it scored."""
+    """kube-scheduler's decision, the only one with its scores."""
     pods = {name: replace(pod, scores=SCORES if pod.node else {}) for name, pod in group.pods.items()}
     return seen(group, pods=pods, **changes)
 

@@ -1,4 +1,4 @@
-"""Plays cases of kube-scheduler's own integration tests, see `upstream_cases`; `upstream.md` tells of all of them."""
+"""Plays cases of kube-scheduler's own integration tests, see `upstream_cases`; `upstream.md` lists all of them."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Whatever is decoded is read or refused, and who is refused is told which field is to blame, in words of the API."""
+"""Every object is decoded or refused, and a refusal names the field to blame, in the API's words."""
 
 import logging
 import re

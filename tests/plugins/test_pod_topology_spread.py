@@ -178,7 +178,7 @@ def test_a_selector_that_cannot_be_read_is_an_error() -> None:
 
 
 class TestPodsTried:
-    """A trial puts pods on nodes or takes them off, and tells the plugin."""
+    """A trial puts pods on nodes or removes them, and notifies the plugin."""
 
     @pytest.mark.parametrize(
         ("other", "selector", "counted"),

@@ -46,7 +46,7 @@ def raises(pod: PodInfo) -> Status | None:
 
 
 class Follower(PreFilterPlugin, PreFilterExtensions, FilterPlugin):
-    """Lets everything pass, and breaks when it is told of a pod that carries the label `breaks`."""
+    """Lets every pod pass, and raises when it is notified of a pod with the label `breaks`."""
 
     name = "Follower"
     filter_depends_on = DependsOn.PODS_ON_NODE
@@ -110,7 +110,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Breaks]], Non
 
 
 def why(point: str, pod: str) -> tuple[str, str]:
-    """What is told of it, as the plugin answers or raises."""
+    """The message about it, as the plugin answers or raises."""
     words = f'running {point} on PreFilter plugin "Follower": '
     return f"{words}lost track of {pod}", f"{words}'lost track of {pod}'"
 

@@ -1,4 +1,4 @@
-"""A plugin's error at queue entry delays its pod alone, is told, and loses nobody."""
+"""A plugin's error at queue entry delays its pod alone, is reported, and loses no pod."""
 
 import logging
 import math

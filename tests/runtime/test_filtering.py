@@ -1,4 +1,4 @@
-"""Filter: the first plugin that turns a node away is the one that is told, and the rest is counted."""
+"""Filter: the first plugin that rejects a node is the one that is reported, and the others are counted."""
 
 from muster.framework.contract import DependsOn, PreFilterResult, Status
 from muster.framework.runtime.attempt_state import AttemptState

@@ -1,4 +1,4 @@
-"""Doorman: a plugin that holds pods at Permit and fails before binding, when a test tells it to."""
+"""Doorman: a plugin that holds pods at Permit and fails before binding, when a test asks for it."""
 
 from muster.framework.contract import ALLOW, CycleState, PermitPlugin, PreBindPlugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo

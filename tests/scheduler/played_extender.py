@@ -1,4 +1,4 @@
-"""An extender that a test plays: it answers what it was told to, when it is let, and writes down what it was asked."""
+"""An extender that a test plays: it answers what the test sets, when the test lets it, and records the requests."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence

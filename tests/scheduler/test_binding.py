@@ -26,7 +26,7 @@ async def test_a_pod_is_pre_bound_bound_and_reported_in_this_order(set_stage: Se
 
     assert log == ["Pre pre-binds to one", "Binder binds to one", "Post knows of one"]
     assert stage.notes(WEB, "Scheduled") == ["Successfully assigned default/web to one"]
-    assert stage.place(WEB) == "assumed"  # until the informer tells
+    assert stage.place(WEB) == "assumed"  # until the informer reports it
 
 
 async def test_a_bind_plugin_may_pass_the_pod_on(set_stage: SetStage) -> None:

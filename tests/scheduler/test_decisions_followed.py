@@ -19,7 +19,7 @@ WEB = "default/web"
 
 
 class Bookkeeper(DecisionFollower, PreEnqueuePlugin, PreFilterPlugin):
-    """Hands a note from PreFilter on to what follows, and keeps what it was told."""
+    """Hands a note from PreFilter on to the follower, and keeps what it was called with."""
 
     name = "Bookkeeper"
     books: list[str]

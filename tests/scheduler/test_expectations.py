@@ -1,4 +1,4 @@
-"""A node that a pod will be bound to, but not at once, is told the API, and taken back when nothing comes of it."""
+"""The node of a pod that is not bound at once is nominated in the API, and cleared if the pod does not go there."""
 
 from muster.framework.contract import Status, Wait
 from tests.builders import make_pod

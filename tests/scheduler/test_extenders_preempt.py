@@ -34,7 +34,7 @@ def stage_with(set_stage: SetStage, *extenders: PlayedExtender) -> Stage:
 
 
 async def reported(stage: Stage) -> str:
-    """What is told of a pod of priority that wants room."""
+    """The message about a pod of high priority that needs capacity."""
     stage.put_pod(make_pod("urgent").requests(cpu="3").priority(10))
     await stage.settle()
     return stage.conditions["default/urgent"][1]

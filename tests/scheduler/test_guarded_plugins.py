@@ -1,4 +1,4 @@
-"""Whatever a plugin raises or answers, it costs a pod its attempt, told with plugin and point, and never the loop."""
+"""Whatever a plugin raises or answers fails one pod's attempt, with plugin and point named, and never the loop."""
 
 import asyncio
 import logging

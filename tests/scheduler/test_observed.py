@@ -1,4 +1,4 @@
-"""What metrics are told of an attempt: the extension points that ran with what they came to, as kube-scheduler does."""
+"""The metrics of an attempt: the extension points that ran with their results, as in kube-scheduler."""
 
 import pytest
 

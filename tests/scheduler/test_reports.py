@@ -1,4 +1,4 @@
-"""What people are told follows reasons, not the numbers in their text."""
+"""Reports to users follow reasons, not the numbers in their text."""
 
 import pytest
 

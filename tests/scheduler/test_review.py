@@ -1,4 +1,4 @@
-"""What waiting pods were told stays true, though nothing helps them and only one of many alike is tried."""
+"""The messages of waiting pods stay true, though nothing helps them and only one of many like pods is tried."""
 
 from collections import defaultdict
 from collections.abc import Sequence

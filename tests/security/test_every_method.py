@@ -1,4 +1,4 @@
-"""Every method of the contract, broken in every way: others are scheduled, nothing is lost, plugin and point are told.
+"""Every method of the contract, broken in every way: others are scheduled, nothing is lost, plugin and point are named.
 
 The methods are found by looking at the contract, so one that is added fails here until it has its case.
 """
@@ -126,7 +126,7 @@ WRITES: dict[str, Answer] = {"writes to what it was given": writing}
 
 NOTHING = frozenset[str]()
 NO_ANSWER = frozenset(ANSWERS)
-"""Of methods that are told something: what they answer is not asked for."""
+"""For methods that are notified: their return value is not used."""
 ABSENT = frozenset({"answers None"})
 TEXT = frozenset({"answers a text"})
 NAN = frozenset({"answers no number"})
@@ -201,12 +201,12 @@ class Case:
     """A method's case.
 
     Attributes:
-        says: what is told of it, besides the plugin's name.
+        says: what the report says, besides the plugin's name.
         come: what the method is called about.
         legal: the ways of breaking in which the answer is one of those that the contract knows.
         more: answers that are wrong in ways of their own.
         awaits: whether it is a coroutine.
-        given: so many of its arguments tell whom it is about.
+        given: how many of its arguments say which object it is about.
         plugin: which plugin has it.
         method: its name there.
     """
@@ -447,7 +447,7 @@ async def play(world: World, case: Case) -> None:
 
 
 async def make_room(world: World) -> None:
-    """All that wait can be placed, those of whose binding the API never told are seen again, and time passes."""
+    """All waiting pods can be placed, bindings that the API never reported are seen again, and time passes."""
     world.unreported.clear()
     for key in [key for key in world.api.pods if key.endswith(("victim-x", "victim-y"))]:
         world.delete(key)

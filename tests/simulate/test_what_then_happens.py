@@ -155,7 +155,7 @@ def verdict(pod: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def numberless(reason: str) -> str:
-    """The reason without its numbers: of a pod that has been told why it waits, new ones are written much later."""
+    """The reason without its numbers: of a pod that has a reason, new ones are written much later."""
     return re.sub(r"\d+", "#", reason)
 
 

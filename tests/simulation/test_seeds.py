@@ -31,7 +31,7 @@ TAKES_PART = {
 
 
 def test_all_that_is_promised_holds_and_all_that_it_is_promised_about_takes_part() -> None:
-    """In processes of their own, on all cores; a seed that fails is cut down, and told with what plays it again."""
+    """In processes of their own, on all cores; a failing seed is reduced, and reported with its command."""
     command = [sys.executable, "-m", "muster.testing.simulation", "--quiet", "--output", "json", f"0-{_HOW_MANY - 1}"]
     played = subprocess.run(command, capture_output=True, text=True)
     assert played.returncode == 0, played.stderr + played.stdout

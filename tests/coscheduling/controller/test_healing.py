@@ -38,7 +38,7 @@ class Evictions:
     Attributes:
         ended: the phases of those that are still there, by name.
         asked: the names of those that a list was asked for, one by one.
-        refuses: whether nobody is told of them by a list.
+        refuses: whether a list of them fails.
     """
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class Evictions:
         self._events.put_nowait(None)
 
     def report(self, *events: tuple[str, str]) -> None:
-        """A watch works, and tells of pods that succeeded: what happened, and the name."""
+        """A watch works, and reports pods that succeeded: what happened, and the name."""
         self._broken = False
         for kind, name in events:
             self._events.put_nowait(msgspec.json.encode({"type": kind, "object": _ended(name, "Succeeded")}) + b"\n")

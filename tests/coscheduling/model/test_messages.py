@@ -1,4 +1,4 @@
-"""Messages of groups: one pod is told of as one."""
+"""Messages of groups, in the singular for one pod."""
 
 import pytest
 

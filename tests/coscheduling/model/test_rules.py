@@ -1,4 +1,4 @@
-"""What a PodGroup may ask for, and how a mistake is told."""
+"""What a PodGroup may ask for, and how a mistake is reported."""
 
 from typing import Any
 

@@ -37,7 +37,7 @@ def run(gangs: GangCluster, *pods: PodDict) -> None:
 
 
 def victims(gangs: GangCluster) -> list[str]:
-    """The pods that were told to go and have not gone yet."""
+    """The pods that are being deleted."""
     return sorted(pod["metadata"]["name"] for pod in gangs.pods() if "deletionTimestamp" in pod["metadata"])
 
 

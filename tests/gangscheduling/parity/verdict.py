@@ -134,7 +134,7 @@ def _scored(group: SeenGroup) -> tuple[list[str], dict[str, int]]:
     return sorted(group.domains), dict(group.placements)
 
 
-# What groups are told.
+# The messages of groups.
 
 
 def _compare_group(name: str, theirs: SeenGroup, ours: SeenGroup, scope: Scope, verdict: Verdict) -> None:
@@ -173,7 +173,7 @@ def _plainer(
 
 
 def _without_claims(message: str) -> str:
-    """Without claims; what came of preemption is told once for each part of a tree, with how many went."""
+    """Without claims; the result of preemption is given once for each part of a tree, with the number of victims."""
     reason, *preemption = message.replace(_NO_CLAIMS, "").split(_PREEMPTION)
     return _PREEMPTION.join([reason, *dict.fromkeys(_VICTIMS.sub("n victims", each) for each in preemption)])
 
@@ -199,7 +199,7 @@ def _without_text(message: str) -> str:
     return ""
 
 
-# What pods are told.
+# The messages of pods.
 
 
 def _compare_reports(name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope, verdict: Verdict) -> None:
@@ -222,7 +222,7 @@ def _compare_reports(name: str, groups: tuple[SeenGroup, SeenGroup], acting: boo
 def _excuse(
     theirs: SeenPod, ours: SeenPod, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope
 ) -> str | None:
-    """Why pods without nodes may be told different things."""
+    """Why the messages of pods without nodes may differ."""
     if theirs.nominated != ours.nominated:
         return None
     mine, other = theirs.reported, ours.reported

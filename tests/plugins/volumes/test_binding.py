@@ -146,13 +146,13 @@ def test_of_several_bound_volumes_the_first_that_is_in_the_way_is_reported() -> 
 def test_in_tree_volumes_are_used_where_their_driver_says_on_nodes_that_it_took_over() -> None:
     key = "topology.ebs.csi.aws.com/zone"
     cluster = Cluster(
-        make_node("told by labels").zone("a"),
+        make_node("known by labels").zone("a"),
         make_node("driver elsewhere").zone("a").labels({key: "b"}),
         make_node("driver here").zone("b").labels({key: "a"}),
     )
     for name in ("driver elsewhere", "driver here"):
         cluster.keep(make_csi_node(name, migrated=["kubernetes.io/gce-pd", "kubernetes.io/aws-ebs"]))
-    cluster.keep(make_csi_node("told by labels", migrated=["kubernetes.io/gce-pd"]))
+    cluster.keep(make_csi_node("known by labels", migrated=["kubernetes.io/gce-pd"]))
     disk = {"awsElasticBlockStore": {"volumeID": "vol-1"}}
     cluster.keep(make_claim("data", volume="v"), make_volume("v", source=disk).at(require(ZONE, "In", "a")))
     assert reasons(cluster, pod_with("data")) == {"driver elsewhere": [NODE_CONFLICT]}

@@ -153,7 +153,7 @@ async def test_what_the_informers_have_not_heard_of_yet_is_waited_for() -> None:
     world = World()
     binding = world.begin()
     await settle()
-    # Both claims look bound, but to whom is told only by versions that have not come yet.
+    # Both claims look bound, but only versions that have not arrived yet say to which volume.
     world.cluster.keep(ClaimDict(make_claim("there", storage_class="local", volume="v")))
     world.cluster.keep(ClaimDict(make_claim("made", storage_class="late", volume="new")))
     await settle()
