@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 _CONFLICT, _NOT_FOUND = 409, 404
 _UNSURE = (0, 500, 504)
-"""After these it may have been done all the same; 0 is no answer."""
+"""Statuses after which the write may have taken effect; 0 stands for no answer."""
 _TRIES = 5
 _LOOKS = 20
 _LOOK_SECONDS = 1.0
@@ -81,7 +81,7 @@ class ClaimWriter:
         return None
 
     async def take_back(self, pod: PodInfo, claims: Iterable[ResourceClaim]) -> None:
-        """The pod is not bound after all: it no longer reserves these claims, and its own for resources goes."""
+        """Revert the writes for a pod that is not bound: its reservations, and its claim for extended resources."""
         for claim in claims:
             if is_extended(claim):
                 await self.delete(claim)
@@ -124,14 +124,14 @@ class ClaimWriter:
             await self._write_claim_status(pod, bound, plan.variant.mappings)
 
     def _latest(self, claim: ResourceClaim) -> ResourceClaim:
-        """The claim as it is known by now: another pod of the group may have reserved it."""
+        """The latest known version of the claim: another pod of the group may have reserved it."""
         known = self._claims.get(claim.key)
         return claim if known is None or known.metadata.uid != claim.metadata.uid else known
 
     async def _reserve(
         self, claim: ResourceClaim, allocation: AllocationResult | None, consumer: ConsumerReference
     ) -> ResourceClaim:
-        """The claim with the allocation and the consumer in its status; what others change meanwhile is kept."""
+        """The claim with the allocation and the consumer in its status; changes by others are kept."""
         for attempt in range(_TRIES):
             try:
                 return await self._try_to_reserve(claim, allocation, consumer)
@@ -148,7 +148,7 @@ class ClaimWriter:
         raise AssertionError("the last try answers or fails")
 
     async def _as_it_is(self, claim: ResourceClaim) -> ResourceClaim:
-        """The claim as it is by now, which counts from now on; asked for until there is an answer."""
+        """The current version of the claim, read until there is an answer; later decisions rest on it."""
         for look in range(_LOOKS):
             try:
                 found = _decode(await self._handle.api.get(_path(claim)))
@@ -199,7 +199,7 @@ class ClaimWriter:
         return _decode(created)
 
     async def _write_claim_status(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
-        """Write into the pod's status which claim its extended resources come from."""
+        """Write into the pod's status from which claim its extended resources come."""
         written = [
             {"containerName": each.container, "resourceName": each.resource, "requestName": each.request}
             for each in mappings

@@ -109,7 +109,7 @@ def problem_of(claims: Sequence[DeviceClaim], classes: DeviceClasses) -> Allocat
 
 
 def selector_characters(claims: Iterable[DeviceClaim], most: int) -> int:
-    """How long the selectors of the claims' requests are together; what comes after `most` is not counted."""
+    """The total length of the selectors in the claims' requests, counted up to `most`."""
     found = 0
     for claim in claims:
         for request in claim.requests:

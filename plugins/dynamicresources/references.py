@@ -52,10 +52,10 @@ def _usable(pod: PodInfo, key: str, claim: ResourceClaim | None, generated: bool
         raise ClaimError(f'resourceclaim "{claim.metadata.name}" is being deleted')
     if generated and not _is_for(pod, claim):
         group = pod.pod.spec.scheduling_group
-        nobody = (
+        owners = (
             "Pod is not owner" if group is None else f"neither Pod nor PodGroup {group.pod_group_name} is the owner"
         )
-        raise ClaimError(f"ResourceClaim {key} was not created for Pod {pod.key} ({nobody})")
+        raise ClaimError(f"ResourceClaim {key} was not created for Pod {pod.key} ({owners})")
     return claim
 
 

@@ -42,8 +42,8 @@ class PodClaims:
     """The claims of a pod.
 
     Attributes:
-        bound: those that have their volumes.
-        delayed: those that wait for their first consumer, each with its class.
+        bound: claims with their volumes.
+        delayed: claims that wait for their first consumer, each with its class.
     """
 
     bound: Sequence[PersistentVolumeClaim]
@@ -52,12 +52,12 @@ class PodClaims:
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """A volume that is to be made for a claim.
+    """A volume that is to be provisioned for a claim.
 
     Attributes:
         claim: the claim.
-        here: bool, shape (nodes,): the nodes for which it is.
-        capacities: intp, shape (nodes,): the number of the capacity that it was held against; NONE for none.
+        here: bool, shape (nodes,): the nodes that it is for.
+        capacities: intp, shape (nodes,): the number of the capacity that it was compared with; NONE for none.
     """
 
     claim: PersistentVolumeClaim
@@ -127,7 +127,7 @@ class Finder:
         return found
 
     def _check_bound(self, claims: Sequence[PersistentVolumeClaim], nodes: NodeView, found: FoundVolumes) -> None:
-        """Whether the volumes can be used on the nodes; on each the first that cannot says why."""
+        """Whether the volumes can be used on the nodes; the first that cannot gives the node's reason."""
         undecided: Mask = np.ones(len(nodes), np.bool_)
         for claim in claims:
             volume = self._ledger.volumes.get(claim.spec.volume_name)
@@ -165,7 +165,7 @@ class Finder:
         *,
         found: FoundVolumes,
     ) -> Mask:
-        """Whether nothing keeps a volume from being made for the nodes `here`; true for all others."""
+        """Whether a volume can be provisioned for the nodes `here`; true for all others."""
         reachable = _reachable(storage_class, nodes)
         found.reasons[here & ~reachable] |= _BIND
         capacities: Numbers = np.full(len(nodes), NONE, np.intp)
@@ -185,7 +185,7 @@ class Finder:
 
 
 def _reachable(storage_class: StorageClass, nodes: NodeView) -> Mask:
-    """The nodes for which volumes of the class can be made."""
+    """The nodes for which volumes of the class can be provisioned."""
     if storage_class.provisioner in ("", NO_PROVISIONER):
         return np.zeros(len(nodes), np.bool_)
     if not storage_class.allowed_topologies:

@@ -21,8 +21,8 @@ class VolumeLedger:
     """Volumes by class, capacities by class, and what is assumed of volumes and claims.
 
     Attributes:
-        volumes, claims: the objects as they will be once everything is written.
-        wakeups: for those who wait until something happens to a claim or volume.
+        volumes, claims: the objects in their state after all pending writes.
+        wakeups: for callers that wait for a change of a claim or volume.
     """
 
     def __init__(self, storage: Storage, wakeups: Wakeups) -> None:
