@@ -86,7 +86,7 @@ def _quickly() -> Iterator[None]:
 
 @contextmanager
 def _all_written() -> Iterator[None]:
-    """End as other programs do when standard output does not take what is printed.
+    """Exit as other programs do if standard output is closed or full.
 
     If the reader has gone, the process ends as by SIGPIPE; if the disk is full, with a message and exit code 1.
     """

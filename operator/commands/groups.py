@@ -105,7 +105,7 @@ class _Printer:
         self._printed: dict[str, GroupView] = {}
 
     def show(self, groups: Sequence[GroupView]) -> None:
-        """Print each group that has changed since it was printed, and once more each group that is gone, as kubectl.
+        """Print each group that has changed since it was printed, and each deleted group once more, as kubectl does.
 
         Raises ClickException if a group that was named does not exist at the first call.
         """

@@ -33,7 +33,7 @@ class DemoCluster:
         self._patience = patience
 
     async def create_pods(self, names: Sequence[str], *, cpu: str, group: str = "") -> None:
-        """Create pods that ask for so much cpu, members of a PodGroup if one is named."""
+        """Create pods that request this much cpu, members of a PodGroup if one is named."""
         labels = {"scheduling.x-k8s.io/pod-group": group} if group else {}
         for name in names:
             container = {"name": "main", "image": "registry.example/app:1", "resources": {"requests": {"cpu": cpu}}}

@@ -103,7 +103,7 @@ def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
 
 
 def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """A group as JSON; `now` is what a trial came to, null where none was made."""
+    """A group as JSON; `now` is the result of a trial, null if none was made."""
     status = group.status
     return {
         "podGroup": group.key,

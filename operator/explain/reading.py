@@ -193,7 +193,7 @@ class _View:
     read: dict[Listed[Any], list[Any]]
 
     def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[GroupView]:
-        """The groups that are asked for, of what there is by now."""
+        """The groups that the user asked for, in their current versions."""
         asked: set[GroupId] = set()
         objects: dict[WatchedKind, Iterable[Any]] = {}
         for kind in self.kinds:
@@ -207,7 +207,7 @@ class _View:
 
 
 async def _look(client: ApiClient, kinds: GroupKinds, selected: Selected, *, places: bool) -> _View:
-    """Find out what can be read. Raises ApiError where the groups that are asked for cannot."""
+    """Find out which kinds can be read. Raises ApiError if the requested groups cannot."""
     first, *others = kinds
     read: dict[Listed[Any], list[Any]] = {}
     await _read(client, read, [selected.groups(kind) for kind in others], Forbidden, NotFound)

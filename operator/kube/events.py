@@ -129,7 +129,7 @@ class EventRecorder:
         self._tasks.append(asyncio.create_task(self._sweep()))
 
     async def drain(self, *, within: float) -> None:
-        """Write what is queued, for `within` seconds at most, and stop. What is left is counted in the log."""
+        """Write the queued Events, for `within` seconds at most, and stop. The log counts those not written."""
         if not self._tasks:
             return
         try:

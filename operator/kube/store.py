@@ -36,7 +36,7 @@ class ResourceEventHandler(Protocol[T_contra]):
         ...
 
     def on_delete(self, obj: T_contra, /) -> None:
-        """An object is gone, or left the selector; `obj` is the last that is known of it."""
+        """An object was deleted or no longer matches the selector; `obj` is its last known version."""
         ...
 
 

@@ -90,7 +90,7 @@ class GroupWorker(ABC):
         return [self._work()]
 
     def _enqueue(self, key: str, *, not_before: float, patient: bool = False) -> None:
-        """Queue a group; a `patient` one comes after all others that are due."""
+        """Queue a group; a `patient` one is handled after all others that are due."""
         self._queue.add(key, at=max(self._clock.now(), not_before), patient=patient)
         self._wake.set()
 

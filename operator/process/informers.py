@@ -158,7 +158,7 @@ class Timed(Generic[T_contra]):
         self._metrics.event_handling_duration.observe((self._update,), self._now() - began)
 
     def on_delete(self, obj: T_contra, /) -> None:
-        """An object is gone."""
+        """Remove an object."""
         began = self._now()
         self._handler.on_delete(obj)
         self._metrics.event_handling_duration.observe((self._delete,), self._now() - began)

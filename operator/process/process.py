@@ -142,7 +142,7 @@ class Process:
         self._server_clock.answered(outcome.date, outcome.seconds)
 
     async def stop(self) -> None:
-        """Make no new decisions, and end the work in progress, unless another process leads by now."""
+        """Stop deciding, and finish the work in progress unless another process already leads."""
         self._draining = True
         self._listed()
         if self._recording is not None:

@@ -33,7 +33,7 @@ class TaskSet:
         return task
 
     async def drain(self, *, within: float) -> int:
-        """Wait for all tasks, for `within` seconds at most; cancel what is left. Returns how many were cancelled."""
+        """Wait for all tasks, for `within` seconds at most; cancel the others. Returns how many were cancelled."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=within)
         left = tuple(self._tasks)

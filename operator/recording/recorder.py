@@ -123,7 +123,7 @@ class Recorder:
             self._sink(event)
 
     def begin(self, task: Task) -> None:
-        """A task goes on. As `tasks.Steps`."""
+        """Record that a task continues, see `tasks.Steps`."""
         self.record(TaskWentOn(self.now(), task.number))
 
 

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 Placements = deque[tuple[int, str]]
 """Where a pod was sent in turn, each with the number of the step."""
 _IDLE_SECONDS = 0.5
-"""An engine that goes its own way decides as often as the recorded one did, and all it has when that was idle."""
+"""An engine that diverges decides as often as the recorded one, and decides all it has when that was idle."""
 
 
 def replay(recording: Recording, assembly: Assembled) -> Comparison:

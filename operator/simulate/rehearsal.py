@@ -243,12 +243,12 @@ class Rehearsal:
         return snapshot.names[row], found
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes come."""
+        """Add nodes."""
         for node in nodes:
             self._engine.node_handler.on_add(node)
 
     def remove_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes go."""
+        """Remove nodes."""
         for node in nodes:
             self._engine.node_handler.on_delete(node)
 

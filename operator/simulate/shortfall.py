@@ -192,7 +192,7 @@ def _shapes(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _guess(shape: Node, pods: Iterable[PodInfo]) -> int:
-    """How many nodes offer as much as the pods ask for."""
+    """How many nodes offer as much as the pods request."""
     offered = amounts(shape.status.allocatable)
     total: Counter[str] = Counter()
     for pod in pods:

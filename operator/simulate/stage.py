@@ -54,7 +54,7 @@ class RehearsalApi(NoApi, Silent):
         del self.running[pod.metadata.key]
 
     def restore(self, running: Mapping[str, Pod]) -> Sequence[Pod]:
-        """Let exactly these pods run, by `namespace/name`; those that did not run any more."""
+        """Let exactly these pods run, by `namespace/name`. Returns those that no longer run."""
         back = [pod for key, pod in running.items() if key not in self.running]
         self.running = dict(running)
         return back
@@ -79,7 +79,7 @@ class RehearsalApi(NoApi, Silent):
         return b"{}"
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
-        """Accepts what is said of an object, and changes nothing."""
+        """Accepts a write about an object, and changes nothing."""
         return b"{}"
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
