@@ -81,7 +81,7 @@ class SimulatedTransport:
         random: Random,
         record: Record,
     ) -> None:
-        """Messages in transit belong to `backbone`, whoever sent them. `record` receives every message that arrives."""
+        """Messages in transit belong to `backbone`, not to their sender. `record` receives every message that arrives."""
         self.weather = CALM
         self.silent = False
         self.closed = False
@@ -102,7 +102,7 @@ class SimulatedTransport:
 
     @property
     def host(self) -> str:
-        """The API server's."""
+        """The API server's clock."""
         return "simulation"
 
     def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
@@ -188,7 +188,7 @@ class SimulatedTransport:
             stream.mute()
 
     def close(self) -> None:
-        """The process has ended."""
+        """Note that the process has ended."""
         self.closed = True
         for stream in tuple(self.streams):
             stream.leave()
@@ -221,7 +221,7 @@ class SimulatedTransport:
 
 @lru_cache(maxsize=64)
 def _date(second: int) -> str:
-    """A second since the epoch, as the `Date` header of all answers in it has it."""
+    """A second since the epoch, as the `Date` header of all answers in that second."""
     return formatdate(second, usegmt=True)
 
 

@@ -21,7 +21,7 @@ from .trials import state_of
 
 
 class Rest:
-    """The cluster at rest: what the API has, and what the leader makes of it."""
+    """The cluster at rest: the API's objects, and the leader's view of them."""
 
     def __init__(self, server: SimulatedServer, process: Process) -> None:
         self._server = server
@@ -30,13 +30,13 @@ class Rest:
         self._reserved = Reserved(process.engine)
 
     def faults(self) -> Iterator[str]:
-        """All that does not hold."""
+        """All violations."""
         yield from self._of_belief()
         yield from self._of_capacity()
         yield from self._of_questions()
 
     def _of_belief(self) -> Iterator[str]:
-        """What the leader believes is what the API has."""
+        """The leader's view equals the API's objects."""
         engine = self._process.engine
         counted = {info.uid: node for info, node in engine.cache.placements()}
         there = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in self._pods if pod["spec"].get("nodeName")}
@@ -74,7 +74,7 @@ class Rest:
                     yield f"{claimant} waits in {where}, and would fit without pods of lower priority"
 
     def _of_questions(self) -> Iterator[str]:
-        """Asking why a pod waits changes nothing, and never answers that the pod would fit."""
+        """A query why a pod waits changes nothing, and never reports that the pod would fit."""
         engine = self._process.engine
         for line in engine.queue.contents.dump():
             queued = engine.queue.contents.get(line.uid)
@@ -98,7 +98,7 @@ def is_no_victim(of: int, pod: Object) -> bool:
 
 
 def leftovers(process: Process) -> Iterator[str]:
-    """What a process still holds of pods and groups when there are none."""
+    """The records of pods and groups that a process keeps after all are deleted."""
     engine = process.engine
     held = {
         "pods are queued": len(list(engine.queue.contents.dump())),

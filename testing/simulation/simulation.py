@@ -31,7 +31,7 @@ crowd. The cluster at rest is looked at again when capacity has been reserved fo
 """
 _REMEDY_SECONDS = 15.0
 _END_SECONDS = 60.0
-"""Longer than the longest backoff, and than anything is kept that is not needed any more."""
+"""Longer than the longest backoff, and than any record is kept after its use."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,7 +64,7 @@ class Stage:
         self.judge = Judge(self.server, self.replicas, self.world)
 
     def record(self, line: str, *bodies: bytes) -> None:
-        """Record something that has to be the same with the same seed; only `line` is traced."""
+        """Record a line that has to be the same with the same seed; only `line` is traced."""
         whole = f"{self.loop.time() - self.began:.6f} {line}"
         self.digest.update(b"".join([b"%d %b" % (len(part), part) for part in (whole.encode(), *bodies)]))
         self._trace(whole)

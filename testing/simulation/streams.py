@@ -133,7 +133,7 @@ class SimulatedStream:
 
     @property
     def half_open(self) -> bool:
-        """Whether its reader waits in vain: the server's end is gone, or never answered."""
+        """Whether its reader waits without result: the server's end is closed, or never answered."""
         is_late = not self._opened and self._transport.loop.time() > self._asked_at + _OPENS_WITHIN_SECONDS
         return self._muted or is_late
 
@@ -145,7 +145,7 @@ class SimulatedStream:
         self._wake()
 
     def mute(self) -> None:
-        """Leave the connection half open: the server's end is gone, and the client's end does not know."""
+        """Leave the connection half open: the server's end is closed, and the client's end does not know."""
         self._muted = True
         self.leave()
 
@@ -155,14 +155,14 @@ class SimulatedStream:
         self._transport.streams.pop(self, None)
 
     def _give_up(self) -> None:
-        """The watch could not be opened."""
+        """Fail a watch that could not be opened."""
         self._transport.readers.pop(self, None)
         self.mute()
 
     # The server's end.
 
     def _begin(self, request: Request) -> Answer:
-        """The request has arrived at the server."""
+        """Handle the request at the server."""
         transport = self._transport
         try:
             kind, watch = transport.server.watch(request)
