@@ -70,7 +70,7 @@ _CAUSE_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class InvalidField:
-    """One thing wrong with one field: `cause` is a key of the texts above, `field` a path as `spec.volumes[0].name`."""
+    """An error of one field: `cause` is a key of the texts above, `field` a path as `spec.volumes[0].name`."""
 
     cause: str
     field: str
@@ -95,7 +95,7 @@ def aggregate(errors: Sequence[InvalidField]) -> str:
 
 
 def invalid(kind: Kind, name: str, errors: Sequence[InvalidField]) -> StatusError:
-    """422: the object was understood and found wrong."""
+    """422: the object was decoded and is invalid."""
     return invalid_of(kind.kind, name, errors, group=stored_as(kind).group)
 
 
@@ -146,7 +146,7 @@ def no_such_path() -> StatusError:
 
 
 def already_exists(kind: Kind, name: str, *, deleting: bool) -> StatusError:
-    """409 on create; `deleting` says whether the object in the way is on its way out."""
+    """409 on create; `deleting` says whether the existing object is being deleted."""
     message = f'{"object is being deleted: " if deleting else ""}{kind.qualified} "{name}" already exists'
     return StatusError(409, "AlreadyExists", message, details=_details(kind, name))
 

@@ -22,7 +22,7 @@ from muster.framework.model.times import rfc3339
 
 Object = dict[str, Any]
 Apply = Callable[[Callable[[], None]], None]
-"""Calls what it is given, at once or later, in order."""
+"""Calls the given functions, at once or later, in order."""
 _ENDED = ("Succeeded", "Failed")
 _FIRST_LISTED = ("nodes", "pods")
 
@@ -60,13 +60,13 @@ class Watcher:
         self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in kinds}
 
     def report(self, kind: str, key: str, obj: Object | None) -> None:
-        """Report that an object has this state now, or is gone (None)."""
+        """Report that an object has this state now, or was deleted (None)."""
         for name, followed in self.kinds.items():
             if (followed.plural or name) == kind:
                 self.report_one(name, key, obj)
 
     def report_one(self, kind: str, key: str, obj: Object | None) -> None:
-        """Report the state of an object, or that it is gone, to the informer of this name alone."""
+        """Report the state of an object, or its deletion, to the informer of this name alone."""
         if kind == "pods" and obj is not None and obj.get("status", {}).get("phase") in _ENDED:
             obj = None
         seconds = self.latency()

@@ -144,7 +144,7 @@ class Cluster:
         return self._handle.waiting_pods
 
     def permit(self, plugin: PermitPlugin, pod: PodDict, node: str) -> Status | Wait | None:
-        """The plugin's answer at Permit; a pod that it holds is among `waiting` from then on."""
+        """The plugin's answer at Permit; a pod that it holds is in `waiting` from then on."""
         held = info(pod)
         answer = plugin.permit(CycleState(), held, node)
         if isinstance(answer, Wait):
@@ -165,7 +165,7 @@ class Cluster:
         return NodeView(self.snapshot, np.array([self.snapshot.live_row_of(name) for name in names], np.intp))
 
     def prefiltered(self, plugin: Plugin, pod: PodDict, nodes: NodeView) -> tuple[CycleState, Status | None]:
-        """The notes of the plugin's PreFilter, if it has one, and what it answered unless it lets the pod go on."""
+        """The notes of the plugin's PreFilter, if it has one, and its status if it rejects or skips the pod."""
         state = CycleState()
         answer = plugin.pre_filter(state, info(pod), nodes) if isinstance(plugin, PreFilterPlugin) else None
         return state, answer if isinstance(answer, Status) else None

@@ -35,7 +35,7 @@ class RecordedEvent(NamedTuple):
 
 
 class NoBinder:
-    """Implements `contract.Binder` where there is no API to bind at."""
+    """Implements `contract.Binder` for a cluster without an API."""
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         """Fails."""
@@ -95,7 +95,7 @@ class ClusterHandle:
         self.ended_nominations.append(pod.key)
 
     def may_report(self) -> bool:
-        """There is but this scheduler, which knows the whole cluster."""
+        """True: this scheduler is the only one, and knows the whole cluster."""
         return True
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
@@ -107,7 +107,7 @@ class ClusterHandle:
         self.spawned.append(work)
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The work as it is: no decision is ever under way."""
+        """The work itself: no decision is ever in progress."""
         return work
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

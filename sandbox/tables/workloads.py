@@ -1,4 +1,4 @@
-"""The columns of workloads, of the services in front of them, and of what protects and groups their pods."""
+"""The columns of workloads, of the services in front of them, and of the objects that protect and group their pods."""
 
 from muster.framework.model.times import human_duration, parse_time
 from muster.sandbox.objects import Object, get_in, metadata

@@ -81,7 +81,7 @@ class SimulatedTransport:
         random: Random,
         record: Record,
     ) -> None:
-        """Messages in transit belong to `backbone`, not to their sender. `record` receives every message that arrives."""
+        """Messages in transit belong to `backbone`, not to their sender. `record` receives each that arrives."""
         self.weather = CALM
         self.silent = False
         self.closed = False
