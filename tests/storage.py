@@ -45,7 +45,7 @@ def make_volume(
     source: Mapping[str, object] | None = None,
     **spec: object,
 ) -> "VolumeDict":
-    """A volume that nobody has yet, of a CSI driver unless another source is given by its API name."""
+    """A volume without a claim, of a CSI driver unless another source is given by its API name."""
     return VolumeDict(
         apiVersion="v1",
         kind="PersistentVolume",
@@ -114,7 +114,7 @@ def make_capacity(
     *,
     maximum: str | None = None,
 ) -> ObjectDict:
-    """What is left of a class for nodes with these labels; None for nobody's."""
+    """The free capacity of a class for nodes with these labels; None for no node's."""
     given = {"capacity": capacity, "maximumVolumeSize": maximum}
     topology = {} if labels is None else {"nodeTopology": {"matchLabels": dict(labels)}}
     return ObjectDict(

@@ -59,7 +59,7 @@ def test_a_profile_is_warned_of_for_the_plugins_that_it_runs_without(tmp_path: P
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Path:
-    """Credentials for a cluster that nobody will ask: what is refused is refused before."""
+    """Credentials for a cluster that is never asked: refusals come before."""
     path = tmp_path / "kubeconfig"
     document = {
         "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:1"}}],
@@ -73,7 +73,7 @@ def kubeconfig(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """A port of this machine on which somebody else listens."""
+    """A port of this machine on which another process listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         _, port = listener.getsockname()
         yield port

@@ -1,4 +1,4 @@
-"""What is wrong or odd in PodGroups and labels harms nobody but the group itself."""
+"""Invalid or odd PodGroups and labels harm no group but their own."""
 
 import pytest
 

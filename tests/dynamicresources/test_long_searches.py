@@ -248,7 +248,7 @@ def members(group: str, count: int) -> list[PodDict]:
 
 
 def test_preemption_waits_for_a_search_on_nodes_that_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until victims are gone in a dry run nobody asks what devices there are."""
+    """In a dry run, devices are not looked at until the victims are removed."""
     room = pairs_of(SLOTS + 1, "n2", number=2)
     world = Cluster(monkeypatch, *HARD[:4], room, HARD[5], cpu="1")
     for number in range(4):

@@ -1,4 +1,4 @@
-"""Devices on a real API server: what is claimed is written into the claims, and given back when nobody needs it."""
+"""Devices on a real API server: allocations are written into the claims, and released when no pod needs them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

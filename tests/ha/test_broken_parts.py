@@ -1,4 +1,4 @@
-"""A process of which a part has failed cannot go on: it ends, and whoever runs it starts it anew."""
+"""A process of which a part has failed cannot continue: it ends, so that the kubelet restarts it."""
 
 import asyncio
 import gc

@@ -171,7 +171,7 @@ class Comparison:
         self._worlds.both(lambda world: world.clear())
 
     def full_cluster(self, seed: int) -> None:
-        """Compare whom the pods of one full cluster evict, until the worlds part over nodes that are equally good.
+        """Compare which pods are evicted in one full cluster, until the worlds part over nodes that are equally good.
 
         The worlds part for good then: victims are not given back.
         """

@@ -67,7 +67,7 @@ class Nameless(Plugin):
 
 
 class OddArgs(NodeName):
-    """A plugin whose arguments nobody can read."""
+    """A plugin with unreadable arguments."""
 
     name = "OddArgs"
     args_model = dict  # type: ignore[assignment]  # the mistake

@@ -1,4 +1,4 @@
-"""A plugin that cannot follow a trial fails the node that it was about, by its name, and nobody is evicted on it."""
+"""A plugin that cannot follow a trial fails the trial's node, with its name, and no pod is evicted there."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import ClassVar
@@ -81,7 +81,7 @@ class EvictingStage(Evicting, Stage):
 
 @pytest.fixture(params=[Follower, Anywhere], ids=["nodes together", "node by node"])
 async def stage(request: pytest.FixtureRequest) -> AsyncIterator[EvictingStage]:
-    """Two full nodes; whom `one` would lose costs less, and breaks the plugin."""
+    """Two full nodes; the victim on `one` costs less, and breaks the plugin."""
     stage = EvictingStage(NodeResourcesFit, request.param, DefaultPreemption)
     stage.put_node(make_node("one", cpu="2"), make_node("two", cpu="2"))
     yield stage

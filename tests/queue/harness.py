@@ -112,7 +112,7 @@ class Harness:
         unknown: groups that do not exist yet; their pods are pods by themselves.
         asked: each question to PreEnqueue: the pod's name and the plugin to ask first.
         woken: how often the queue said that it is ready.
-        has_room: whether anybody could find room at all.
+        has_room: whether any pod could find capacity.
         sort_key, gate, group_of: what plugins answer; `gate` is asked besides what is `closed`.
         reported: the name of each pod that an error kept out, and the message.
     """

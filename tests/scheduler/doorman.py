@@ -12,7 +12,7 @@ class Doorman(PermitPlugin, PreBindPlugin):
     """Held pods are let go and turned away through the waiting pods of the engine.
 
     Attributes:
-        open: whether nobody is held any more.
+        open: whether no pod is held any more.
         failures: how many of the next pods fail before they are bound.
     """
 

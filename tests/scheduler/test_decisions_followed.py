@@ -1,4 +1,4 @@
-"""What follows from a decision is done by whoever acts on it, and by nobody who only asks."""
+"""The consequences of a decision are carried out if it is acted on, and not after a mere query."""
 
 from muster.framework.contract import (
     CycleState,

@@ -1,4 +1,4 @@
-"""What extenders have a say in, and that nobody waits for them but the pods that they are interested in."""
+"""The decisions of extenders, for which only the pods that they are interested in wait."""
 
 import asyncio
 from collections.abc import Sequence

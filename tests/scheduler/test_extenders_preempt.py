@@ -1,4 +1,4 @@
-"""What extenders have to say of whom a pod may evict."""
+"""The effect of extenders on the pods that another may evict."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tests.scheduler.stage import Stage
 
 
 class DecidesOnly(DefaultPreemption):
-    """Says whom it would evict, and evicts nobody."""
+    """Reports which pods it would evict, and evicts none."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         pass

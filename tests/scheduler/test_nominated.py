@@ -235,7 +235,7 @@ async def test_post_filter_may_ask_what_would_be_and_leaves_no_trace(set_stage: 
 
 
 class DecidesOnly(DefaultPreemption):
-    """Says whom it would evict, and evicts nobody."""
+    """Reports which pods it would evict, and evicts none."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         pass

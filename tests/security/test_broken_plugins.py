@@ -46,7 +46,7 @@ WAITING = ("error backoff", "backoff", "unschedulable", "active")
 
 
 class Unspeakable(Exception):
-    """An exception that breaks whoever looks at it."""
+    """An exception that raises when it is printed or inspected."""
 
     def __str__(self) -> str:
         raise RuntimeError("no words")
@@ -68,7 +68,7 @@ def _recursing() -> Any:
 
 
 async def _later() -> None:
-    """What somebody forgot to await."""
+    """A coroutine that was not awaited."""
 
 
 _forgotten: list[Coroutine[Any, Any, None]] = []

@@ -47,7 +47,7 @@ Answer = Callable[["Call"], Any]
 
 
 class Unspeakable(Exception):
-    """An exception that breaks whoever looks at it."""
+    """An exception that raises when it is printed or inspected."""
 
     def __str__(self) -> str:
         raise SystemExit("no words")

@@ -1,4 +1,4 @@
-"""Whatever others write on a PodGroup or send to a port is answered in words that name it; nobody stumbles over it."""
+"""Anything that is written to a PodGroup or sent to a port is answered by a message that names it."""
 
 import asyncio
 import http.client

@@ -1,4 +1,4 @@
-"""Packages of plugins that are broken: nobody notices until a profile enables one, and then one line says what is
+"""Packages of broken plugins: they have no effect until a profile enables one, and then one line says what is
 wrong, whichever command meets it."""
 
 import json

@@ -1,4 +1,4 @@
-"""The pages over HTTP: what they answer, to whom, and in which form."""
+"""The pages over HTTP: their contents, their readers, and their forms."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

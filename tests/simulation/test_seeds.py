@@ -27,7 +27,7 @@ TAKES_PART = {
     "pods held back": {"Coscheduling", "DynamicResources", "GangScheduling", "NodeResourcesFit", "Reservation"},
     "events": {"groups judged", "pods evicted", "reservations", "waited for a reservation"},
 }
-"""What nobody asks for: the seeds choose it. A promise about something that never takes part is not proven."""
+"""Things that only the seeds choose. A promise about a thing that never takes part is not proven."""
 
 
 def test_all_that_is_promised_holds_and_all_that_it_is_promised_about_takes_part() -> None:

@@ -1,4 +1,4 @@
-"""The judge sees that somebody starves beside a crowd who could be helped, and only then."""
+"""The judge reports that a claimant starves beside a crowd if it could be helped, and only then."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def test_a_gang_starts_beside_a_crowd_by_a_reservation() -> None:
     ids=["known at once", "known when half-open watches are noticed"],
 )
 def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reservations that keep nobody off are as good as none."""
+    """Reservations that keep no pod off are as good as none."""
     monkeypatch.setattr(Holds, "kept_off", lambda self, pod, snapshot, now: None)
     wrong, started = played(history, CROWD, since + BOUND)
     assert started == set()

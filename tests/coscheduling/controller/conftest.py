@@ -171,7 +171,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     """The controller at work on the session's API server, which has the definition of PodGroups.
 
-    It writes ten times as often as in earnest, so that nobody waits for it.
+    It writes ten times as often as in production, so that tests need not wait for it.
     """
     monkeypatch.setattr("muster.operator.podgroups.status_controller.WRITE_PERIOD", 0.1)
     define_pod_groups(control_plane)

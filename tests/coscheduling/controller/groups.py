@@ -53,7 +53,7 @@ class Recorder:
 class FakeClient:
     """Holds PodGroups, versions them, and applies merge patches to their statuses as the API server does.
 
-    `listen` is called with each PodGroup that changed, as an informer would. Without it, nobody hears of changes.
+    `listen` is called with each PodGroup that changed, as an informer would. Without it, changes are not reported.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The healer evicts what is left of a group that cannot go on, and nobody else."""
+"""The healer evicts the other members of a group that cannot continue, and no other pods."""
 
 import asyncio
 import json

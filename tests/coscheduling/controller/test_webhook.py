@@ -33,7 +33,7 @@ async def decide(request: Any, **_: Any) -> Any:
 
 @asynccontextmanager
 async def serving(decide: Any = decide) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
-    """A session that trusts anybody, and where to post reviews, about which `decide` does."""
+    """A session that trusts any certificate, and the address for reviews, on which `decide` decides."""
     server = ReviewServer(
         CERTIFICATE,
         CERTIFICATE.with_name("key.pem"),

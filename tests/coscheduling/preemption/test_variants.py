@@ -316,7 +316,7 @@ async def test_a_gang_that_lost_a_member_or_its_group_gives_up_the_room_made_for
 async def test_a_nomination_that_the_watch_has_not_reported_is_withdrawn_in_the_api_when_the_group_goes(
     world: EvictingWorld,
 ) -> None:
-    """Else the late report brings it back, and nobody ever ends it."""
+    """Otherwise the late report restores it, and it never ends."""
     world.grace = 60.0
     nodes(world, a=2)
     runs(world, "low", "a", 2)

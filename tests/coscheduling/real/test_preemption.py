@@ -20,7 +20,7 @@ Classes = dict[str, str]
 
 
 def low(name: str, cpu: str = "1", **labels: str) -> PodDict:
-    """A pod that anybody may evict."""
+    """A pod that any other may evict."""
     return make_pod(name).requests(cpu=cpu).labels(labels)
 
 

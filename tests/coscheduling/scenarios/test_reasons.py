@@ -1,4 +1,4 @@
-"""What keeps a gang from starting is said in the words of whoever does, not hidden behind talk of groups."""
+"""The reason why a gang waits is given in the words of the plugin that rejects it, not in general words on groups."""
 
 from typing import ClassVar
 

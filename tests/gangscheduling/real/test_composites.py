@@ -1,4 +1,4 @@
-"""CompositePodGroups as somebody sees them who has kubectl and nothing else."""
+"""CompositePodGroups as a user sees them who has only kubectl."""
 
 from tests.e2e.eventually import eventually
 from tests.gangscheduling.real.native import NativeCluster

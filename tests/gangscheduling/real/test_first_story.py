@@ -1,4 +1,4 @@
-"""Kubernetes' own PodGroups as somebody sees them who has kubectl and nothing else."""
+"""Native PodGroups as a user sees them who has only kubectl."""
 
 from collections.abc import Mapping
 from pathlib import Path
