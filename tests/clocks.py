@@ -58,6 +58,6 @@ class SettlingClock(VirtualClock):
 
 
 async def settle() -> None:
-    """Let every task run until it waits for something that is not there."""
+    """Let all tasks run until each waits for a timer or for the test."""
     for _ in range(500):
         await asyncio.sleep(0)
