@@ -19,7 +19,7 @@ import uvloop
 
 from muster.operator.failures import in_words
 from muster.operator.kube.transport import Transport
-from muster.operator.logs import ignore_kopfs_end, handle_loop_error
+from muster.operator.logs import handle_loop_error, ignore_kopfs_end
 from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.group_controllers import group_controllers

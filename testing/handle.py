@@ -18,9 +18,9 @@ from muster.framework.contract.handle import Obj
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.embedded.known import KnownObjects
 from muster.framework.metrics import SchedulerMetrics
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")

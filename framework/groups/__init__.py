@@ -12,9 +12,9 @@ from .annotations import PREFIX, GroupMeta, unknown_annotations
 from .book import GroupBook
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .members import Members
-from .pod_reports import MissingGroups, PendingReports, group_missing
 from .nominations import MemberNominations
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
+from .pod_reports import MissingGroups, PendingReports, group_missing
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
 

@@ -12,10 +12,10 @@ from ..model.pod_info import PodInfo
 from .answers import not_cleared
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
+from .held_pods import HeldPods
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import BIND, POST_BIND, PRE_BIND, PRE_BIND_PRE_FLIGHT
-from .held_pods import HeldPods
 
 
 class BindingPlugins:

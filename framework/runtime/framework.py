@@ -20,10 +20,12 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..snapshot.snapshot import Snapshot
 from .binding import BindingPlugins
+from .call_watch import CallWatch
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .followers import DecisionFollowers
 from .group_calls import ProfileGroups
+from .held_pods import HeldPods
 from .nominator import PodNominator
 from .permitting import Permitting
 from .plugin_calls import PluginCalls
@@ -33,8 +35,6 @@ from .post_filtering import PostFiltering
 from .pre_filtering import PreFiltering
 from .reserving import Reserving
 from .scoring import Scoring
-from .held_pods import HeldPods
-from .call_watch import CallWatch
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,10 @@ from ..model.pod_info import PodInfo
 from .answers import error_in
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
+from .held_pods import HeldPod, HeldPods, PermitWait
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import PERMIT
-from .held_pods import HeldPod, HeldPods, PermitWait
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 

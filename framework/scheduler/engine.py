@@ -22,10 +22,10 @@ from ..groups.record import EndedHandler
 from ..queue.policy import BackoffPolicy, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime import reservation_calls
+from ..runtime.call_watch import CallWatch
+from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.standstill import Standstill
-from ..runtime.held_pods import HeldPods
-from ..runtime.call_watch import CallWatch
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .consultations import Consultations

@@ -28,8 +28,8 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.plugin_calls import Named, PluginCalls
 from ..runtime.held_pods import HeldPods
+from ..runtime.plugin_calls import Named, PluginCalls
 from .engine_services import EngineServices
 from .review import Review
 

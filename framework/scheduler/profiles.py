@@ -20,13 +20,13 @@ from ..queue.hints import Registrations
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.answers import Failed
+from ..runtime.call_watch import CallWatch
 from ..runtime.framework import Framework, SharedParts
+from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.plugin_set import EVERYTHING, Registry
 from ..runtime.points import QUEUE_SORT
-from ..runtime.held_pods import HeldPods
-from ..runtime.call_watch import CallWatch
 from .disruption import DisruptionUnits
 from .group_capacity import GroupCapacity
 from .ports import Ports

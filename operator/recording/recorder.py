@@ -34,9 +34,8 @@ if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.contract.handle import Timer
     from muster.framework.embedded.known import KindHandler
-    from muster.framework.groups.record import EndedMember
+    from muster.framework.groups.record import EndedHandler, EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
-    from muster.framework.groups.record import EndedHandler
     from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
     from muster.framework.scheduler.ports import Ports

@@ -29,8 +29,8 @@ from muster.framework.model.times import rfc3339
 from .args import NAME
 from .ends import KnownEnds
 from .holds import Hold
-from .planning import plan_for
 from .placement_request import PlacementRequest, wanted_by_group, wanted_by_pod
+from .planning import plan_for
 
 
 class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower, PreemptionPlugin):

@@ -38,8 +38,8 @@ from .ends import ExpectedEnd
 from .group_plan import Group, GroupPlan, PlacedGroup, plan_group
 from .holds import Hold
 from .packing import Amounts, Asked, EventualCapacity, Need, Slices
-from .plan import CapacityTimeline, add_at
 from .placement_request import PlacementRequest, Rows
+from .plan import CapacityTimeline, add_at
 
 _PODS_AT_ONCE = 256
 _PIECES = 1024

@@ -44,11 +44,11 @@ from .args import NAME, ReservationArgs
 from .ends import OVERDUE_SECONDS, KnownEnds
 from .forecast import Forecaster
 from .holds import Hold, Holds, shares
-from .replanning import Replanning
+from .placement_request import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
 from .planning import Assumptions, plan_for
+from .replanning import Replanning
 from .rounds import long_lived_before
 from .waiters import SLACK_SECONDS, Chance, LongWaiters, Waiter
-from .placement_request import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
 
 REASON = "node(s) had their capacity reserved for pods that have waited longer"
 _SKIP = Status.skip()

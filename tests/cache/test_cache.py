@@ -288,7 +288,9 @@ def test_an_assumed_pod_expires_once_its_binding_is_finished_and_no_report_came(
     assert caplog.messages == ["pod default/web was bound to a but never reported there, and is no longer counted"]
 
 
-def test_a_report_that_comes_after_all_counts_the_expired_pod_again(cache: Cache, web: PodInfo, clock: ManualClock) -> None:
+def test_a_report_that_comes_after_all_counts_the_expired_pod_again(
+    cache: Cache, web: PodInfo, clock: ManualClock
+) -> None:
     cache.assume(web, "a")
     cache.finish_binding(web)
     cache.expire(clock.time + TTL)

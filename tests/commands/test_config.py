@@ -105,7 +105,9 @@ extenders:
 """Errors that kube-scheduler finds in four different steps, each of which hides those of the next from it."""
 
 
-def test_errors_of_every_step_are_reported_together_each_with_the_nearest_name_and_none_that_follows(file: Path) -> None:
+def test_errors_of_every_step_are_reported_together_each_with_the_nearest_name_and_none_that_follows(
+    file: Path,
+) -> None:
     file.write_text(BROKEN)
     shown = check(str(file))
     assert shown.exit_code == 1

@@ -37,7 +37,9 @@ def test_zero_and_null_mean_the_default_where_go_cannot_distinguish_them_from_ab
     ("text", "qps", "burst"),
     [("", None, None), ("qps: 0, burst: 0", None, None), ("qps: 1e2, burst: 7", 100.0, 7), ("qps: -1", -1.0, None)],
 )
-def test_an_absent_request_limit_is_distinguished_from_a_set_one(text: str, qps: float | None, burst: int | None) -> None:
+def test_an_absent_request_limit_is_distinguished_from_a_set_one(
+    text: str, qps: float | None, burst: int | None
+) -> None:
     client = configuration(f"clientConnection: {{{text}}}").client_connection
     assert (client.qps, client.burst) == (qps, burst)
 

@@ -68,7 +68,9 @@ def placed(world: Bench, *names: str, entry: Object = ENTRY) -> list[Attempt]:
 def refuse(world: Bench, members: Sequence[Attempt], *, fitting: bool = False) -> None:
     """The group is turned away, and so is each of these, unless they would have fitted."""
     reported = [PodDecision(member.pod, member.state, "", None if fitting else REFUSED) for member in members]
-    world.plugin.on_group_decision(GroupDecision("GangScheduling", "default/train", REFUSED, REFUSED, 0, 2, reported, ()))
+    world.plugin.on_group_decision(
+        GroupDecision("GangScheduling", "default/train", REFUSED, REFUSED, 0, 2, reported, ())
+    )
 
 
 def tried(world: Bench, *names: str) -> list[Attempt]:

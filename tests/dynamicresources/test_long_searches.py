@@ -16,6 +16,7 @@ from muster.plugins.dynamicresources import answers, nodes, search
 from muster.plugins.dynamicresources.devices import DeviceKind, Verdict
 from muster.testing.slices import slices_of
 from tests.builders import PodDict, make_node, make_pod
+from tests.clocks import Ticks
 from tests.coscheduling.objects import make_group, make_member
 from tests.dynamicresources.bench import Attempt, Bench
 from tests.dynamicresources.objects import (
@@ -37,7 +38,6 @@ from tests.dynamicresources.searches import (
     typed,
 )
 from tests.dynamicresources.test_kept_answers import Story, pods
-from tests.clocks import Ticks
 
 _NO_ROOM = (
     "0/4 nodes are available: 4 cannot allocate all claims. preemption: 0/4 nodes are available: 4 Preemption is "

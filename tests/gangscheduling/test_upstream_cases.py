@@ -22,12 +22,12 @@ from muster.framework.contract import (
     Status,
 )
 from tests.builders import PodDict, make_node, make_pod
+from tests.clocks import Ticks
 from tests.coscheduling.preemption.evicting import EvictingWorld
 from tests.gangscheduling.upstream_cases import CASES
 from tests.gangscheduling.upstream_composite_topology import COMPOSITE_TOPOLOGY
 from tests.gangscheduling.upstream_composites import COMPOSITES
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group
-from tests.clocks import Ticks
 from tests.storage import make_claim, make_volume
 
 _TABLE = Path(__file__).with_name("upstream.md")

@@ -16,11 +16,11 @@ from muster.operator.kube.informer import Informer
 from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone
 from muster.operator.process import loop
+from muster.operator.process.informers import Informers
 from muster.operator.process.loop import SchedulingLoop
 from muster.operator.process.machine import Machine
 from muster.operator.process.process import Process
 from muster.operator.process.settings import assemble, muster_configuration
-from muster.operator.process.informers import Informers
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port
 

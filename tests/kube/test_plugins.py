@@ -82,9 +82,7 @@ async def test_a_plugin_gets_its_arguments_and_environment(plugin: Plugin) -> No
     assert auth.current() == {"Authorization": "Bearer a-b-blue"}
 
 
-async def test_a_plugin_gets_the_cluster_when_it_asks(
-    plugin: Plugin, certificate: Path, pem: tuple[str, str]
-) -> None:
+async def test_a_plugin_gets_the_cluster_when_it_asks(plugin: Plugin, certificate: Path, pem: tuple[str, str]) -> None:
     plugin.prints(credential(token="t"))
     cluster = {
         "certificate-authority": str(certificate),

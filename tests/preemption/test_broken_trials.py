@@ -20,8 +20,8 @@ from muster.framework.contract import (
 from muster.framework.runtime.attempt_state import AttemptState
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.reservation.ends import ExpectedEnd
-from muster.plugins.reservation.planning import plan_for
 from muster.plugins.reservation.placement_request import PlacementRequest
+from muster.plugins.reservation.planning import plan_for
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
@@ -173,7 +173,9 @@ async def test_a_gang_evicts_nobody_on_a_trial_that_broke(
 
     assert world.evicted == []
     reported = world.conditions[gang[0]][1]
-    assert any(text in reported for node in "ab" for n in range(2) for text in why(point, f"low-{node}-0-{n}")), reported
+    assert any(text in reported for node in "ab" for n in range(2) for text in why(point, f"low-{node}-0-{n}")), (
+        reported
+    )
     await world.kill()
 
 

@@ -109,7 +109,9 @@ async def test_a_gang_that_waited_and_would_fit_is_shown_with_both_reasons(tmp_p
     comparison = replayed(cluster.end(), without={"muster": ["TaintToleration"]})
     reported = {story.recorded.pod: story for _, story in comparison.differences() if story.recorded is not None}
     assert {story.difference for story in reported.values()} == {Difference.NOW_PLACED, Difference.ELSEWHERE}
-    waited = [story.recorded for story in reported.values() if story.difference is Difference.NOW_PLACED and story.recorded]
+    waited = [
+        story.recorded for story in reported.values() if story.difference is Difference.NOW_PLACED and story.recorded
+    ]
     assert all("Insufficient cpu" in decision.message for decision in waited)
 
 

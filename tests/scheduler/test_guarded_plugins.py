@@ -85,7 +85,13 @@ async def what_becomes_of(plugin: type[Plugin], set_stage: SetStage) -> str:
         (Unspeakable(), "Unspeakable"),
         (StopIteration(), "StopIteration"),
     ],
-    ids=["an exception", "a cancellation of its own", "no exception", "nothing that can be reported", "the end of a loop"],
+    ids=[
+        "an exception",
+        "a cancellation of its own",
+        "no exception",
+        "nothing that can be reported",
+        "the end of a loop",
+    ],
 )
 async def test_an_error_names_plugin_and_point_when_it_raises(
     plugin: type[Plugin], method: str, words: str, error: Any, text: str, set_stage: SetStage

@@ -14,8 +14,8 @@ from muster.framework.contract import CycleState, NodeView, Plugin, PreFilterPlu
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.points import SCORE
 from muster.framework.runtime.call_watch import CallWatch, Running
+from muster.framework.runtime.points import SCORE
 from muster.operator.process.watchdog import Watchdog
 from tests.builders import make_node, make_pod
 from tests.clocks import ManualClock
@@ -86,7 +86,9 @@ async def test_the_same_holder_is_named_again_after_a_while_only(
     assert [each["seconds"] for each in warnings()] == ["3.950", "3.950"]
 
 
-def test_without_a_plugin_the_line_of_code_is_named(clock: ManualClock, warnings: Callable[[], list[dict[str, Any]]]) -> None:
+def test_without_a_plugin_the_line_of_code_is_named(
+    clock: ManualClock, warnings: Callable[[], list[dict[str, Any]]]
+) -> None:
     watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), ignore, now=clock)
     clock.time += 2.0
     seen = threading.Thread(target=watchdog.check)

@@ -17,10 +17,10 @@ from muster.operator.logs import (
     Style,
     TextFormatter,
     configure,
+    handle_loop_error,
     ignore_kopfs_end,
     level,
     redact,
-    handle_loop_error,
 )
 
 # uvloop goes on after what a signal's handler raises, so a test that hangs is ended with its process.
@@ -126,7 +126,9 @@ def test_a_json_error_has_no_verbosity_and_carries_its_traceback() -> None:
         ("muster.operator.process.tasks", 0, True),
     ],
 )
-def test_the_place_where_kopf_itself_failed_is_logged_from_verbosity_four_on(name: str, verbosity: int, traced: bool) -> None:
+def test_the_place_where_kopf_itself_failed_is_logged_from_verbosity_four_on(
+    name: str, verbosity: int, traced: bool
+) -> None:
     stream = logged(verbosity=verbosity)
     try:
         raise ValueError("garbage")

@@ -17,8 +17,8 @@ import pytest
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.held_pods import HeldPods
+from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.events import EventRecorder

@@ -10,8 +10,8 @@ import msgspec
 from muster.framework.groups.record import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.held_pods import HeldPods
+from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts

@@ -13,8 +13,8 @@ from muster.framework.groups.book import GroupBook
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.held_pods import HeldPods
+from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing

@@ -202,7 +202,9 @@ def _without_text(message: str) -> str:
 # The messages of pods.
 
 
-def _compare_reports(name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope, verdict: Verdict) -> None:
+def _compare_reports(
+    name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope, verdict: Verdict
+) -> None:
     mine, other = (group.pods[name] for group in groups)
     if mine.node or other.node:
         parted = mine.node != other.node  # of which there is a verdict already
