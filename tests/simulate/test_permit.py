@@ -53,7 +53,7 @@ async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expect
     lines = [*render(found)]
     assert lines[1 : lines.index("")] == ([expected] if expected else []) + ["1 of 1 nodes can run the pod; best: one"]
     view = pod_view(objects(pod).pods[0], take(ClusterState((), (), KINDS, {})), found, now=0.0)
-    assert [view.heading, *view.shown] == ([expected] if expected else []) + ["It can go to one."]
+    assert [view.heading, *view.told] == ([expected] if expected else []) + ["It can go to one."]
 
 
 async def test_a_pod_that_has_been_let_go_since() -> None:
