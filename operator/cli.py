@@ -27,7 +27,7 @@ _SUBCOMMANDS = {
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "replay": "Decide a recording again, and show what is decided otherwise.",
-    "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
+    "simulate": "Show whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
     "plugin": "Write a new plugin in a package of its own.",
     "completion": "Print the completion script for a shell.",
@@ -86,7 +86,7 @@ def _quickly() -> Iterator[None]:
 
 @contextmanager
 def _all_written() -> Iterator[None]:
-    """End as other programs do when standard output does not take what is printed.
+    """Exit as other programs do if standard output is closed or full.
 
     If the reader has gone, the process ends as by SIGPIPE; if the disk is full, with a message and exit code 1.
     """

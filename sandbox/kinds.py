@@ -319,4 +319,4 @@ KINDS = (
 )
 
 NATIVE_GROUP_KINDS = (NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS)
-"""Kinds that kube-apiserver serves only where gates and `--runtime-config=scheduling.k8s.io/v1beta1=true` tell it."""
+"""Kinds that kube-apiserver serves only with feature gates and `--runtime-config=scheduling.k8s.io/v1beta1=true`."""

@@ -128,9 +128,9 @@ class EventSink(Protocol):
     """Records Events for users. Never blocks."""
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
-        """Record an Event of type `kind` (Normal or Warning) about a pod, with a related pod."""
+        """Record an Event about a pod, and optionally a related pod; `type` is Normal or Warning."""
         ...
 
 

@@ -22,8 +22,8 @@ from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueu
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .book import GroupBook
-from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
+from .pod_reports import MissingGroups, group_missing
 from .record import GroupRecord
 from .reporting import GroupReporter
 

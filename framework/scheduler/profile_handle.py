@@ -13,8 +13,8 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
+from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
-from ..runtime.waiting import HeldPods
 from ..snapshot.snapshot import Snapshot
 from .ports import Ports
 

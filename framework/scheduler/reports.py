@@ -134,11 +134,11 @@ class Reports:
         """The pod was bound: record the Event `Scheduled`."""
         self._remember(pod, Status(Code.SUCCESS), node_name)
         note = f"Successfully assigned {pod.key} to {node_name}"
-        self._event(pod, kind="Normal", reason="Scheduled", action="Binding", note=note)
+        self._event(pod, type="Normal", reason="Scheduled", action="Binding", note=note)
 
     def warn(self, pod: PodInfo, note: str) -> None:
         """Record an Event that the pod cannot be scheduled, without a change of its condition."""
-        self._event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
+        self._event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
     def failed(self, pod: PodInfo, status: Status, nominated: str | None, group: str | None = None) -> None:
         """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one."""
@@ -219,9 +219,9 @@ class Reports:
             pod, reason=_condition_reason(status), message=status.message, nominated_node=nominated
         )
 
-    def _event(self, pod: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def _event(self, pod: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
         sink = self._ports.events(pod.pod.spec.scheduler_name)
-        sink.event(pod, kind=kind, reason=reason, action=action, note=note)
+        sink.event(pod, type=type, reason=reason, action=action, note=note)
 
     def _remember(self, pod: PodInfo, status: Status, node_name: str) -> None:
         self._last[pod.key] = LastDecision(

@@ -79,8 +79,8 @@ def command(
         rules = choice.rules(leader, connection)
     asked = _Asked(connection, space, name, output, rules)
     if trees:
-        _tell_of_tree(asked, trees[0])
-    elif kind in _POD or not _tell_of_group(asked, groups, by_kind=bool(kind)):
+        _show_tree(asked, trees[0])
+    elif kind in _POD or not _show_group(asked, groups, by_kind=bool(kind)):
         explain_pod(connection, leader, name, space, output=output, rules=rules)
 
 
@@ -103,7 +103,7 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     return kind, name
 
 
-def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
+def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
     """Print the group of this name, of one of the kinds; whether there is one.
 
     Raises ClickException if there is none and the kind was given.
@@ -130,7 +130,7 @@ def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: b
     return True
 
 
-def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
+def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
     """Raises ClickException when the kind has no such composite."""
     assert kind.composites is not None
     output, rules = asked.output, asked.rules

@@ -21,7 +21,7 @@ GroupObjects = Mapping[WatchedKind, Iterable[Any]]
 
 
 def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -> list[GroupView]:
-    """All groups: those that wait for their quorum in the order in which they are tried, then the others.
+    """All groups: the waiting ones in the order in which they are tried, then the others.
 
     A group that is bound in part goes first, then the priority of its most important member counts, then its age. A
     tree of groups is tried as one, with the best of its parts; where its composites are not among the `objects` only

@@ -10,7 +10,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
 from muster.operator.simulate.wording import alike, counted, nameless
 
-from .group_trial import TriedGroup, told
+from .group_trial import TriedGroup, sentences
 from .group_views import said_of
 from .layout import NONE, lines, printable, shortened
 
@@ -76,7 +76,7 @@ def _members(members: Sequence[Pod]) -> Iterator[str]:
 
 
 def _like_members(members: Sequence[Pod]) -> Iterator[str]:
-    """The members, those together of which the same is to be told."""
+    """The members; those with the same phase and message share a row."""
     found = alike(
         members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
     )
@@ -93,7 +93,7 @@ def _like_members(members: Sequence[Pod]) -> Iterator[str]:
 
 def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
     """The result of a trial, and the nodes by what keeps members off them."""
-    yield from map(printable, told(trial))
+    yield from map(printable, sentences(trial))
     if trial.nodes:
         rows = [
             (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))
@@ -103,7 +103,7 @@ def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
 
 
 def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """A group as JSON; `now` is what a trial came to, null where none was made."""
+    """A group as JSON; `now` is the result of a trial, null if none was made."""
     status = group.status
     return {
         "podGroup": group.key,

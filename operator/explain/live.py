@@ -21,7 +21,7 @@ from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.selectors import selector_sentence
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -117,7 +117,7 @@ async def explain_among(
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
         *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-    selector = "" if gated else selector_told(pod.pod, cluster.nodes)
+    selector = "" if gated else selector_sentence(pod.pod, cluster.nodes)
     return Explained(
         pod,
         profile,

@@ -78,7 +78,7 @@ def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bo
 
 
 def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """The report for programs; `now` is what a trial came to, null where none was made."""
+    """The report for programs; `now` is the result of a trial, null if none was made."""
     return {
         "compositePodGroup": report.key,
         "minGroupCount": report.needed,

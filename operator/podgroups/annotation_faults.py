@@ -31,12 +31,12 @@ class AnnotationFaults(GroupWorker):
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Look at the group again if its faults changed."""
+        """Queue the group if its faults changed."""
         events = frozenset(self._events(key))
         if not events:
             self._reported.pop(key, None)
         elif self._reported.get(key) != events:
-            self._look_at(key, not_before=self._clock.now())
+            self._enqueue(key, not_before=self._clock.now())
 
     async def _reconcile(self, key: str) -> None:
         """Report the faults that the object still has and that are not reported yet."""

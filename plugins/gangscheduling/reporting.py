@@ -64,14 +64,13 @@ class NativePodGroupReporter(GroupReporter):
 
 def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announcement) -> Iterator[Notice]:
     """Events for users; kube-scheduler records none on groups."""
-    told = record.reported
-    if told is not None and (told.reason, told.message) == (said.reason, said.message):
+    before = record.reported
+    if before is not None and (before.reason, before.message) == (said.reason, said.message):
         return
-    note = f"{said.message}. {said.note}" if said.note else said.message
-    kind = "Warning"
     if said.reason is NativePodGroupReason.SCHEDULED:
-        kind, note = "Normal", messages.scheduled(group.spec.min_count)
-    yield Notice(kind, said.reason.value, note)
+        yield Notice("Normal", said.reason.value, messages.scheduled(group.spec.min_count))
+    else:
+        yield Notice("Warning", said.reason.value, f"{said.message}. {said.note}" if said.note else said.message)
 
 
 def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:

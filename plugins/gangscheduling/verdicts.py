@@ -49,8 +49,8 @@ class NativeGangPlugin(GangPlugin):
         if cause is None:
             return Status.unschedulable(messages.UNSCHEDULABLE)
         if isinstance(cause, Status):
-            told = messages.member_error if part.parts is None else messages.part_error
-            return Status.failure(told(cause.message))
+            verdict = messages.member_error if part.parts is None else messages.part_error
+            return Status.failure(verdict(cause.message))
         if part.parts is not None:
             text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
         else:

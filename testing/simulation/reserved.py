@@ -27,7 +27,7 @@ class Reserved:
         ]
 
     def against(self, pod: Object, node: str) -> int:
-        """How much of a node is kept from a pod, in thousandths of a CPU."""
+        """The capacity of a node that is reserved from a pod, in thousandths of a CPU."""
         return self.against_all({pod["metadata"]["uid"]}, pod["spec"].get("priority") or 0, node)
 
     def against_all(self, uids: Set[str], priority: int, node: str) -> int:

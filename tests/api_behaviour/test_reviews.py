@@ -1,4 +1,4 @@
-"""Asking what somebody may do."""
+"""Reviews: what a user may do."""
 
 import pytest
 

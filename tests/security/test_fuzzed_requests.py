@@ -1,4 +1,4 @@
-"""Whatever others write on a PodGroup or send to a port is answered in words that name it; nobody stumbles over it."""
+"""Anything that is written to a PodGroup or sent to a port is answered by a message that names it."""
 
 import asyncio
 import http.client
@@ -82,7 +82,7 @@ def test_annotations_of_groups_are_read_or_named(annotations: dict[str, str]) ->
 @MANY
 @given(TEXTS | st.integers(0, 10**14).map(str))
 @example("9" * 12)
-def test_a_run_time_is_read_or_none_and_ends_at_a_moment_that_can_be_told(text: str) -> None:
+def test_a_run_time_is_read_or_none_and_ends_at_a_moment_that_can_be_written(text: str) -> None:
     pod = {**make_pod("p")}
     pod["metadata"] = {**pod["metadata"], "annotations": {RUN_SECONDS: text}}
     seconds = run_seconds(msgspec.convert(pod, Pod))

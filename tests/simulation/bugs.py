@@ -188,9 +188,9 @@ BUGS = {
 
 ONCE = {
     "a new leader that lists pods and nodes alone": Bug(
-        "muster.operator.process.watches",
-        "await asyncio.gather(*(watch.refreshed() for watch in self._watches))",
-        "await asyncio.gather(*(watch.refreshed() for watch in self._watches[:2]))",
+        "muster.operator.process.informers",
+        "await asyncio.gather(*(kind.refreshed() for kind in self._kinds))",
+        "await asyncio.gather(*(kind.refreshed() for kind in self._kinds[:2]))",
         "standbys_miss_much",
     ),
     "a gang out of the queue that keeps the node that the leader before gave it": Bug(

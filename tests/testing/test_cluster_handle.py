@@ -46,7 +46,7 @@ class Gatekeeper(PermitPlugin, ObjectFollower):
                     self.handle.spawn(self._report(waiting.pod))
 
     async def _report(self, pod: PodInfo) -> None:
-        self.handle.events.event(pod, kind="Normal", reason="Approved", action="Permit", note="it may go on")
+        self.handle.events.event(pod, type="Normal", reason="Approved", action="Permit", note="it may go on")
         self.handle.activate({pod.key: pod})
 
 
@@ -82,7 +82,7 @@ def test_a_hold_ends_with_its_time() -> None:
     cluster = Cluster(make_node("one"))
     cluster.permit(cluster.plugin(Gatekeeper), make_pod("web"), "one")
     cluster.clock.move_to(cluster.clock.now() + 60.0)
-    assert [waiting.turned_away for waiting in cluster.waiting] == [True]
+    assert [waiting.is_rejected for waiting in cluster.waiting] == [True]
 
 
 def test_a_plugin_that_asks_others_needs_the_whole_engine() -> None:

@@ -53,7 +53,7 @@ def test_a_pod_whose_group_does_not_exist_has_a_row_of_its_own() -> None:
     assert [(row.kind, row.name, row.message) for row in found.rows] == [("pod", "default/ghost-0", "no group")]
 
 
-def test_a_group_stands_as_the_member_that_tells_most() -> None:
+def test_a_group_has_the_state_of_its_most_telling_member() -> None:
     members = [member("train", 0), said(member("train", 1), "WaitingOnPermit"), member("train", 2).node("node-1")]
     assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
 

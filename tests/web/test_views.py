@@ -39,7 +39,7 @@ def glance(*pods: PodDict, nodes: tuple[NodeDict, ...] = ()) -> Glance:
     )
 
 
-def told(before: Glance, after: Glance) -> list[str]:
+def reported(before: Glance, after: Glance) -> list[str]:
     return [f"{change.kind} {change.subject} {change.text}" for change in compare(before, after, 0.0)]
 
 
@@ -62,10 +62,10 @@ def told(before: Glance, after: Glance) -> list[str]:
     ],
 )
 def test_two_looks_are_compared(before: Glance, after: Glance, expected: list[str]) -> None:
-    assert told(before, after) == expected
+    assert reported(before, after) == expected
 
 
-def test_the_log_tells_of_the_last_minutes_and_of_nothing_that_was_there_before() -> None:
+def test_the_log_shows_the_last_minutes_and_nothing_that_was_there_before() -> None:
     log = ChangeLog()
     first = glance(make_pod("old"))
     assert log.look(first, 0.0)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import TriedGroup, told
+from muster.operator.explain.group_trial import TriedGroup, sentences
 from muster.operator.explain.group_views import said_of
 
 from ..capacity import ZONE
@@ -94,7 +94,7 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         since=age(group.since, now) if group.place else "",
         reason=status.reason,
         message=status.message,
-        told=[trial.reason] if isinstance(trial, Unanswered) else list(told(tried)) if tried is not None else [],
+        told=[trial.reason] if isinstance(trial, Unanswered) else list(sentences(tried)) if tried is not None else [],
         nodes=[]
         if tried is None
         else [

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.clocks import Ticks
 from tests.coscheduling.chaos.storm import Storm, Weather
-from tests.scheduler.slices import Ticks
 
 
 def outlive(weather: Weather) -> Storm:
