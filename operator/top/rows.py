@@ -16,14 +16,14 @@ from enum import StrEnum
 
 from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import POD_SCHEDULED, Pod
+from muster.framework.scheduler.gate_reports import GATED
+from muster.framework.scheduler.gate_reports import REASON as SCHEDULING_GATED
 from muster.operator.explain.group_views import held_of, said_of
-from muster.operator.simulate.rehearsal import GATED
 from muster.operator.web.census import Census, take
 from muster.operator.web.cluster import ClusterState
 
 _ERROR = "SchedulerError"
 """The reason of the condition of a pod whose attempt ended with an error, which waits in backoffQ."""
-_GATED_BY_API = "SchedulingGated"
 
 RowId = GroupId | str
 """A group, or the pod `namespace/name`."""
@@ -106,7 +106,7 @@ def state_of(pod: Pod) -> WaitingState:
     condition = pod.status.condition(POD_SCHEDULED)
     if pod.spec.node_name:
         return WaitingState.PLACED
-    if pod.spec.scheduling_gates or (condition is not None and condition.reason == _GATED_BY_API):
+    if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
     if held_of(pod):
         return WaitingState.HELD

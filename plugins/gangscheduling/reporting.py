@@ -68,10 +68,14 @@ def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announce
     if told is not None and (told.reason, told.message) == (said.reason, said.message):
         return
     note = f"{said.message}. {said.note}" if said.note else said.message
-    kind = "Warning"
+    kind, reason = "Warning", said.reason.value
     if said.reason is NativePodGroupReason.SCHEDULED:
         kind, note = "Normal", messages.scheduled(group.spec.min_count)
-    yield Notice(kind, said.reason.value, note)
+    elif said.reason is NativePodGroupReason.HELD:
+        kind = "Normal"
+    elif said.message == messages.RESUMED:
+        kind, reason = "Normal", "Resumed"
+    yield Notice(kind, reason, note)
 
 
 def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from muster.framework.contract import GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
+from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.explain.group_views import said_of
-from muster.operator.simulate.rehearsal import GATED
 
 from ..census import Census
 from ..changes import RecentChange
