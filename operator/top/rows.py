@@ -19,7 +19,7 @@ from muster.framework.model.pod import POD_SCHEDULED, Pod
 from muster.framework.scheduler.gate_reports import GATED
 from muster.framework.scheduler.gate_reports import REASON as SCHEDULING_GATED
 from muster.operator.explain.group_views import held_of, said_of
-from muster.operator.web.census import Census, take
+from muster.operator.web.census import take
 from muster.operator.web.cluster import ClusterState
 
 _ERROR = "SchedulerError"
@@ -84,7 +84,7 @@ class QueueSummary:
 
 
 def summarize(known: ClusterState) -> QueueSummary:
-    """The summary: groups that wait in the order in which they are tried, then single pods, then other groups."""
+    """The summary: waiting groups in the order in which they are tried, held groups, single pods, then other groups."""
     census = take(known)
     waiting = [pod for pod in known.pods if not pod.spec.node_name]
     alone = sorted(
@@ -92,7 +92,11 @@ def summarize(known: ClusterState) -> QueueSummary:
         key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.key),
     )
     return QueueSummary(
-        rows=[*map(_of_group, census.waiting), *map(_of_pod, alone), *map(_of_group, _settled(census))],
+        rows=[
+            *map(_of_group, (*census.waiting, *census.held)),
+            *map(_of_pod, alone),
+            *map(_of_group, census.settled),
+        ],
         groups=census.groups,
         pods=Counter(map(state_of, waiting)),
         placed=census.placed,
@@ -115,14 +119,8 @@ def state_of(pod: Pod) -> WaitingState:
     return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE
 
 
-def _settled(census: Census) -> list[GroupView]:
-    """Groups that do not wait for their quorum, the newest first."""
-    groups = [group for group in census.groups.values() if not group.place]
-    return sorted(groups, key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
-
-
 def _of_group(group: GroupView) -> TopRow:
-    status = group.status
+    reason, message = group.said
     return TopRow(
         id=group.id,
         kind=f"{group.kind.tag} group".strip(),
@@ -133,7 +131,7 @@ def _of_group(group: GroupView) -> TopRow:
         needed=group.needed,
         priority=group.priority,
         since=(group.since if group.place else group.metadata.creation_timestamp) or "",
-        message=f"{status.reason}: {status.message}" if status.reason else status.phase,
+        message=f"{reason}: {message}" if reason else group.status.phase,
     )
 
 
