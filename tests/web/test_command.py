@@ -32,11 +32,12 @@ def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path
     pipe, environment = subprocess.PIPE, os.environ | {"PYTHONUNBUFFERED": "1"}
     config = ["--kubeconfig", str(path)]
     sandbox = [str(MUSTER), "sandbox", "--nodes", "2", *config]
+    pages = [str(MUSTER), "web", "--history", str(history), *config]
     with bounded(subprocess.Popen(sandbox, stdout=pipe, text=True, env=environment)) as cluster:
         assert cluster.stdout is not None
         assert any("export KUBECONFIG" in line for line in cluster.stdout)
         with bounded(
-            subprocess.Popen([str(MUSTER), "web", *config], stdout=pipe, stderr=pipe, text=True, env=environment)
+            subprocess.Popen(pages, stdout=pipe, stderr=pipe, text=True, env=environment)
         ) as web:
             assert web.stdout is not None
             address = re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", web.stdout.readline())
