@@ -3,7 +3,7 @@
 Gates are usually not reported, because the pod waits for something that is about to come. A plugin reports a gate that
 may last through its handle. The pod then gets an Event and the condition with the reason SchedulingGated, as a pod with
 scheduling gates has it, so autoscalers add no nodes for it. From then on the condition follows the gate until the pod
-is admitted: it names the next reason for which the pod is gated, if there is one.
+is admitted to the queue: it names the next reason for which the pod is gated, if there is one.
 
 A process that does not lead reports nothing. It remembers the gates, and reports them when it leads.
 """
@@ -35,7 +35,7 @@ class GateReports:
         self._polling = False
 
     def covers(self, uid: str) -> bool:
-        """Whether a gate was reported for the pod, or is to be, and the pod was not admitted since."""
+        """Whether a gate was reported for the pod, or is to be, and has not ended since."""
         return uid in self._messages
 
     def report(self, pod: PodInfo, message: str) -> None:
@@ -54,8 +54,8 @@ class GateReports:
         if self.covers(pod.uid) or _is_own(_condition(pod)):
             self.report(pod, message)
 
-    def admitted(self, uid: str) -> None:
-        """The pod is admitted to the queue, or deleted: its next report is another one."""
+    def end(self, uid: str) -> None:
+        """The pod is not gated any more, or deleted: its next report is another one."""
         self._messages.pop(uid, None)
         self._unreported.pop(uid, None)
 

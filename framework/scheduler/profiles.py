@@ -154,12 +154,13 @@ class Profiles:
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
-        if status is None:
-            self.nominator.let_in(pod.uid)
-            self._reports.gates.admitted(pod.uid)
-        elif status.rejected:
+        if status is not None and status.rejected:
             self.nominator.gate(pod.uid)
             self._reports.still_gated(pod, status.message)
+            return status
+        if status is None:
+            self.nominator.let_in(pod.uid)
+        self._reports.gates.end(pod.uid)
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:

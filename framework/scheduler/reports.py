@@ -105,7 +105,7 @@ class Reports:
     def forget(self, pod: PodInfo) -> None:
         """Forget the reports about a deleted pod."""
         self._ports.conditions.forget(pod.uid)
-        self.gates.admitted(pod.uid)
+        self.gates.end(pod.uid)
         self._drop(pod.uid)
         self._reported.pop(pod.uid, None)
         self._reported_at.pop(pod.uid, None)
