@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..model.pod import POD_SCHEDULED, PodCondition
+from ..model.pod import POD_SCHEDULED, SCHEDULING_GATED, PodCondition
 from ..model.pod_info import PodInfo
 from .ports import Ports
 
-REASON = "SchedulingGated"
 GATED = "Scheduling is blocked due to non-empty scheduling gates"
 """The message of the condition that the API server gives to a pod with scheduling gates."""
 
@@ -63,7 +62,7 @@ class GateReports:
         self._unreported.pop(pod.uid, None)
         sink = self._ports.events(pod.pod.spec.scheduler_name)
         sink.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=message)
-        self._ports.conditions.unscheduled(pod, reason=REASON, message=message, nominated_node=None)
+        self._ports.conditions.unscheduled(pod, reason=SCHEDULING_GATED, message=message, nominated_node=None)
 
     def _poll_later(self) -> None:
         if self._unreported and not self._polling:
@@ -83,7 +82,7 @@ class GateReports:
         if pod is None or pod.uid != uid or pod.node_name:
             return
         known, message = _condition(pod), self._messages[uid]
-        if (known.reason, known.message) != (REASON, message):
+        if (known.reason, known.message) != (SCHEDULING_GATED, message):
             self._report(pod, message)
 
 
@@ -93,4 +92,4 @@ def _condition(pod: PodInfo) -> PodCondition:
 
 def _is_own(condition: PodCondition) -> bool:
     """Whether the condition was written here, by this process or an earlier one, and not by the API server."""
-    return condition.reason == REASON and condition.message != GATED
+    return condition.reason == SCHEDULING_GATED and condition.message != GATED

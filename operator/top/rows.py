@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.framework.contract import GroupId, GroupView
-from muster.framework.model.pod import POD_SCHEDULED, Pod
+from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
 from muster.framework.scheduler.gate_reports import GATED
-from muster.framework.scheduler.gate_reports import REASON as SCHEDULING_GATED
 from muster.operator.explain.group_views import held_of, said_of
 from muster.operator.web.census import take
 from muster.operator.web.cluster import ClusterState

@@ -7,6 +7,7 @@ from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
 from tests.coscheduling.objects import make_group, make_members
 from tests.coscheduling.world import World
+from tests.reservation.leaders import Leaders
 
 HELD = "pod group default/g is held: rack 4 moves"
 GATED = ("SchedulingGated", HELD, None)
@@ -268,6 +269,23 @@ async def test_a_reservation_ends_when_its_group_is_held() -> None:
     [other] = world.add(make_pod("other").requests(cpu="2"))
     await world.settle()
     assert world.node_of(other) == "b"
+
+
+async def test_the_wait_for_a_reservation_begins_when_the_group_is_resumed() -> None:
+    world = Leaders(
+        configuration=configuration_of(["Coscheduling", "Reservation"], args={"Reservation": {"afterSeconds": 100}})
+    )
+    world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
+    pods = [make_pod(f"p{number}").requests(cpu="1").node("a") for number in range(2)]
+    world.add(*(pod.annotations({"muster-scheduler.io/run-seconds": "9000"}) for pod in pods))
+    world.api.put("podgroups", make_group("g", 4, annotations={HOLD: ""}))
+    world.add(*make_members("g", 4))
+    await world.run(600)
+    resume(world)
+    await world.run(60)
+    assert held_in(world.engine.shared) == ()
+    await world.run(60)
+    assert len(held_in(world.engine.shared)) == 1
 
 
 async def test_a_nomination_ends_when_its_group_is_held(world: World) -> None:
