@@ -14,8 +14,8 @@ from .one_group import OneGroup, one_group_options
 def command(*, group: OneGroup) -> None:
     """Resume a PodGroup or a CompositePodGroup that is held: its pods are tried at once.
 
-    Takes a name, or a kind and a name as kubectl does: pg NAME, pg/NAME. A bare name is a PodGroup. A group that is held
-    only because a group above it is held stays so.
+    Takes a name, or a kind and a name as kubectl does: pg NAME, pg/NAME. A bare name is a PodGroup. A group that is
+    held only because a group above it is held stays so.
 
     Needs the rights to get and patch the group.
     """

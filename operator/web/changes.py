@@ -89,9 +89,7 @@ class ChangeLog:
         count: how many changes have been added.
     """
 
-    def __init__(
-        self, known: Iterable[RecentChange] = (), *, seconds: float = KEPT_SECONDS, most: int = _KEPT
-    ) -> None:
+    def __init__(self, known: Iterable[RecentChange] = (), *, seconds: float = KEPT_SECONDS, most: int = _KEPT) -> None:
         """`known` are earlier changes."""
         self._changes: deque[RecentChange] = deque(known, maxlen=most)
         self._last: Glance | None = None

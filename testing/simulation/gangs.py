@@ -15,7 +15,7 @@ _CLAIMING = 0.2
 _GIVING_WAY = 0.15
 _ENDING = 0.15
 """The shares of histories with gangs that need devices, gangs in the way of more important pods, and gangs that end."""
-_HELD = 0.2
+_HELD = 0.3
 """The share of histories in which operators hold groups."""
 _TREES = 0.25
 _NESTED = 0.3
@@ -96,12 +96,12 @@ def holds_of(seed: str, seconds: float) -> Iterator[Act]:
     for _ in range(random.randint(1, 3)):
         at = random.uniform(0.0, seconds * 0.8)
         yield Act(at, "group_is_held", (random.random(), random.uniform(1.0, seconds - at)))
-    if random.random() < 0.5:
+    if random.random() < 0.6:
         name, minimum, native = "held", random.randint(2, 3), random.random() < _NATIVE
-        at, cpu = random.uniform(0.0, seconds * 0.5), random.choice(CPUS)
+        at = random.uniform(0.0, seconds * 0.5)
         yield Act(at, "held_group_comes", (name, minimum, native, random.uniform(5.0, seconds - at)))
         for member in range(minimum + random.choice((0, 0, 1))):
-            yield Act(max(0.0, at + random.uniform(-2.0, 5.0)), "member_comes", (name, member, cpu, native))
+            yield Act(max(0.0, at + random.uniform(-2.0, 5.0)), "member_comes", (name, member, CPUS[0], native))
 
 
 def losses_of(seed: str, seconds: float) -> Iterator[Act]:

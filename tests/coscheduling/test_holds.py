@@ -304,7 +304,7 @@ async def test_a_nomination_ends_when_its_group_is_held(world: World) -> None:
 
 async def test_a_large_group_is_gated_and_resumed_as_a_whole(world: World) -> None:
     count = 300
-    world.add_nodes(*(make_node(f"n{number}", cpu="64") for number in range(4)))
+    world.add_nodes(*(make_node(f"n{number}", cpu="100") for number in range(4)))
     world.add_group("g", count)
     world.add(*make_members("g", count))
     hold(world)

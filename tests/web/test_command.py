@@ -36,9 +36,7 @@ def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path
     with bounded(subprocess.Popen(sandbox, stdout=pipe, text=True, env=environment)) as cluster:
         assert cluster.stdout is not None
         assert any("export KUBECONFIG" in line for line in cluster.stdout)
-        with bounded(
-            subprocess.Popen(pages, stdout=pipe, stderr=pipe, text=True, env=environment)
-        ) as web:
+        with bounded(subprocess.Popen(pages, stdout=pipe, stderr=pipe, text=True, env=environment)) as web:
             assert web.stdout is not None
             address = re.search(r"http://127\.0\.0\.1:\d+/\?key=\S+", web.stdout.readline())
             assert address is not None

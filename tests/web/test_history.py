@@ -156,9 +156,9 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason_and_left_as_it_is(
     path = tmp_path / "history"
     make(path)
     before = path.read_bytes() if path.is_file() else b""
-    with pytest.raises(HistoryError, match=re.escape(f"{path}: {message}")):
-        with closing(HistoryFile(path, CLUSTER)) as file:
-            file.read(NOW)
+    refused = pytest.raises(HistoryError, match=re.escape(f"{path}: {message}"))
+    with refused, closing(HistoryFile(path, CLUSTER)) as file:
+        file.read(NOW)
     assert (path.read_bytes() if path.is_file() else b"") == before
 
 
@@ -267,7 +267,10 @@ def test_a_line_is_drawn_from_the_highest_value_of_each_span_of_time() -> None:
     assert view.span == "60m"
     queue = view.charts[1]
     assert (queue.title, queue.top) == ("Queue length", "4")
-    assert [(line.name, line.latest, line.highest) for line in queue.lines] == [("pods", "0", "4"), ("groups", "0", "0")]
+    assert [(line.name, line.latest, line.highest) for line in queue.lines] == [
+        ("pods", "0", "4"),
+        ("groups", "0", "0"),
+    ]
 
 
 def test_a_time_without_samples_is_a_gap() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from muster.framework.model.times import human_duration
 
@@ -73,7 +74,7 @@ def history_view(samples: Sequence[QueueSample], now: float) -> HistoryView:
             (_WIDTH * at // _TICKS, f"{human_duration(window.seconds * (_TICKS - at) / _TICKS)} ago")
             for at in range(_TICKS)
         ],
-        gaps=sum(1 for one, other in zip(drawn, drawn[1:], strict=False) if other.wall - one.wall > GAP_SECONDS),
+        gaps=sum(1 for one, other in pairwise(drawn) if other.wall - one.wall > GAP_SECONDS),
         charts=[
             window.chart(
                 "Waiting time",
@@ -167,7 +168,7 @@ class _Point:
 def _path(points: Sequence[_Point], top: float) -> str:
     """The path through these points. One that is connected with none is drawn as a dot."""
     parts: list[str] = []
-    for point, following in zip(points, [*points[1:], None], strict=True):
+    for point, following in zip(points, [*points[1:], None], strict=False):
         y = round(_HEIGHT * (1.0 - point.value / top), 1)
         parts.append(f"{'M' if point.begins else 'L'}{point.x} {y:g}")
         if point.begins and (following is None or following.begins):
