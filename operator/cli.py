@@ -24,6 +24,8 @@ _SUBCOMMANDS = {
     "groups": "List PodGroups with what each lacks.",
     "top": "Show queue and groups in the terminal, and why each waits.",
     "web": "Show queue, nodes and reasons in a browser.",
+    "hold": "Keep the pods of a PodGroup from being started.",
+    "resume": "Let the pods of a held PodGroup be started again.",
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "replay": "Decide a recording again, and show what is decided otherwise.",

@@ -98,6 +98,10 @@ class ClusterHandle:
         """True: this scheduler is the only one, and knows the whole cluster."""
         return True
 
+    def report_gate(self, pod: PodInfo, message: str) -> None:
+        """Record an Event: there is no condition."""
+        self.recorded.append(RecordedEvent(pod.key, "FailedScheduling", message))
+
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """Record the pods: there is no queue."""
         self.activated += pods

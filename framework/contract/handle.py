@@ -256,6 +256,15 @@ class Handle(Protocol):
         """Whether to report now what is wrong with pods: this process leads, and knows the whole cluster."""
         ...
 
+    def report_gate(self, pod: PodInfo, message: str) -> None:
+        """Report a pod that the plugin gates until a person decides otherwise, by an Event and the condition.
+
+        The condition PodScheduled gets the reason SchedulingGated, so autoscalers add no nodes for the pod. For plugins
+        that follow PreEnqueue. A repetition is not reported again, and a process that does not lead reports the pod
+        when it leads. The condition later names the next reason for which the pod is gated, if there is one.
+        """
+        ...
+
     def random(self) -> float:
         """A number in [0, 1)."""
         ...

@@ -3,14 +3,15 @@
 What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
 record for each group (`GroupRecord`) with its object, its members (`Members`), the latest announcement and what was
 reported; the book of all groups (`GroupBook`), the base of plugins that adapt one kind of groups (`GangPlugin`,
-`GroupBookPlugin`), the base of reporters, healing of a group that lost members, pods whose group is missing, pending
-reports about pods, and nominations of members. What does not: the contract itself, which holds only protocols and
-values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
+`GroupBookPlugin`), the base of reporters, healing of a group that lost members, holds of groups, pods whose group is
+missing, pending reports about pods, and nominations of members. What does not: the contract itself, which holds only
+protocols and values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
 from .book import GroupBook
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
+from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
 from .nominations import MemberNominations
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
@@ -21,6 +22,7 @@ from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime
 __all__ = [
     "GATHERING_SECONDS",
     "HEALING_POLICY",
+    "HOLD_ANNOTATIONS",
     "PREFIX",
     "Announcement",
     "DatedCondition",
@@ -28,6 +30,7 @@ __all__ = [
     "GangPlugin",
     "GroupBook",
     "GroupBookPlugin",
+    "GroupHolds",
     "GroupMeta",
     "GroupObject",
     "GroupRecord",
@@ -46,6 +49,7 @@ __all__ = [
     "group_missing",
     "healing_fault",
     "healing_policy",
+    "hold_in",
     "transition_time",
     "unknown_annotations",
 ]

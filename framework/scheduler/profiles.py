@@ -84,7 +84,8 @@ class Profiles:
 
     def _handle(self, framework: Framework, plugin: type[Plugin]) -> Handle:
         """The handle for plugins of a class in one profile."""
-        common = framework, self._snapshot, self.held_pods, self.nominator, self._ports, self.queue, self.shared
+        cluster = framework, self._snapshot, self.held_pods, self.nominator
+        common = *cluster, self._ports, self._reports, self.queue, self.shared
         return (
             PreemptionProfileHandle(*common, self._units)
             if issubclass(plugin, PreemptionPlugin)
@@ -149,14 +150,17 @@ class Profiles:
         return key
 
     def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin. Also notifies the nominator and plugins that follow decisions."""
+        """The first rejection by a PreEnqueue plugin. Also notifies the nominator, reports, and plugins that follow."""
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
+        if status is not None and status.rejected:
+            self.nominator.gate(pod.uid)
+            self._reports.still_gated(pod, status.message)
+            return status
         if status is None:
             self.nominator.let_in(pod.uid)
-        elif status.rejected:
-            self.nominator.gate(pod.uid)
+        self._reports.gates.end(pod.uid)
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:

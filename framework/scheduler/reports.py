@@ -25,6 +25,7 @@ from ..contract.handle import Timer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
+from .gate_reports import GateReports
 from .permit_reports import PermitReports, waits_on_permit
 from .ports import Ports
 
@@ -80,11 +81,13 @@ class Reports:
 
     Attributes:
         permit: reports pods that Permit holds for long.
+        gates: reports pods that plugins gate until a person decides otherwise.
         report_count: the number of reports written.
     """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
         self.permit = PermitReports(ports)
+        self.gates = GateReports(ports, current)
         self._ports = ports
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
@@ -102,6 +105,7 @@ class Reports:
     def forget(self, pod: PodInfo) -> None:
         """Forget the reports about a deleted pod."""
         self._ports.conditions.forget(pod.uid)
+        self.gates.end(pod.uid)
         self._drop(pod.uid)
         self._reported.pop(pod.uid, None)
         self._reported_at.pop(pod.uid, None)
@@ -140,8 +144,26 @@ class Reports:
         """Record an Event that the pod cannot be scheduled, without a change of its condition."""
         self._event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
+    def gated(self, pod: PodInfo, message: str) -> None:
+        """A plugin gates the pod, and reports it for this reason; see `GateReports`."""
+        if not self._ended:
+            self._remember(pod, Status.pending(message), "")
+            self._drop(pod.uid)
+            self._reported.pop(pod.uid, None)
+            self.gates.report(pod, message)
+
+    def still_gated(self, pod: PodInfo, message: str) -> None:
+        """PreEnqueue gates the pod for this reason, which replaces that of a gate that was reported."""
+        if not self._ended:
+            self.gates.follow(pod, message)
+
     def failed(self, pod: PodInfo, status: Status, nominated: str | None, group: str | None = None) -> None:
-        """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one."""
+        """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one.
+
+        A pod that was gated as it returned to the queue is reported as gated instead.
+        """
+        if self.gates.covers(pod.uid):
+            return
         self._remember(pod, status, "")
         pending = status.code is Code.PENDING
         alike: Alike = pod.uid if pending else group or ref(pod.signature)

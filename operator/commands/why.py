@@ -155,11 +155,11 @@ def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
 async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
     """The group, and the result of a trial of its members if it lacks some and the caller may read the cluster.
 
-    A group whose plugin the configuration does not enable is not tried.
+    A held group, and one whose plugin the configuration does not enable, is not tried.
     """
     assembly, connection = asked.rules.assembly, asked.connection
     group = await read_group(connection, asked.namespace, asked.name, kinds)
-    if group.placed >= group.needed or group.kind.plugin not in assembly.registry:
+    if group.held or group.placed >= group.needed or group.kind.plugin not in assembly.registry:
         return group, None
     try:
         cluster = await read_cluster(connection, assembly.read())

@@ -32,7 +32,7 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
 
 def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
     """A group's cells; `now` is in seconds since the epoch."""
-    meta, status = group.metadata, group.status
+    meta, status, said = group.metadata, group.status, group.said
     waited = age(group.since, now) if status.placed == "False" else NONE
     further = (
         *(str(status.succeeded), str(status.failed), status.owners or NONE),
@@ -42,7 +42,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
         *((meta.namespace,) if everywhere else ()),
         *(meta.name, status.phase, str(group.needed), str(status.scheduled), str(status.running)),
         *(further if wide else ()),
-        *(age(meta.creation_timestamp, now), status.reason, status.message),
+        *(age(meta.creation_timestamp, now), *said),
     )
 
 
@@ -58,8 +58,9 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
         f"{group.key} {needs}, {exist} {'exists' if exist == 1 else 'exist'}, "
         f"{placed} {'has a node' if placed == 1 else 'have nodes'}"
     )
-    if status.reason:
-        yield printable(f"{status.reason}: {status.message}")
+    reason, message = group.said
+    if reason:
+        yield printable(f"{reason}: {message}")
     if status.placed == "False":
         yield f"It has waited for {age(group.since, now)}."
     if trial is not None:
@@ -115,6 +116,7 @@ def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]
         "failed": status.failed,
         "reason": status.reason,
         "message": status.message,
+        "held": group.held,
         "members": [
             {
                 "pod": pod.metadata.name,

@@ -69,7 +69,7 @@ def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bo
     rows = [
         (
             *(each.metadata.name, each.parent, str(each.needed)),
-            *(str(len(each.members)), str(each.placed), each.status.reason, each.status.message),
+            *(str(len(each.members)), str(each.placed), *each.said),
         )
         for each in report.groups
     ]
@@ -91,6 +91,7 @@ def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[st
                 "scheduled": each.placed,
                 "reason": each.status.reason,
                 "message": each.status.message,
+                "held": each.held,
             }
             for each in report.groups
         ],

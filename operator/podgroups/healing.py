@@ -9,7 +9,8 @@ the healer asks the API for each pod that seems lost: by a list of one, which ne
 watches. Only the watch reports a pod that succeeded and was deleted since, so nothing is done while the watch is
 broken.
 
-Pods are evicted through the eviction API; an eviction that a PodDisruptionBudget refuses is retried.
+Pods are evicted through the eviction API; an eviction that a PodDisruptionBudget refuses is retried. A held group is
+healed after it is resumed.
 """
 
 from __future__ import annotations
@@ -65,7 +66,10 @@ class Healer(GroupWorker):
             self._enqueue(key, not_before=self._clock.now() + SETTLE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
-        """Decide about a loss that has lasted, record the Event, and evict."""
+        """Decide about a loss that has lasted, record the Event, and evict. Nothing is done while the group is held."""
+        if self._groups.holds.text(key) is not None:
+            self._enqueue_again(key, _RETRY_SECONDS)
+            return
         try:
             certain = await self._is_certain(key)
         except (ApiError, GarbageError) as error:

@@ -28,6 +28,7 @@ from muster.framework.runtime.consultation import Consultation
 from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.explain import heard
+from muster.framework.scheduler.gate_reports import GATED
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
@@ -44,7 +45,6 @@ _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
 """Past the longest backoff: when nothing was bound for so long, nothing will be."""
 
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from muster.framework.contract import NoDomain
 
 UNSCHEDULABLE = "pod group is unschedulable"
+RESUMED = "the pod group is no longer held, and has not been tried yet"
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 
 

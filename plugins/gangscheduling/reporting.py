@@ -67,10 +67,15 @@ def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announce
     before = record.reported
     if before is not None and (before.reason, before.message) == (said.reason, said.message):
         return
+    note = f"{said.message}. {said.note}" if said.note else said.message
+    type_, reason = "Warning", said.reason.value
     if said.reason is NativePodGroupReason.SCHEDULED:
-        yield Notice("Normal", said.reason.value, messages.scheduled(group.spec.min_count))
-    else:
-        yield Notice("Warning", said.reason.value, f"{said.message}. {said.note}" if said.note else said.message)
+        type_, note = "Normal", messages.scheduled(group.spec.min_count)
+    elif said.reason is NativePodGroupReason.HELD:
+        type_ = "Normal"
+    elif said.message == messages.RESUMED:
+        type_, reason = "Normal", "Resumed"
+    yield Notice(type_, reason, note)
 
 
 def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:

@@ -33,6 +33,9 @@ class NativeGangPlugin(GangPlugin):
         found = self._groups.get(group)
         if found is None:
             return cause
+        held = self._groups.holds.text(group)
+        if held is not None:
+            return Status.pending(held)
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.record(group).placed_or_succeeded

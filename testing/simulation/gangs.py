@@ -15,6 +15,8 @@ _CLAIMING = 0.2
 _GIVING_WAY = 0.15
 _ENDING = 0.15
 """The shares of histories with gangs that need devices, gangs in the way of more important pods, and gangs that end."""
+_HELD = 0.3
+"""The share of histories in which operators hold groups."""
 _TREES = 0.25
 _NESTED = 0.3
 """The share of histories with trees of groups, and of trees with a group of groups in them."""
@@ -84,6 +86,22 @@ def gangs_ending_of(seed: str, seconds: float) -> Iterator[Act]:
             at += random.uniform(5.0, 10.0)
             yield Act(at, "member_ends", (f"{name}-{member}",))
             yield Act(at + random.choice((0.0, 0.01, 0.1)), "member_is_made_again", (f"{name}-{minimum - 1}",))
+
+
+def holds_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Operators hold groups for a while, and sometimes a gang is created with a hold, in any order with its members."""
+    random = Random(f"{seed}/holds")
+    if random.random() >= _HELD:
+        return
+    for _ in range(random.randint(1, 3)):
+        at = random.uniform(0.0, seconds * 0.8)
+        yield Act(at, "group_is_held", (random.random(), random.uniform(1.0, seconds - at)))
+    if random.random() < 0.6:
+        name, minimum, native = "held", random.randint(2, 3), random.random() < _NATIVE
+        at = random.uniform(0.0, seconds * 0.5)
+        yield Act(at, "held_group_comes", (name, minimum, native, random.uniform(5.0, seconds - at)))
+        for member in range(minimum + random.choice((0, 0, 1))):
+            yield Act(max(0.0, at + random.uniform(-2.0, 5.0)), "member_comes", (name, member, CPUS[0], native))
 
 
 def losses_of(seed: str, seconds: float) -> Iterator[Act]:

@@ -14,7 +14,7 @@ from muster.plugins.reservation.rounds import starts_within
 
 from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
-from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, losses_of, trees_of
+from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, holds_of, losses_of, trees_of
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -99,6 +99,7 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
     else:
         acts += trees_of(seed, scale.seconds)
         acts += losses_of(seed, scale.seconds)
+        acts += holds_of(seed, scale.seconds)
         acts += claiming_gangs_of(seed, scale.seconds)
         acts += gangs_giving_way_of(seed, scale.seconds)
         acts += gangs_ending_of(seed, scale.seconds)

@@ -200,6 +200,8 @@ class Judge:
         if group is not None:
             self.wholeness.bound(group)
             self.wrong += split_domains(self._server, group, self._world.meddling.given)
+            if group in self._world.holds.held_since_created:
+                self.wrong.append(f"pod {name} was bound while {group} was held")
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
         if lacking := SimulatedDevices(self._server).lacking(node, pod):

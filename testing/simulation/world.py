@@ -22,6 +22,7 @@ from muster.sandbox.kinds import (
 
 from .acts import Act
 from .groups import GroupActs
+from .holding import HoldActs
 from .loop import SimulatedLoop
 from .meddling import Meddling
 from .members import URGENT
@@ -42,7 +43,7 @@ class World:
 
     Attributes:
         meddling: which groups were changed from outside.
-        troubles, passing, owners, nodes, pods, groups: the actors.
+        troubles, passing, owners, nodes, pods, groups, holds: the actors.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class World:
         self.nodes = NodeActs(server, self.meddling)
         self.pods = PodActs(server, self.meddling)
         self.groups = GroupActs(server, self.meddling)
+        self.holds = HoldActs(server, self.meddling, self.groups, later)
         self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
         self._store.create(DEVICE_CLASSES, {"metadata": {"name": DEVICE}, "spec": {}})
 
@@ -75,7 +77,7 @@ class World:
     def carry_out(self, act: Act) -> None:
         """Carry out an act, unless it is too late: its object already exists, no longer exists, or has a node."""
         self._record(f"{act.what} {act.given}")
-        actors = (self, self.troubles, self.passing, self.owners, self.nodes, self.pods, self.groups)
+        actors = (self, self.troubles, self.passing, self.owners, self.nodes, self.pods, self.groups, self.holds)
         actor = next(each for each in actors if hasattr(each, act.what))
         perform: Callable[..., None] = getattr(actor, act.what)
         try:

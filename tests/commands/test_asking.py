@@ -85,6 +85,7 @@ def test_why_shows_a_group_for_programs(kubeconfig: Path) -> None:
         "failed": 0,
         "reason": "",
         "message": "",
+        "held": "",
         "members": [{"pod": "train-0", "phase": "Pending", "node": "", "message": ""}],
         "scheduleStartTime": "",
         "now": {

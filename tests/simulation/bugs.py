@@ -183,6 +183,15 @@ BUGS = {
     "a reservation that outlasts the wait of its pod": Bug(
         "muster.plugins.reservation.holds", "self.release(hold.holder)", "pass"
     ),
+    "a hold that nobody heeds": Bug(
+        "muster.framework.groups.holds", "if HOLD not in annotations:", "if True:", "held_group_comes"
+    ),
+    "a resume that wakes nobody": Bug(
+        "muster.framework.groups.plugin",
+        "self._follow_group(group, new)\n            self._group_changed(group)",
+        "self._follow_group(group, new)\n            if known is None:\n                self._group_changed(group)",
+        "held_group_comes",
+    ),
 }
 """Each is found by the first `MOST_SEEDS` seeds."""
 

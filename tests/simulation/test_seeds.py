@@ -16,6 +16,8 @@ TAKES_PART = {
         "claimers_come",
         "claiming_member_comes",
         "devices_come",
+        "group_is_held",
+        "held_group_comes",
         "leader_is_killed",
         "leader_stands",
         "member_is_lost",

@@ -10,6 +10,8 @@ import msgspec
 import pytest
 
 from muster.framework.groups.book import GroupBook
+from muster.framework.groups.healing import HEALING_POLICY
+from muster.framework.groups.holds import HOLD
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -113,12 +115,19 @@ class Stage:
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)
         self.healer = Healer(self.groups, POD_GROUP_KIND, ports, self.ended)
-        body = pod_group("train", namespace="default")
-        body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
-        self.groups.follow_group("default/train", from_plain(body, PodGroup))
+        self.body = pod_group("train", namespace="default")
+        self.body["metadata"]["annotations"] = {HEALING_POLICY: policy}
+        self.groups.follow_group("default/train", from_plain(self.body, PodGroup))
         self.pods = {f"train-{n}": _bound(f"train-{n}") for n in range(3)}
         for pod in self.pods.values():
             self.groups.follow_pod(None, pod)
+
+    def hold(self, reason: str | None) -> None:
+        """The group is held for this reason, or resumed."""
+        self.body["metadata"]["annotations"].pop(HOLD, None)
+        if reason is not None:
+            self.body["metadata"]["annotations"][HOLD] = reason
+        self.groups.follow_group("default/train", from_plain(self.body, PodGroup))
 
     def lose(self, *names: str) -> None:
         for name in names:
@@ -264,3 +273,13 @@ def _bound(name: str) -> PodInfo:
     pod = make_member(name, "train", cpu="1").node("one")
     pod["metadata"]["uid"] = f"uid-{name}"
     return PodInfo(from_plain(pod, Pod))
+
+
+async def test_nobody_is_evicted_while_the_group_is_held_and_the_rest_is_when_it_is_resumed(restarting: Stage) -> None:
+    restarting.hold("rack 4 moves")
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+    restarting.hold(None)
+    await restarting.clock.advance(12)
+    assert restarting.client.evicted == ["train-0", "train-2"]

@@ -69,6 +69,18 @@ def test_each_refusal_is_reported_with_its_reason(reason: str, event: tuple[str,
     assert reported(status(reason), status(reason), announced(reason)) == []
 
 
+def test_a_hold_and_its_end_are_reported() -> None:
+    held, resumed = ("Normal", "Held", "so it is"), ("Normal", "Resumed", "the pod group is no longer held")
+    refusal = status("Unschedulable", "0/5 nodes")
+    assert reported(refusal, status("Held"), announced("Unschedulable")) == [held]
+    assert reported(status("Held"), status("Held"), None) == []
+    assert reported(status("Held"), status("Scheduling", "0 of 3 pods are scheduled"), None) == [resumed]
+    assert reported(status("Held"), refusal, announced("Unschedulable")) == [
+        resumed,
+        ("Warning", "Unschedulable", "0/5 nodes"),
+    ]
+
+
 def test_a_refusal_with_another_message_is_reported_again() -> None:
     before, after = status("Unschedulable", "0/5 nodes"), status("Unschedulable", "0/6 nodes")
     assert reported(before, after, announced("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
