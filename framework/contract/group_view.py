@@ -124,6 +124,13 @@ class GroupKind(ABC, Generic[G]):
         """The number of parts of a composite that have to start together."""
         raise NotImplementedError
 
+    def annotation_faults(self, annotations: Mapping[str, str]) -> Sequence[str]:
+        """The faults of known annotations whose values are ignored for that, a line for each, named by its field.
+
+        Faults of healing policies are not among them; nor are faults that the status of the group has.
+        """
+        return ()
+
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
         """The problems of an object in its JSON form, a line for each field, in the API server's style.
 

@@ -61,5 +61,7 @@ class AnnotationFaults(GroupWorker):
         """Each fault with the action that the annotation is about."""
         if fault := healing_fault(annotations):
             yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)
+        for line in self._kind.annotation_faults(annotations):
+            yield "Scheduling", Notice("Warning", "InvalidAnnotation", line)
         for line in unknown_annotations(annotations, self._kind.annotations):
             yield "Scheduling", Notice("Warning", "UnknownAnnotation", line)

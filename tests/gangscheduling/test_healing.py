@@ -1,7 +1,7 @@
 """What becomes of a tree of groups when one of its parts has lost a pod."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import NativePodGroups
@@ -205,6 +206,29 @@ async def test_an_unknown_annotation_under_the_prefix_is_reported_with_the_neare
             'did you mean "muster-scheduler.io/required-topology"?',
         ),
     ]
+    await faults.stop()
+
+
+async def test_an_annotation_whose_value_is_ignored_is_reported() -> None:
+    stage = Stage(needed={"job": 1, "inner": 1}, policies={})
+    ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
+
+    class Judged(NativePodGroupKind):
+        annotations = POD_GROUP_KIND.annotations
+
+        def annotation_faults(self, annotations: Mapping[str, str]) -> Sequence[str]:
+            return POD_GROUP_KIND.annotation_faults(annotations)
+
+    faults = AnnotationFaults(stage.groups, Judged(), ports)
+    faults.start()
+    mode = "muster-scheduler.io/disruption-mode"
+    body = make_group("workers", PODS["workers"], parentCompositePodGroupName="inner")
+    for value in ("Some", "Single"):
+        body["metadata"]["annotations"] = {mode: value}
+        stage.groups.follow_group("default/workers", from_plain(body, NativePodGroup))
+        await stage.clock.advance(5)
+    fault = f'metadata.annotations[{mode}]: Unsupported value: "Some": supported values: "All", "Single"'
+    assert stage.recorder.reported() == [("Warning", "InvalidAnnotation", fault)]
     await faults.stop()
 
 
