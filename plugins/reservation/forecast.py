@@ -28,9 +28,9 @@ from muster.framework.model.times import rfc3339
 
 from .args import NAME
 from .ends import KnownEnds
-from .holds import Hold
 from .placement_request import PlacementRequest, wanted_by_group, wanted_by_pod
 from .planning import plan_for
+from .reserved_capacity import ReservedCapacity
 
 
 class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower, PreemptionPlugin):
@@ -89,7 +89,7 @@ class _Noted:
 
     def starts(self) -> Iterator[Start]:
         """See `Forecaster.starts`."""
-        handle, holds = self._handle, list[Hold]()
+        handle, holds = self._handle, list[ReservedCapacity]()
         by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
         for who, wanted in by_priority:
             endings = [*self.ends.later_than(self._began)]

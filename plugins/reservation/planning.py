@@ -36,10 +36,10 @@ from muster.framework.model.requests import PODS
 from .args import NAME
 from .ends import ExpectedEnd
 from .group_plan import Group, GroupPlan, PlacedGroup, plan_group
-from .holds import Hold
 from .packing import Amounts, Asked, EventualCapacity, Need, Slices
 from .placement_request import PlacementRequest, Rows
 from .plan import CapacityTimeline, add_at
+from .reserved_capacity import ReservedCapacity
 
 _PODS_AT_ONCE = 256
 _PIECES = 1024
@@ -69,19 +69,19 @@ class PlanningResult(NamedTuple):
         hindered: whether something other than capacity and the nodes themselves excludes some nodes.
     """
 
-    holds: Sequence[Hold]
+    holds: Sequence[ReservedCapacity]
     hindered: bool
 
 
 def plan_for(
     wanted: PlacementRequest,
     endings: Iterable[ExpectedEnd],
-    holds: Iterable[Hold],
+    holds: Iterable[ReservedCapacity],
     handle: PreemptionHandle,
     *,
     now: float,
     assumptions: Assumptions = Assumptions(),
-    giving_way: Iterable[Hold] = (),
+    giving_way: Iterable[ReservedCapacity] = (),
 ) -> PlanningResult:
     """The holds with which the request starts as early as possible.
 
@@ -270,7 +270,7 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
 def _timeline(
     rows: Rows,
     endings: Iterable[ExpectedEnd],
-    holds: Iterable[Hold],
+    holds: Iterable[ReservedCapacity],
     handle: PreemptionHandle,
     *,
     assumptions: Assumptions,
@@ -296,7 +296,7 @@ def _timeline(
 
 
 def _beside(
-    holds: Iterable[Hold], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
+    holds: Iterable[ReservedCapacity], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
 ) -> CapacityTimeline:
     """The timeline that these holds leave to others."""
     place = np.full(snapshot.height, -1, np.intp)
@@ -365,7 +365,7 @@ def _hold(
     *,
     handle: PreemptionHandle,
     rows: Rows,
-) -> Hold:
+) -> ReservedCapacity:
     columns = handle.snapshot.resources
     held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
     for need, nodes in placed.by_kind():
@@ -374,4 +374,6 @@ def _hold(
     by_name = {name: held[used, index] for index, name in enumerate(columns.names) if name and held[used, index].any()}
     priority = max(pod.priority for pod in part.members)
     members = frozenset(pod.uid for pod in part.members)
-    return Hold(wanted.key, part.key, priority, members, found.start, rows[used], held[used, -1], by_name, found.cost)
+    return ReservedCapacity(
+        wanted.key, part.key, priority, members, found.start, rows[used], held[used, -1], by_name, found.cost
+    )

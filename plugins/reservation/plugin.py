@@ -43,10 +43,10 @@ from .annotation_faults import PodAnnotationFaults
 from .args import NAME, ReservationArgs
 from .ends import OVERDUE_SECONDS, KnownEnds
 from .forecast import Forecaster
-from .holds import Hold, Holds, shares
 from .placement_request import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
 from .planning import Assumptions, plan_for
 from .replanning import Replanning
+from .reserved_capacity import ReservationBook, ReservedCapacity, shares
 from .rounds import long_lived_before
 from .waiters import SLACK_SECONDS, Chance, LongWaiters, Waiter
 
@@ -62,7 +62,7 @@ class _Shared:
         self._after_seconds = args.after_seconds
         reservations: dict[str, str] = handle.shared(RESERVATIONS, dict)
         self._handle = handle
-        self.holds = Holds(
+        self.holds = ReservationBook(
             lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, reservations
         )
         self.ends = KnownEnds(handle.clock)
@@ -86,7 +86,7 @@ class _Shared:
         self._overdue: dict[str, Timer] = {}
         self._retry: Timer | None = None
 
-    def _hold_began(self, hold: Hold) -> None:
+    def _hold_began(self, hold: ReservedCapacity) -> None:
         """Count the reservation, and set a timer that retries its holder with a new plan if it is long overdue."""
         clock, holder = self._handle.clock, hold.holder
         self._handle.metrics.reservations.add((), 1)
@@ -102,7 +102,7 @@ class _Shared:
         self.replanning.changed()
         self.retry_kept_off()
 
-    def assumptions(self, waiter: Waiter, chosen: Sequence[Hold]) -> Assumptions:
+    def assumptions(self, waiter: Waiter, chosen: Sequence[ReservedCapacity]) -> Assumptions:
         """The assumptions about pods in the waiter's round; `chosen` are the holds that it has already."""
         now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
         before = long_lived_before(waiter.since, number, self._after_seconds)
@@ -134,7 +134,7 @@ class _Shared:
         self.waiters.try_first()
 
 
-def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
+def held_in(shared: Mapping[str, object]) -> Sequence[ReservedCapacity]:
     """The current reservations, found among the objects that plugins share."""
     found = shared.get(NAME)
     return tuple(found.holds) if isinstance(found, _Shared) else ()
@@ -302,7 +302,9 @@ class Reservation(
             )
         return is_new
 
-    def _plan(self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[Hold]) -> Sequence[Hold]:
+    def _plan(
+        self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[ReservedCapacity]
+    ) -> Sequence[ReservedCapacity]:
         """The holds for the waiter, empty if no reservation helps it.
 
         They take nothing from earlier reservations, and nothing from reservations with a published time. If the
@@ -327,11 +329,11 @@ class Reservation(
                 shared.waiters.judge(waiter, None)
         return () if waiter.chance is Chance.NONE else found.holds
 
-    def _gives_way(self, hold: Hold, waiter: Waiter) -> bool:
+    def _gives_way(self, hold: ReservedCapacity, waiter: Waiter) -> bool:
         other = self._shared.waiters.get(hold.holder)
         return other is not None and hold.start == inf and self._shared.waiters.comes_before(waiter, other)
 
-    def _take_from_others(self, waiter: Waiter, found: Sequence[Hold]) -> None:
+    def _take_from_others(self, waiter: Waiter, found: Sequence[ReservedCapacity]) -> None:
         """End the reservations that give way on the same nodes; their holders get a new plan beside the waiter's."""
         if waiter.chance is Chance.OPEN:
             rows = np.concatenate([hold.rows for hold in found])
@@ -339,14 +341,14 @@ class Reservation(
                 if other.holder != waiter.holder and self._gives_way(other, waiter) and np.isin(other.rows, rows).any():
                     self._shared.holds.release(other.holder)
 
-    def _stands(self, holds: Sequence[Hold], pods: int, now: float) -> bool:
+    def _stands(self, holds: Sequence[ReservedCapacity], pods: int, now: float) -> bool:
         """Whether these holds are for as many pods, their start is not long past, and all their nodes exist."""
         if not holds or holds[0].start + OVERDUE_SECONDS <= now or sum(len(hold.members) for hold in holds) < pods:
             return False
         live = self.handle.snapshot.live
         return all(live[hold.rows].all() for hold in holds)
 
-    def _message(self, holds: Sequence[Hold]) -> str:
+    def _message(self, holds: Sequence[ReservedCapacity]) -> str:
         pods, nodes = sum(int(hold.pods.sum()) for hold in holds), {row for hold in holds for row in hold.rows.tolist()}
         groups = f" of {len(holds)} groups" if len(holds) > 1 else ""
         where = f"Capacity for {pods} pods{groups} is reserved on {len(nodes)} nodes"
@@ -358,7 +360,7 @@ class Reservation(
         return f"{where}: they start by {by} at the latest, unless the leader changes."
 
 
-def _same(known: Sequence[Hold], found: Sequence[Hold]) -> bool:
+def _same(known: Sequence[ReservedCapacity], found: Sequence[ReservedCapacity]) -> bool:
     """Whether two reservations hold the same capacity, both without a known start."""
     return len(known) == len(found) and all(
         one.part == other.part

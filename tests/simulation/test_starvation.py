@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from muster.plugins.reservation.holds import Holds
+from muster.plugins.reservation.reserved_capacity import ReservationBook
 from muster.sandbox.kinds import PODS
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.passing import passes
@@ -50,7 +50,7 @@ def test_a_gang_starts_beside_a_crowd_by_a_reservation() -> None:
 )
 def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reservations that keep no pod off are as good as none."""
-    monkeypatch.setattr(Holds, "kept_off", lambda self, pod, snapshot, now: None)
+    monkeypatch.setattr(ReservationBook, "kept_off", lambda self, pod, snapshot, now: None)
     wrong, started = played(history, CROWD, since + BOUND)
     assert started == set()
     [reported] = wrong

@@ -1,8 +1,8 @@
-"""Holds: capacity on nodes that is reserved for pods that have waited long, against pods of no higher priority.
+"""Capacity on nodes that is reserved for pods that have waited long, against pods of no higher priority.
 
-The plugin creates them, its filter reads them, and a pod that no longer lacks capacity ends the hold of which it is a
-part. On a reserved node other pods may use the capacity beyond the hold, and a pod that ends before the hold is needed
-may use all free capacity: neither delays the holder.
+The plugin reserves it, its filter reads it, and a pod that no longer lacks capacity ends the reservation of which it is
+a part. On a reserved node other pods may use the capacity that is not reserved, and a pod that ends before the reserved
+capacity is needed may use all free capacity: neither delays the holder.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .packing import FREE, Cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hold:
-    """The capacity that is held for one holder, or for one part of a tree.
+class ReservedCapacity:
+    """The capacity that is reserved for one holder, or for one part of a tree.
 
     Attributes:
         holder: a group, as `plugin/id`, or a pod, as `namespace/name`.
@@ -48,26 +48,26 @@ class Hold:
     cost: Cost = FREE
 
 
-def shares(holds: Iterable[Hold], offered: Mapping[str, int]) -> dict[str, float]:
-    """The held share of the nodes' capacity, by resource; resources of which nothing is held are left out."""
+def shares(holds: Iterable[ReservedCapacity], offered: Mapping[str, int]) -> dict[str, float]:
+    """The reserved share of the nodes' capacity, by resource, without resources of which nothing is reserved."""
     held: Counter[str] = Counter()
     for hold in holds:
         held.update({name: int(amounts.sum()) for name, amounts in hold.amounts.items()})
     return {name: amount / offered[name] for name, amount in held.items() if amount and offered.get(name)}
 
 
-class Holds:
-    """All holds, by holder: one hold, or for a tree one for each part, in the order in which the parts are tried.
+class ReservationBook:
+    """All reservations, by holder: one, or for a tree one for each part, in the order in which the parts are tried.
 
     `ends_at` returns when a pod that gets a node now will have ended, infinity if that is unknown. `began` is called
-    with the first hold of a holder when its reservation begins, and `ended` with the holder when the reservation ends.
+    with the first reserved capacity of a holder when its reservation begins, and `ended` with the holder when the reservation ends.
     `messages` has the sentence about the reservation for users, by holder and by part, as long as capacity is held.
     """
 
     def __init__(
         self,
         ends_at: Callable[[PodInfo], float],
-        began: Callable[[Hold], None],
+        began: Callable[[ReservedCapacity], None],
         ended: Callable[[str], None],
         messages: dict[str, str],
     ) -> None:
@@ -75,16 +75,16 @@ class Holds:
         self._began = began
         self._ended = ended
         self._messages = messages
-        self._holds: dict[str, Sequence[Hold]] = {}
-        self._hold_of: dict[str, Hold] = {}
+        self._holds: dict[str, Sequence[ReservedCapacity]] = {}
+        self._hold_of: dict[str, ReservedCapacity] = {}
 
     def __len__(self) -> int:
         return len(self._holds)
 
-    def __iter__(self) -> Iterator[Hold]:
+    def __iter__(self) -> Iterator[ReservedCapacity]:
         return iter([*chain.from_iterable(self._holds.values())])
 
-    def of(self, holder: str) -> Sequence[Hold]:
+    def of(self, holder: str) -> Sequence[ReservedCapacity]:
         """The holds of this holder."""
         return self._holds.get(holder, ())
 
@@ -97,7 +97,7 @@ class Holds:
         """The message about this holder's reservation, if it has one."""
         return self._messages.get(holder)
 
-    def hold(self, holds: Sequence[Hold], message: str) -> None:
+    def hold(self, holds: Sequence[ReservedCapacity], message: str) -> None:
         """Begin the reservation of the one holder of these holds, in place of its earlier one."""
         holder = holds[0].holder
         self.release(holder)
@@ -118,12 +118,12 @@ class Holds:
         self._messages.pop(holder, None)
         self._ended(holder)
 
-    def served(self, hold: Hold) -> None:
+    def served(self, hold: ReservedCapacity) -> None:
         """End the hold of one of several parts of a tree, because the part has its nodes."""
         self._holds[hold.holder] = [each for each in self._holds[hold.holder] if each is not hold]
         self._let_go(hold)
 
-    def _let_go(self, hold: Hold) -> None:
+    def _let_go(self, hold: ReservedCapacity) -> None:
         for uid in hold.members:
             self._hold_of.pop(uid, None)
         self._messages.pop(hold.part, None)
@@ -159,13 +159,13 @@ class Holds:
                 found[own.rows] |= _short(counted, pod, snapshot)[own.rows]
         return found
 
-    def _concerns(self, hold: Hold, pod: PodInfo) -> bool:
+    def _concerns(self, hold: ReservedCapacity, pod: PodInfo) -> bool:
         if pod.priority > hold.priority or pod.uid in hold.members:
             return False
         return hold.start == inf or self._ends_at(pod) > hold.start
 
 
-def _is_left(own: Hold, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> Mask:
+def _is_left(own: ReservedCapacity, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> Mask:
     """bool, shape (n,): nodes of a hold on which it is enough for the pod and for the hold's members that are there.
 
     Members are on these nodes while their group is tried. Only the nodes in the mask `asked` are checked.
@@ -182,7 +182,7 @@ def _is_left(own: Hold, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> 
     return found
 
 
-def _short(concerned: Collection[Hold], pod: PodInfo, snapshot: SnapshotReader) -> Mask:
+def _short(concerned: Collection[ReservedCapacity], pod: PodInfo, snapshot: SnapshotReader) -> Mask:
     """bool, shape (height,): nodes on which these holds, one or more, leave too little for the pod."""
     columns, height = snapshot.resources, snapshot.height
     rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
