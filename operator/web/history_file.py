@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import msgspec
 
@@ -89,7 +90,7 @@ class HistoryFile:
                 within,
             ).fetchall()
         try:
-            return StoredHistory([_sample(*row) for row in samples], [_change(*row) for row in changes])
+            return StoredHistory([_sample(row) for row in samples], [_change(row) for row in changes])
         except (msgspec.MsgspecError, TypeError, ValueError) as error:
             raise HistoryError(f"{self._path}: {_CAUSES[sqlite3.SQLITE_CORRUPT]}") from error
 
@@ -158,11 +159,13 @@ def _encode(used: object) -> str:
     return msgspec.json.encode(used).decode()
 
 
-def _sample(wall: float, groups: int, pods: int, longest: float, middle: float, used: str) -> QueueSample:
+def _sample(row: Sequence[Any]) -> QueueSample:
+    wall, groups, pods, longest, middle, used = row
     shares = msgspec.json.decode(used, type=dict[str, float])
     return QueueSample(float(wall), int(groups), int(pods), float(longest), float(middle), shares)
 
 
-def _change(wall: float, kind: str, subject: str, what: str, plugin: str | None, key: str | None) -> RecentChange:
+def _change(row: Sequence[Any]) -> RecentChange:
+    wall, kind, subject, what, plugin, key = row
     group = None if plugin is None or key is None else GroupId(plugin, key)
     return RecentChange(float(wall), ChangeKind(kind), str(subject), str(what), group)
