@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from muster.testing.simulation import SimulationOutcome
 
 KEPT = Path(__file__).parent / "kept"
-MOST_SEEDS = 200
+MOST_SEEDS = 400
 MOST_LOTS = 100
 """Of a kept history, for one of which it has to go wrong."""
 
