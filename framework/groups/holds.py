@@ -38,10 +38,11 @@ class GroupHold:
     by: str = ""
     since: str = ""
 
-    def sentence(self, subject: str) -> str:
-        """The message about the hold of `subject`, without a full stop."""
+    def sentence(self, subject: str, *, already: bool = False) -> str:
+        """The message about the hold of `subject`, without a full stop; `already` adds this word."""
         who = f" by {self.by}" if self.by else ""
-        state = f"has been held{who} since {self.since}" if self.since else f"is held{who}"
+        word = "already " if already else ""
+        state = f"has {word}been held{who} since {self.since}" if self.since else f"is {word}held{who}"
         return f"{subject} {state}{f': {self.reason}' if self.reason else ''}"
 
 

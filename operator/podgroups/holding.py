@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from muster.framework.contract import WatchedKind
-from muster.framework.groups.holds import HELD_BY, HELD_SINCE, HOLD, HOLD_ANNOTATIONS, hold_in
+from muster.framework.groups.holds import HELD_BY, HELD_SINCE, HOLD, HOLD_ANNOTATIONS, GroupHold, hold_in
 from muster.framework.model.times import rfc3339
 from muster.operator.kube.client import ApiClient, PatchType
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
@@ -45,15 +45,20 @@ class NamedGroup:
     kinds: Sequence[WatchedKind]
 
 
-async def hold(client: ApiClient, named: NamedGroup, *, reason: str, now: float) -> WatchedKind:
-    """Hold the group; returns its kind. `now` is in seconds since the epoch.
+async def hold(
+    client: ApiClient, named: NamedGroup, *, reason: str | None, now: float
+) -> tuple[WatchedKind, GroupHold | None]:
+    """Hold the group; returns its kind, and its hold until now. `now` is in seconds since the epoch.
 
-    Raises ApiError; if no kind has the group, the error of the first.
+    A group that is held already keeps that hold, unless there is a `reason` to replace it. Raises ApiError; if no kind
+    has the group, the error of the first.
     """
-    kind, path, _ = await _find(client, named)
-    annotations = {HOLD: reason, HELD_BY: await _user(client) or None, HELD_SINCE: rfc3339(now)}
-    await _annotate(client, path, annotations)
-    return kind
+    kind, path, found = await _find(client, named)
+    before = hold_in(found.annotations)
+    if before is None or reason is not None:
+        annotations = {HOLD: reason or "", HELD_BY: await _user(client) or None, HELD_SINCE: rfc3339(now)}
+        await _annotate(client, path, annotations)
+    return kind, before
 
 
 async def resume(client: ApiClient, named: NamedGroup) -> tuple[WatchedKind, bool]:

@@ -60,7 +60,7 @@ class ReservationBook:
     """All reservations, by holder: one, or for a tree one for each part, in the order in which the parts are tried.
 
     `ends_at` returns when a pod that gets a node now will have ended, infinity if that is unknown. `began` is called
-    with the first reserved capacity of a holder when its reservation begins, and `ended` with the holder when the reservation ends.
+    with the first reserved capacity of a holder when its reservation begins, and `ended` with the holder when it ends.
     `messages` has the sentence about the reservation for users, by holder and by part, as long as capacity is held.
     """
 

@@ -70,6 +70,14 @@ def test_a_group_is_held_with_reason_user_and_time_and_resumed_without_a_trace(k
         "muster-scheduler.io/held-by": "sandbox",
     }
 
+    again = ask("hold", "train", "--kubeconfig", str(kubeconfig))
+    kept = f"{_LABELLED}/train has already been held by sandbox since {since}: rack 4 moves\n"
+    assert (again.exit_code, again.output) == (0, kept)
+    assert _annotations(kubeconfig, f"{_LABELLED}/train") == now | {"muster-scheduler.io/held-since": since}
+    replaced = ask("hold", "train", "--reason", "rack 5 moves", "--kubeconfig", str(kubeconfig))
+    assert (replaced.exit_code, replaced.output) == (0, f"{_LABELLED}/train held (was: rack 4 moves)\n")
+    assert _annotations(kubeconfig, f"{_LABELLED}/train")["muster-scheduler.io/hold"] == "rack 5 moves"
+
     resumed = ask("resume", "train", "--kubeconfig", str(kubeconfig))
     assert (resumed.exit_code, resumed.output) == (0, f"{_LABELLED}/train resumed\n")
     assert _annotations(kubeconfig, f"{_LABELLED}/train") == before

@@ -67,6 +67,8 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "operator.kube.informer: resource.type",
         "operator.kube.listing: kind",
         "operator.kube.listing: resource.type",
+        "operator.podgroups.holding: first.type",
+        "operator.podgroups.holding: kind.type",
         "operator.process.informers: kind.type",
         "operator.recording.replay: self._kinds[event.kind]",
         "operator.simulate.live: kind.type",
