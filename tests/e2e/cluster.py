@@ -22,7 +22,7 @@ class Cluster:
 
     @contextmanager
     def from_another_thread(self) -> Iterator["Cluster"]:
-        """The same, over a connection of its own."""
+        """This namespace over another connection, as connections are not for several threads."""
         with self._plane.api() as api:
             yield Cluster(self._plane, api, self.namespace)
 
