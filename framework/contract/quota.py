@@ -56,7 +56,7 @@ class QuotaReport:
 
 
 class QuotaKind(ABC, Generic[Q]):
-    """A kind of quota objects. Where `shared` is given, the objects that an engine's plugins share, it is about that engine.
+    """A kind of quota objects. Methods with `shared`, the objects that an engine's plugins share, are about that engine.
 
     Attributes:
         plugin: the name of the plugin that enforces its quotas.
@@ -76,7 +76,7 @@ class QuotaKind(ABC, Generic[Q]):
 
     @abstractmethod
     def amounts(self, shared: Mapping[str, object]) -> Mapping[tuple[str, str, str], float]:
-        """By quota, resource and kind (`used`, `min`, `max`, `borrowed`), in cores for cpu and whole units otherwise."""
+        """By quota, resource and type (`used`, `min`, `max`, `borrowed`), in cores for cpu, else in whole units."""
 
     @abstractmethod
     def unmet(self, shared: Mapping[str, object]) -> Mapping[str, float]:

@@ -221,7 +221,7 @@ class Places:
         self.on_entry()
 
     def pop_woken(self) -> Batch | None:
-        """Take out the woken batch whose first pod is first, or overdue; None if an active entity goes before it."""
+        """Take out the woken batch whose first pod is first, or overdue; None if an active entity comes first."""
         now = self._now()
         while (batch := self.woken.peek(now)) is not None:
             if not batch:

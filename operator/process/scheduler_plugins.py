@@ -15,10 +15,7 @@ def as_meant(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfigur
 
     At reserve, CapacityScheduling is left out.
     """
-    profiles = [
-        profile.model_copy(update={"plugins": _plugins(profile.plugins)})
-        for profile in configuration.profiles
-    ]
+    profiles = [profile.model_copy(update={"plugins": _plugins(profile.plugins)}) for profile in configuration.profiles]
     return configuration.model_copy(update={"profiles": tuple(profiles)})
 
 

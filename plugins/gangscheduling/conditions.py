@@ -14,12 +14,17 @@ from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
 
 class NativePodGroupReason(StrEnum):
-    """The reason why a group is, or is not, scheduled, with the names that Kubernetes uses in the condition."""
+    """The reason why a group is, or is not, scheduled, with the names that Kubernetes uses in the condition.
+
+    Kubernetes has no holds.
+    """
 
     SCHEDULED = "Scheduled"
     UNSCHEDULABLE = "Unschedulable"
     QUOTA_EXCEEDED = "QuotaExceeded"
     SCHEDULER_ERROR = "SchedulerError"
+    HELD = "Held"
+    """An operator holds the group, or a group above it."""
 
 
 def reason_of(status: Status) -> NativePodGroupReason:

@@ -33,9 +33,7 @@ def ahead(ledger: QuotaLedger, seen_by: PodInfo, *nominated: PodInfo) -> dict[st
 
 
 @pytest.mark.parametrize(("priority", "counts"), [(-1, False), (0, True), (1, True)])
-def test_pods_of_its_namespace_count_if_they_are_as_important(
-    ledger: QuotaLedger, priority: int, counts: bool
-) -> None:
+def test_pods_of_its_namespace_count_if_they_are_as_important(ledger: QuotaLedger, priority: int, counts: bool) -> None:
     other = of("ml", "other", priority=priority)
     assert ahead(ledger, of("ml", "pod"), other) == ({"ml/quota": 1000, "": 1000} if counts else {})
 

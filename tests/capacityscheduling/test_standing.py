@@ -8,7 +8,7 @@ import pytest
 
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import told, try_group
+from muster.operator.explain.group_trial import sentences, try_group
 from muster.operator.explain.live import explain_among
 from muster.operator.explain.tables import render
 from muster.operator.simulate.manifests import Objects, read
@@ -99,7 +99,7 @@ async def test_why_of_a_group_tells_it_too_and_that_no_node_would_help() -> None
         muster(), cluster_of(make_node("one", cpu="8"), *quotas, pod_group("gang", 2), *gang), GANG_ID
     )
     assert trial is not None
-    assert "namespace default uses 0 of 1 cpu" in told(trial)
+    assert "namespace default uses 0 of 1 cpu" in sentences(trial)
     assert trial.lack is None
 
 

@@ -50,8 +50,9 @@ def test_the_bar_is_filled_to_the_limit_at_most(amount: str, limit: str, filled:
 
 async def test_the_page_names_what_is_not_followed() -> None:
     view = quotas_view(QUOTAS.report([ML, used("dev", {}, parent="none/quota")]), all_known=True)
-    given = {"page": "Quotas", "base": "", "about": "", "version": 0, "missing": [], "has_quotas": True}
-    drawn = await Templates().render("quotas", view=view, **given)
+    drawn = await Templates().render(
+        "quotas", quotas=True, view=view, page="Quotas", base="", about="", version=0, missing=[]
+    )
     assert "6 of 8 used" in drawn
     assert "its parent none/quota does not exist, or is not used" in drawn
     assert '<a href="/quotas" aria-current="page">Quotas</a>' in drawn
