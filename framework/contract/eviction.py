@@ -22,12 +22,14 @@ class EvictionRule:
         below: the priority below which pods may be evicted, unless their namespace is exempt.
         exempt: namespaces whose pods may not be evicted on account of their priority.
         claimable: UIDs of pods that may be evicted whatever their priority, but against no PodDisruptionBudget.
-        epoch: a value that changes with the three others, for equal preemptors; None for priorities alone.
+        reclaims: whether evicting these pods reclaims borrowed capacity, as their condition then says.
+        epoch: a value that changes with the others, for equal preemptors; None for priorities alone.
     """
 
     below: int
     exempt: Collection[str] = _NONE
     claimable: Set[str] = _NONE
+    reclaims: bool = False
     epoch: Hashable = None
 
     @property

@@ -56,7 +56,7 @@ class QuotaReport:
 
 
 class QuotaKind(ABC, Generic[Q]):
-    """A kind of quota objects. Methods with `shared`, the objects that an engine's plugins share, are about that engine.
+    """A kind of quota objects. Methods with `shared`, the objects that plugins share, are about the plugins' engine.
 
     Attributes:
         plugin: the name of the plugin that enforces its quotas.

@@ -66,6 +66,7 @@ def _rule_or_none(answer: Any) -> EvictionRule | None:
     int32(found.below)
     of_type(found.exempt, Collection)
     of_type(found.claimable, Set)
+    of_type(found.reclaims, bool)
     hash(found.epoch)
     return found
 

@@ -50,11 +50,11 @@ class Claims:
                 return None
             borrowed = (self._borrowed(each) for each in self._ledger.tree.root.children)
             below = {uid for found in borrowed for uid, of_unit in found.items() if of_unit < priority}
-            return EvictionRule(priority, by_namespace.keys(), below, revision)
+            return EvictionRule(priority, by_namespace.keys(), below, epoch=revision)
         exempt = by_namespace.keys() - {quota.namespace}
         claimable = {uid for side in self._sides(quota, members, missing) for uid in self._borrowed(side)}
         claimable |= {uid for above in self._above(quota, members, missing) for uid in self._direct(above)}
-        return EvictionRule(priority, exempt, claimable, revision)
+        return EvictionRule(priority, exempt, claimable, reclaims=True, epoch=revision)
 
     def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
         """Whether any of these waiting pods may claim anything."""

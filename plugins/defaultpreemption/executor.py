@@ -53,12 +53,12 @@ class Preemptor:
 
     Attributes:
         pods: the waiting pods.
-        priority: victims that are not claimed, and nominated pods that yield, have a lower priority.
+        priority: victims that are not reclaimable, and nominated pods that yield, have a lower priority.
         kind: `pod` or `podgroup`, as messages name it.
         uid: the UID of the pod, or of the group's object.
         place: the node, or "cluster" for a group, as in kube-scheduler's messages, which put "on node" before it.
         nodes: the nodes for which the preemptor is nominated.
-        claimable: UIDs of the borrowed pods that the preemptor may claim, whatever their priority.
+        reclaimable: UIDs of the borrowed pods whose capacity the preemptor may reclaim, whatever their priority.
     """
 
     pods: Sequence[PodInfo]
@@ -67,7 +67,7 @@ class Preemptor:
     uid: str
     place: str
     nodes: Sequence[str]
-    claimable: Set[str] = frozenset()
+    reclaimable: Set[str] = frozenset()
 
 
 @dataclass(slots=True)
@@ -265,6 +265,6 @@ class Executor:
 
 def _purpose(preemptor: Preemptor, victim: PodInfo) -> str:
     """What the victim is evicted for, in kube-scheduler's words where it has them."""
-    if victim.uid in preemptor.claimable:
+    if victim.uid in preemptor.reclaimable:
         return f"reclaiming borrowed capacity for a {preemptor.kind} within the min of its quota"
     return f"preempting to accommodate a higher priority {preemptor.kind}"

@@ -55,7 +55,7 @@ from .victims import Victim, without_violations
 _NEVER = Status.unschedulable("preemption: not eligible due to preemptionPolicy=Never.")
 _TERMINATING = Status.unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
 _EVICTING = Status.unresolvable("waiting for the preemption for this pod to be finished")
-_CLAIMABLE = "DefaultPreemption.claimable"
+_RECLAIMABLE = "DefaultPreemption.reclaimable"
 """The note in a state: UIDs of the pods that the rule of its evictions lets the preemptor claim."""
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 
@@ -114,7 +114,7 @@ class DefaultPreemption(
         best = pick_one_node(candidates, self.handle.clock.wall())
         checkpoint()
         state.write(self.name, (best,))
-        state.write(_CLAIMABLE, rule.claimable)
+        state.write(_RECLAIMABLE, rule.claimable if rule.reclaims else frozenset())
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
         return best.node_name, Status(Code.SUCCESS, (f"preemption: {text}",))
@@ -126,8 +126,8 @@ class DefaultPreemption(
             self.handle.metrics.preemption_attempts.add(())
             for candidate in candidates:
                 pod, node = decision.pod, candidate.node_name
-                claimable = _claimable(decision.state)
-                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,), claimable)
+                reclaimable = _reclaimable(decision.state)
+                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,), reclaimable)
                 self._executor.start(
                     preemptor,
                     candidate.victims,
@@ -147,7 +147,7 @@ class DefaultPreemption(
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
         state.write(self.name, (status.code, plan, group))
-        state.write(_CLAIMABLE, rule.claimable)
+        state.write(_RECLAIMABLE, rule.claimable if rule.reclaims else frozenset())
         return nominations, status
 
     def _decide(
@@ -191,9 +191,9 @@ class DefaultPreemption(
                 self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
                 if isinstance(plan, GroupPreemption):
                     nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
-                    claimable = _claimable(decision.state)
+                    reclaimable = _reclaimable(decision.state)
                     preemptor = Preemptor(
-                        group.members, group.priority, "podgroup", group.uid, "cluster", nodes, claimable
+                        group.members, group.priority, "podgroup", group.uid, "cluster", nodes, reclaimable
                     )
                     self._executor.start(
                         preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
@@ -287,6 +287,6 @@ class DefaultPreemption(
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
 
 
-def _claimable(state: CycleState) -> Set[str]:
-    found = state.get(_CLAIMABLE)
+def _reclaimable(state: CycleState) -> Set[str]:
+    found = state.get(_RECLAIMABLE)
     return found if isinstance(found, Set) else frozenset()

@@ -40,7 +40,7 @@ class Units:
         """The victims if all of these pods that the rule permits are evicted.
 
         Single pods keep their order. If more pods of a group are evicted than it can spare, the whole group is a
-        victim.
+        victim, unless the rule protects one of them.
         """
         victims: list[Victim] = []
         in_groups: dict[str, tuple[DisruptionUnit, list[Placed]]] = {}
@@ -57,7 +57,7 @@ class Units:
             checkpoint()
             if len(mine) <= unit.spare:
                 victims += [member(placed, unit, self._now) for placed in mine]
-            else:
+            elif rule.by_priority_alone or all(rule.permits(placed.pod, unit.priority) for placed in unit.pods):
                 victims.append(self._all_of(unit))
         return victims
 

@@ -128,6 +128,24 @@ async def test_a_pod_without_quota_evicts_borrowed_pods_of_lower_priority(world:
     assert len({*world.evicted}) == 1
 
 
+@pytest.mark.parametrize(
+    ("namespace", "purpose"),
+    [
+        ("dev", "reclaiming borrowed capacity for a pod within the min of its quota"),
+        ("none", "preempting to accommodate a higher priority pod"),
+    ],
+)
+async def test_a_borrowed_pod_says_what_it_was_evicted_for(world: QuotaWorld, namespace: str, purpose: str) -> None:
+    world.grace = None
+    await fill(world)
+    world.come(namespace, "one", priority=1)
+    await world.run(5.0)
+    [victim] = world.evicted
+    [condition] = world.api.pods[victim]["status"]["conditions"]
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "PreemptionByScheduler")
+    assert condition["message"].endswith(f": {purpose}")
+
+
 async def test_the_systems_own_pods_go_where_they_have_to(world: QuotaWorld) -> None:
     world.come("ml", *(f"ml-{n}" for n in range(4)))
     world.come("dev", *(f"dev-{n}" for n in range(4)))

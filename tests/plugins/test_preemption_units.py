@@ -34,6 +34,14 @@ def test_a_group_is_asked_about_once() -> None:
     assert first.pods == tuple(asked.unit.pods)
 
 
+def test_a_group_of_which_some_pods_may_not_be_evicted_is_no_victim_as_a_whole() -> None:
+    rule = EvictionRule(0, claimable={PODS[2].uid, PODS[3].uid}, epoch=1)
+    placed = [Placed(pod, "node") for pod in PODS]
+    spared = Units(Asked(2).of, (), 0.0).victims_among(placed, rule)
+    assert [victim.members for victim in spared] == [(PODS[2],), (PODS[3],)]
+    assert Units(Asked(2).of, {PODS[0].uid}, 0.0).victims_among(placed, rule) == []
+
+
 @pytest.mark.parametrize(("spare", "left"), [(2, 1), (1, 0), (0, 0)])
 def test_pods_that_are_being_evicted_cannot_be_spared_again(spare: int, left: int) -> None:
     units = Units(Asked(spare).of, {PODS[0].uid}, 0.0)
