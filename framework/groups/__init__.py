@@ -3,9 +3,10 @@
 What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
 record for each group (`GroupRecord`) with its object, its members (`Members`), the latest announcement and what was
 reported; the book of all groups (`GroupBook`), the base of plugins that adapt one kind of groups (`GangPlugin`,
-`GroupBookPlugin`), the base of reporters, healing of a group that lost members, pods whose group is missing, and
-nominations of members. What does not: the contract itself, which holds only protocols and values, and anything that
-runs plugins. Public, like the contract, for authors of group plugins.
+`GroupBookPlugin`), the base of reporters, healing of a group that lost members, pods whose group is missing,
+nominations of members, and groups whose members are the pods of a workload (`owners`). What does not: the contract
+itself, which holds only protocols and values, and anything that runs plugins. Public, like the contract, for authors of
+group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
@@ -14,13 +15,29 @@ from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, hea
 from .members import Members
 from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
+from .owned_pods import OWNED_PODS, OwnedPods
+from .owners import (
+    GROUP_LABELS,
+    JOB_SET_NAME,
+    LEADER_WORKER_SET_NAME,
+    GroupOwner,
+    OwnerKind,
+    names_group,
+    owner_of_group,
+    pod_owner,
+)
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
+from .workload_groups import WorkloadGroup, WorkloadGroupPlugin, WorkloadGroups
 
 __all__ = [
     "GATHERING_SECONDS",
+    "GROUP_LABELS",
     "HEALING_POLICY",
+    "JOB_SET_NAME",
+    "LEADER_WORKER_SET_NAME",
+    "OWNED_PODS",
     "PREFIX",
     "Announcement",
     "DatedCondition",
@@ -30,6 +47,7 @@ __all__ = [
     "GroupBookPlugin",
     "GroupMeta",
     "GroupObject",
+    "GroupOwner",
     "GroupRecord",
     "GroupReporter",
     "GroupRun",
@@ -40,11 +58,19 @@ __all__ = [
     "Members",
     "MissingGroups",
     "Notice",
+    "OwnedPods",
+    "OwnerKind",
     "Report",
     "ReportTime",
+    "WorkloadGroup",
+    "WorkloadGroupPlugin",
+    "WorkloadGroups",
     "group_missing",
     "healing_fault",
     "healing_policy",
+    "names_group",
+    "owner_of_group",
+    "pod_owner",
     "transition_time",
     "unknown_annotations",
 ]

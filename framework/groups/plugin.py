@@ -24,6 +24,7 @@ from ..model.pod_info import PodInfo
 from .book import GroupBook
 from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
+from .owned_pods import OWNED_PODS, OwnedPods
 from .record import GroupRecord
 from .reporting import GroupReporter
 
@@ -93,6 +94,8 @@ class GangPlugin(
         super().__init__(args, handle)
         self._groups = handle.shared(self.name, self._new_book)
         self._groups.profiles.add(handle.profile_name)
+        self._owned = handle.shared(OWNED_PODS, OwnedPods)
+        self._owned.add_book(self.name, self._groups)
         self._missing = MissingGroups(self._groups, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
         self._reserved: dict[str, str] = handle.shared(RESERVATIONS, dict)
@@ -193,14 +196,23 @@ class GangPlugin(
             return
         group = found.metadata.key
         known = self._groups.get(group)
+        of_owner = self._owned.follow_group(self._groups, known, new)
         if new is None:
             self._follow_group(group, None)
             self._nominations.take_back(group)
-        elif known is not None and self._essence(known) == self._essence(new):
+            self._follow_again(of_owner)
+            return
+        self._follow_again(of_owner)
+        if known is not None and self._essence(known) == self._essence(new):
             self._groups.refresh(group, new)
         else:
             self._follow_group(group, new)
             self._group_changed(group)
+
+    def _follow_again(self, pods: Iterable[PodInfo]) -> None:
+        """The group of their owner came or went: these pods are its members from now on, or no longer."""
+        for pod in pods:
+            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
 
     def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members were added or removed, have ended, or were placed by another scheduler."""
