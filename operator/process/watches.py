@@ -15,7 +15,7 @@ from muster.operator.kube.informer import Informer, Listed, Timing
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-    from muster.framework.contract import Lister
+    from muster.framework.contract import Lister, WatchedKind
     from muster.framework.contract.handle import HasMetadata
     from muster.framework.metrics import SchedulerMetrics
     from muster.framework.scheduler.engine import Engine
@@ -110,6 +110,10 @@ class Watches:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def synced(self, kind: WatchedKind) -> list[asyncio.Event]:
+        """The event that is set once the first list of a kind is known; none for a kind that is not watched."""
+        return [watch.informer.synced for watch in self._watches if watch.name == kind.resource]
 
     def missing(self) -> str | None:
         """None when every kind is settled, else which are not, and why."""
