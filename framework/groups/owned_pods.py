@@ -51,7 +51,10 @@ class OwnedPods:
     def follow_group(
         self, book: GroupBook[Any, Any], known: GroupObject | None, new: GroupObject | None
     ) -> Sequence[PodInfo]:
-        """A group of the book has another object, or none (None). The pods that thereby belong to another group."""
+        """A group of the book has another object, or none (None). The pods that join it, or leave it to another group.
+
+        The pods of a deleted group are not among them: as with pods that name a group, it is enough to retry them.
+        """
         if not self._is_fed:
             return ()
         before, after = (None if group is None else group_owner(group.metadata) for group in (known, new))
@@ -61,6 +64,8 @@ class OwnedPods:
             book.members.disown(before, known.metadata.key)
         if after is not None and new is not None:
             book.members.own(after, new.metadata.key)
+        if new is None:
+            return ()
         return [pod for owner in (before, after) if owner is not None for pod in self.pods(owner)]
 
     def pods(self, owner: GroupOwner) -> Collection[PodInfo]:

@@ -196,23 +196,16 @@ class GangPlugin(
             return
         group = found.metadata.key
         known = self._groups.get(group)
-        of_owner = self._owned.follow_group(self._groups, known, new)
+        for pod in self._owned.follow_group(self._groups, known, new):
+            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
         if new is None:
             self._follow_group(group, None)
             self._nominations.take_back(group)
-            self._follow_again(of_owner)
-            return
-        self._follow_again(of_owner)
-        if known is not None and self._essence(known) == self._essence(new):
+        elif known is not None and self._essence(known) == self._essence(new):
             self._groups.refresh(group, new)
         else:
             self._follow_group(group, new)
             self._group_changed(group)
-
-    def _follow_again(self, pods: Iterable[PodInfo]) -> None:
-        """The group of their owner came or went: these pods are its members from now on, or no longer."""
-        for pod in pods:
-            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
 
     def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members were added or removed, have ended, or were placed by another scheduler."""

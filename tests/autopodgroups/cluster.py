@@ -12,6 +12,7 @@ from muster.sandbox.lifecycle import DeleteOptions
 from muster.sandbox.objects import Object
 from muster.sandbox.patching import MERGE
 from muster.sandbox.registry import Kind
+from muster.sandbox.workloads import controller_of
 from muster.testing import configuration_of
 from muster.testing.simulation.network import CALM, Weather
 from muster.testing.simulation.stage import Stage
@@ -109,6 +110,10 @@ class WorkloadCluster:
     def pods(self) -> list[Object]:
         """All pods."""
         return self.stage.server.objects(PODS)
+
+    def pods_of(self, controller: str) -> list[str]:
+        """The names of the pods of a Job or StatefulSet."""
+        return [pod["metadata"]["name"] for pod in self.pods() if (controller_of(pod) or {}).get("name") == controller]
 
     def bound(self) -> list[str]:
         """The names of the pods that have a node and have not ended."""

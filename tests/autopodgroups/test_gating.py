@@ -370,3 +370,60 @@ async def test_without_the_plugin_the_controller_of_a_group_has_no_meaning() -> 
     add_pods(world, 3)
     await world.settle()
     assert len(world.bound()) == 2
+
+
+async def test_pods_of_a_group_that_is_deleted_start_as_they_fit_where_no_other_one_is_asked_for() -> None:
+    world = World(2)
+    world.put(JOBS, job("train", 3))
+    add_pods(world, 3)
+    await world.settle()
+    world.create_group("job-train")
+    world.mark_namespace("false")
+    await world.run(5)
+    assert world.bound() == []
+    world.api.delete("podgroups", "default/job-train")
+    await world.run(5)
+    assert len(world.bound()) == 2
+    world.check()
+
+
+async def test_a_group_that_gets_another_controller_has_the_pods_no_longer() -> None:
+    world = World(2)
+    world.put(JOBS, job("train", 3))
+    add_pods(world, 3)
+    await world.settle()
+    world.create_group("job-train")
+    await world.run(5)
+    record = world.engine.books()["Coscheduling"].record("default/job-train")
+    assert len(record.pods) == 3
+    world.put_group("job-train", 3, owner=reference("Job", "batch/v1", "other"))
+    await world.settle()
+    assert len(record.pods) == 0
+    assert world.wanted.to_create("default/job-train") is not None
+
+
+async def test_a_leader_that_is_being_deleted_gets_no_group() -> None:
+    world = World(0)
+    world.put(LEADER_WORKER_SETS, leader_worker_set("vllm", 1, 2))
+    leader, _ = world.add(
+        owned("vllm-0", "StatefulSet", "vllm", labels={SET_NAME: "vllm"}),
+        owned("vllm-0-1", "StatefulSet", "vllm-0", labels={SET_NAME: "vllm"}),
+    )
+    await world.settle()
+    assert world.wanted.to_create("default/leaderworkerset-vllm-0") is not None
+    world.terminate(leader)
+    await world.settle()
+    assert world.wanted.to_create("default/leaderworkerset-vllm-0") is None
+
+
+async def test_a_change_of_a_workload_that_leaves_its_size_as_it_is_wakes_nobody() -> None:
+    world = World(2)
+    world.put(JOBS, job("train", 3))
+    add_pods(world, 3)
+    await world.settle()
+    marked: list[str] = []
+    world.wanted.subscribe(marked.append)
+    world.put(JOBS, job("train", 3), active=3)
+    assert marked == []
+    world.put(JOBS, job("train", 3), active=3, succeeded=1)
+    assert marked == ["default/job-train"]

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.framework.groups import GroupMeta, GroupOwner, OwnerKind, owner_of_group, pod_owner
+from muster.framework.groups import GroupMeta, GroupOwner, GroupRecord, Members, OwnerKind, owner_of_group, pod_owner
 from muster.framework.groups.owners import group_owner
 from muster.framework.model.meta import ObjectMeta
 from tests.autopodgroups.objects import GROUP_LABEL, JOB_SET_NAME, SET_NAME, owned, typed
@@ -96,3 +96,14 @@ def test_the_name_of_a_group_tells_its_owner(kind: OwnerKind, name: str) -> None
 
 def test_another_name_tells_no_owner() -> None:
     assert owner_of_group("team/training") is None
+
+
+def test_of_two_groups_of_an_owner_the_one_that_is_left_keeps_the_pods() -> None:
+    members: Members[GroupRecord[Any]] = Members(lambda pod: None, GroupRecord)
+    owner, pod = GroupOwner("default", OwnerKind.JOB, "train"), typed(owned("a", "Job", "train"))
+    members.own(owner, "default/first")
+    members.own(owner, "default/second")
+    members.disown(owner, "default/first")
+    assert members.wanted(pod) == "default/second"
+    members.disown(owner, "default/second")
+    assert members.wanted(pod) is None

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.sandbox.kinds import NATIVE_POD_GROUPS
+from muster.testing.simulation.network import CALM, Weather
 from tests.autopodgroups.cluster import WorkloadCluster
 from tests.autopodgroups.objects import GROUP_LABEL, job, job_set, leader_worker_set, stateful_set
 
@@ -52,6 +53,13 @@ def test_a_job_set_is_one_gang_of_all_its_jobs() -> None:
         cluster.add_node("last")
         cluster.run(30)
         assert len(cluster.bound()) == 5
+
+        leader, worker = cluster.pods_of("train-leader-0")[0], cluster.pods_of("train-workers-1")[0]
+        cluster.end_pod(leader, "Succeeded")
+        cluster.end_pod(worker, "Failed")
+        cluster.run(20)
+        assert (len(cluster.bound()), cluster.sizes()) == (4, {"jobset-train": 4})
+
         cluster.delete("JobSet", "train")
         cluster.run(10)
         assert (cluster.bound(), cluster.groups()) == ([], {})
@@ -152,6 +160,25 @@ def test_a_job_that_is_created_again_under_its_name_gets_a_group_of_its_own() ->
         [owner] = group["metadata"]["ownerReferences"]
         [current] = {pod["metadata"]["ownerReferences"][0]["uid"] for pod in cluster.pods()}
         assert (len(cluster.bound()), group["spec"]["minMember"], owner["uid"]) == (3, 3, current)
+
+
+def test_pods_that_ended_count_after_a_restart_however_late_the_groups_are_known() -> None:
+    with WorkloadCluster(3) as cluster:
+        cluster.create(job("train", 3, completions=9))
+        cluster.run(20)
+        cluster.end_pod(cluster.bound()[0], "Succeeded")
+        cluster.run(20)
+        assert cluster.groups()["job-train"]["status"]["succeeded"] == 1
+
+        [replica] = cluster.stage.replicas
+        replica.weather = Weather(refusals=1.0, about="/podgroups")
+        replica.kill()
+        cluster.run(40)
+        replica.weather = CALM
+        cluster.run(60)
+        cluster.end_pod(cluster.bound()[0], "Succeeded")
+        cluster.run(20)
+        assert cluster.groups()["job-train"]["status"]["succeeded"] == 2
 
 
 @pytest.mark.parametrize("mark", ["false", ""])
