@@ -196,7 +196,7 @@ class GangPlugin(
             return
         group = found.metadata.key
         known = self._groups.get(group)
-        for pod in self._owned.follow_group(self._groups, known, new):
+        for pod in self._owned.follow_group(self._groups, known, None if new is None else found):
             self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
         if new is None:
             self._follow_group(group, None)

@@ -7,7 +7,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from muster.framework.contract import GroupKind
 from muster.framework.groups import WorkloadGroup, WorkloadGroups
+from muster.framework.groups.book import GroupBook
 from muster.framework.model.meta import OwnerReference
 from muster.framework.runtime.standstill import Standstill
 from muster.framework.runtime.waiting import HeldPods
@@ -102,6 +104,7 @@ class Stage:
         self.book = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
         self.native = NativePodGroups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
+        kinds: list[tuple[GroupKind[Any], GroupBook[Any, Any]]]
         kinds = [(POD_GROUP_KIND, self.book), (NATIVE_POD_GROUP_KIND, self.native)]
         self.controller = WorkloadGroupController(self.wanted, kinds, ports)
 
