@@ -2,7 +2,9 @@
 
 import json
 from functools import cache
-from typing import Any
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -15,12 +17,17 @@ from muster.operator.explain.live import explain_among
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly, assemble
 from muster.operator.simulate.manifests import Objects, read
+from muster.operator.web.cluster import ClusterState, FollowedCluster
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS
+from muster.plugins.coscheduling.definition import definition
+from muster.sandbox import NodeShape, Sandbox
 from muster.testing import configuration_of
 from tests.autopodgroups.objects import Object, job, job_set, owned, stateful_set
 from tests.autopodgroups.world import LABEL
 from tests.builders import make_node
+from tests.commands.asking import ask
+from tests.sandboxes import served
 from tests.simulate.rehearsing import simulate
 
 KINDS = GroupKinds(group_kinds())
@@ -58,6 +65,27 @@ def test_a_group_is_shown_with_the_pods_of_its_controller() -> None:
 def test_without_its_group_a_pod_belongs_to_none() -> None:
     [pod] = objects(owned("train-0", "Job", "train")).pods
     assert KINDS.among({POD_GROUPS: ()}).group_of(pod) is None
+
+
+def test_why_a_group_counts_the_pods_of_its_controller(tmp_path: Path) -> None:
+    sandbox = Sandbox([definition()], stand_ins=False)
+    sandbox.nodes(1, shape=NodeShape(cpu="2"))
+    sandbox.load([group(3), *(owned(f"train-{number}", "Job", "train") for number in range(2))])
+    with served(sandbox, [], tmp_path) as kubeconfig:
+        told = ask("why", "podgroup/job-train", "--kubeconfig", str(kubeconfig)).stdout
+    assert told.startswith("default/job-train needs 3 pods, 2 exist, 0 have nodes\n")
+
+
+def test_pages_know_the_group_of_a_pod() -> None:
+    known = cluster(job("train", 3))
+    followed = SimpleNamespace(
+        snapshot=SimpleNamespace(nodes=()),
+        pods=lambda: known.pods,
+        kinds=KINDS,
+        group_objects=lambda kind: known.watched.get(kind, ()),
+    )
+    state = ClusterState.of(cast("FollowedCluster", followed))
+    assert {state.kinds.group_of(pod) for pod in state.pods} == {TRAIN}
 
 
 async def test_why_a_pod_names_what_its_group_lacks() -> None:
