@@ -118,8 +118,10 @@ parity-groups: $(INSTALLED) control-plane ## Compare both on random situations o
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
 
-simulate-all: $(INSTALLED) ## Play ten thousand seeds in one go, and keep what took part
-	$(RUN) -m bench record simulation -- -m muster.testing.simulation --output json $(or $(SEEDS),0-9999); status=$$?; \
+simulate-all: $(INSTALLED) ## Play ten thousand seeds, continuing an interrupted run of this commit, and keep what took part
+	journal=build/seeds-$$($(RUN) -m bench commit).jsonl && \
+	$(RUN) -m bench record simulation -- -m muster.testing.simulation --output json --journal $$journal $(or $(SEEDS),0-9999); \
+	status=$$?; \
 	$(RUN) -m bench tables --write && exit $$status
 
 real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"

@@ -1,4 +1,4 @@
-"""Results of benchmarks and the tables of the pages: `python -m bench measure | tables | record`."""
+"""Results of benchmarks and the tables of the pages: `python -m bench measure | tables | record | commit`."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from bench.every import BENCHMARKS, Measurement
-from bench.provenance import DirtyTreeError
+from bench.provenance import DirtyTreeError, measured_commit
 from bench.published import block_of, brought_up_to_date, pages
 from bench.results import read_all, record
 from bench.tables import BLOCKS
@@ -31,6 +31,13 @@ def measure(names: tuple[str, ...], again: bool) -> None:
         )
     if failures:
         raise click.ClickException("\n".join(failures))
+
+
+@main.command()
+def commit() -> None:
+    """Print the commit that results measured now belong to."""
+    with _clean_tree():
+        click.echo(measured_commit())
 
 
 @main.command()

@@ -58,7 +58,7 @@ class WorkloadGroupController(GroupWorker):
         size = self._groups.size(key)
         found = None if size is None else self._found(key)
         if size is not None and (found is None or found[0].needed(found[1]) != size):
-            self._look_at(key, not_before=self._clock.now())
+            self._enqueue(key, not_before=self._clock.now())
 
     async def _reconcile(self, key: str) -> None:
         """Create the group if pods wait for it, or change its size."""
@@ -90,7 +90,7 @@ class WorkloadGroupController(GroupWorker):
                 why = str(error)
                 continue
             except (Conflict, Fenced):
-                self._look_at(key, not_before=self._clock.now() + _LAG_SECONDS)
+                self._enqueue(key, not_before=self._clock.now() + _LAG_SECONDS)
             except ApiError as error:
                 self._failed(key, wanted.owner, str(error))
             return
@@ -104,11 +104,11 @@ class WorkloadGroupController(GroupWorker):
             return  # the informer will say so
         except ApiError as error:
             log.warning("PodGroup %s: its size cannot be changed to %d: %s", key, size, error)
-            self._look_at(key, not_before=self._clock.now() + (error.retry_after or _RETRY_SECONDS))
+            self._enqueue(key, not_before=self._clock.now() + (error.retry_after or _RETRY_SECONDS))
 
     def _failed(self, key: str, owner: OwnerReference, why: str) -> None:
         """Report on the workload why it has no group, and try again later."""
-        self._look_at(key, not_before=self._clock.now() + _RETRY_SECONDS)
+        self._enqueue(key, not_before=self._clock.now() + _RETRY_SECONDS)
         note = f"PodGroup {key} cannot be created: {why}"
         if self._reported.get(key) == note:
             return

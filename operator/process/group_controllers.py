@@ -32,19 +32,18 @@ def group_controllers(process: Process) -> list[GroupWorker]:
         process.writers.recorder,
         process.clock,
         leading=process.leadership.may_write,
-        synced=[process.watches.pods.synced],
+        synced=[process.informers.pods.synced],
         reporter=next(iter(process.engine.algorithms)),
         standstill=process.engine.standstill,
         timing=process.timing,
     )
-
     plugins = {each.name: each for each in process.engine.plugins(GroupBookPlugin)}
     for kind in process.groups:
         plugin = plugins.get(kind.plugin)
         if plugin is not None:
             book = plugin.book
             ended_handler = process.engine.ended_handlers[plugin.name]
-            synced = [*ports.synced, *process.watches.synced(kind.objects)]
+            synced = [*ports.synced, *process.informers.synced(kind.objects)]
             own = replace(ports, synced=synced)
             keeper = StatusController(book, kind, plugin.reporter(), own, ended_handler=ended_handler)
             controllers += keeper, Healer(book, kind, own, keeper.ended), AnnotationFaults(book, kind, own)

@@ -7,7 +7,7 @@ tested, so a line of zeros is worth reading.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from muster.framework.metrics import Gauge, JointCounter, Labels, SchedulerMetri
 from .acts import Act
 
 MOST_EXCUSED = 0.1
-"""The share of groups at rest that may be excused, of many."""
+"""The share of groups at rest that may be excused, if there are many."""
 _MANY = 100
 
 
@@ -38,13 +38,21 @@ class SeedTally:
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
 
+    @classmethod
+    def of(cls, data: Mapping[str, Mapping[str, int]]) -> SeedTally:
+        """The tally that `data` describes."""
+        tally = cls()
+        for what, counter in tally._counters().items():
+            counter.update(data.get(what, {}))
+        return tally
+
     def add(self, other: SeedTally) -> None:
         """Count what took part in another run as well."""
         for counter, more in zip(self._counters().values(), other._counters().values(), strict=True):
             counter.update(more)
 
     def follow(self, metrics: SchedulerMetrics) -> None:
-        """Count what the engine of one process counts from now on."""
+        """Count the further metrics of one process's engine."""
         metrics.plugin_evaluations = _Asked(metrics.plugin_evaluations, self.plugins)
         metrics.unschedulable_pods = _Rises(metrics.unschedulable_pods, self._held_back)
         metrics.reservations = _Rises(metrics.reservations, self._reserved)
@@ -57,7 +65,7 @@ class SeedTally:
         self.events["reservations"] += reservations
 
     def count(self, history: Iterable[Act]) -> None:
-        """Count what happened, and which groups came."""
+        """Count the acts, and the groups that were created."""
         for act in history:
             self.acts[act.what] += 1
             if act.what == "group_comes":
@@ -66,14 +74,14 @@ class SeedTally:
                 self.groups.update(name for name, _ in traits)
 
     def fault(self) -> str | None:
-        """The problem with the runs together: many groups, and too many of them excused."""
+        """The problem with all runs: too many of many groups are excused."""
         judged, excused = self.events["groups judged"], self.events["groups excused"]
         if judged >= _MANY and excused > MOST_EXCUSED * judged:
             return f"{excused} of {judged} groups were excused, more than {MOST_EXCUSED:.0%}"
         return None
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The tally as text."""
         for what, counter in self._counters().items():
             yield f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counter.items()))
 

@@ -11,8 +11,8 @@ from muster.framework.contract import GroupKind
 from muster.framework.groups import WorkloadGroup, WorkloadGroups
 from muster.framework.groups.book import GroupBook
 from muster.framework.model.meta import OwnerReference
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient, PatchType
 from muster.operator.kube.errors import ApiError, Conflict, Fenced, Forbidden, NotFound
 from muster.operator.kube.transport import Reply
@@ -25,7 +25,8 @@ from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND
-from tests.coscheduling.controller.groups import Clock, Recorder
+from tests.clocks import SettlingClock
+from tests.coscheduling.controller.groups import Recorder
 
 KEY = "ml/job-train"
 OWNER = OwnerReference(api_version="batch/v1", kind="Job", name="train", uid="u", controller=True)
@@ -69,7 +70,7 @@ class Wanted(WorkloadGroups):
 
 
 class Client:
-    """Notes what is written, and fails as told."""
+    """Notes what is written, and fails as asked."""
 
     def __init__(self) -> None:
         self.written: list[tuple[str, str, Any]] = []
@@ -99,7 +100,7 @@ class Stage:
 
     def __init__(self, first: str = "scheduling.x-k8s.io") -> None:
         self.wanted = Wanted(first)
-        self.clock, self.client, self.recorder = Clock(), Client(), Recorder()
+        self.clock, self.client, self.recorder = SettlingClock(), Client(), Recorder()
         self.leads = True
         self.book = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
         self.native = NativePodGroups(self.clock)
@@ -157,7 +158,7 @@ async def test_where_the_preferred_kind_is_not_served_the_other_one_is_created(n
     native_stage.wanted.say(3)
     await native_stage.clock.advance(60)
     assert native_stage.client.paths == [("POST", NATIVE), ("POST", CRD)]
-    assert native_stage.recorder.told() == []
+    assert native_stage.recorder.reported() == []
 
 
 async def test_nothing_is_created_while_no_pod_waits(stage: Stage) -> None:
@@ -215,10 +216,10 @@ async def test_a_group_that_exists_already_is_looked_for_again(stage: Stage) -> 
     stage.see(3)
     await stage.clock.advance(60)
     assert stage.client.paths == [("POST", CRD)]
-    assert stage.recorder.told() == []
+    assert stage.recorder.reported() == []
 
 
-async def test_a_group_that_the_workload_does_not_control_keeps_its_size_and_the_workload_is_told_once(
+async def test_a_group_that_the_workload_does_not_control_keeps_its_size_and_the_workload_has_one_event(
     stage: Stage,
 ) -> None:
     stage.see(1, owners=[])
@@ -227,12 +228,12 @@ async def test_a_group_that_the_workload_does_not_control_keeps_its_size_and_the
     assert stage.client.written == []
     why = "a PodGroup of this name exists that the workload does not control"
     note = f"PodGroup ml/job-train cannot be created: {why}"
-    assert stage.recorder.told() == [("Warning", "FailedCreate", note)]
+    assert stage.recorder.reported() == [("Warning", "FailedCreate", note)]
     [event] = stage.recorder.keys
     assert (event.regarding.kind, event.regarding.namespace, event.regarding.name) == ("Job", "ml", "train")
 
 
-async def test_a_group_that_the_api_refuses_is_tried_again_and_the_workload_is_told_once(
+async def test_a_group_that_the_api_refuses_is_tried_again_and_the_workload_has_one_event(
     stage: Stage, caplog: pytest.LogCaptureFixture
 ) -> None:
     refusal = Forbidden("exceeded quota: groups", status=403)
@@ -243,11 +244,11 @@ async def test_a_group_that_the_api_refuses_is_tried_again_and_the_workload_is_t
     await stage.clock.advance(12)
     assert len(stage.client.written) == 3
     note = "PodGroup ml/job-train cannot be created: exceeded quota: groups"
-    assert stage.recorder.told() == [("Warning", "FailedCreate", note)]
+    assert stage.recorder.reported() == [("Warning", "FailedCreate", note)]
     assert [record.getMessage() for record in caplog.records] == [note]
 
 
-async def test_another_problem_after_the_group_was_there_is_told_again(stage: Stage) -> None:
+async def test_another_problem_after_the_group_was_there_is_reported_again(stage: Stage) -> None:
     stage.client.errors = [Forbidden("no", status=403)]
     stage.wanted.say(3)
     await stage.clock.advance(0)
@@ -256,14 +257,14 @@ async def test_another_problem_after_the_group_was_there_is_told_again(stage: St
     stage.book.follow_group(KEY, None)
     stage.client.errors = [Forbidden("no", status=403)]
     await stage.clock.advance(15)
-    assert len(stage.recorder.told()) == 2
+    assert len(stage.recorder.reported()) == 2
 
 
-async def test_an_api_that_serves_no_groups_is_told_in_its_own_words(stage: Stage) -> None:
+async def test_an_api_that_serves_no_groups_is_reported_in_its_own_words(stage: Stage) -> None:
     stage.client.errors = [NotFound("first", status=404), NotFound("the last", status=404)]
     stage.wanted.say(3)
     await stage.clock.advance(1)
-    assert [note for *_, note in stage.recorder.told()] == ["PodGroup ml/job-train cannot be created: the last"]
+    assert [note for *_, note in stage.recorder.reported()] == ["PodGroup ml/job-train cannot be created: the last"]
 
 
 async def test_a_size_that_cannot_be_written_is_written_later(stage: Stage) -> None:
@@ -299,4 +300,4 @@ async def test_a_write_that_lost_its_lease_is_no_problem_of_the_workload(stage: 
     stage.wanted.say(3)
     await stage.clock.advance(5)
     assert len(stage.client.written) == 2
-    assert stage.recorder.told() == []
+    assert stage.recorder.reported() == []

@@ -67,5 +67,5 @@ async def test_a_copy_without_names_replays_to_the_same_decisions(tmp_path: Path
     text = copy.read_text()
     assert [secret for secret in SECRETS if secret in text] == []
     replayed = Replay(Recording(copy), assembly()).run()
-    assert replayed.exact, (replayed.own_way, replayed.broken_off, replayed.told_otherwise)
+    assert replayed.exact, (replayed.own_way, replayed.broken_off, replayed.reworded)
     assert replayed.decisions == original.decisions > 0

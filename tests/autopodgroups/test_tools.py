@@ -72,8 +72,8 @@ def test_why_a_group_counts_the_pods_of_its_controller(tmp_path: Path) -> None:
     sandbox.nodes(1, shape=NodeShape(cpu="2"))
     sandbox.load([group(3), *(owned(f"train-{number}", "Job", "train") for number in range(2))])
     with served(sandbox, [], tmp_path) as kubeconfig:
-        told = ask("why", "podgroup/job-train", "--kubeconfig", str(kubeconfig)).stdout
-    assert told.startswith("default/job-train needs 3 pods, 2 exist, 0 have nodes\n")
+        shown = ask("why", "podgroup/job-train", "--kubeconfig", str(kubeconfig)).stdout
+    assert shown.startswith("default/job-train needs 3 pods, 2 exist, 0 have nodes\n")
 
 
 def test_pages_know_the_group_of_a_pod() -> None:

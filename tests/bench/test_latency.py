@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from rich.console import Console
 
-from bench.latency import Arrival, arriving, create_evenly, table
+from bench.latency import IN_FLIGHT, Arrival, arriving, create_evenly, table
 from bench.scale import Body
 
 
@@ -48,6 +48,18 @@ async def test_a_slow_answer_keeps_no_pod_from_arriving() -> None:
     assert server.asked == list(some.values())
     assert created.keys() == some.keys()
     assert done[-1] == len(some)
+
+
+async def test_an_api_server_that_does_not_answer_gets_a_bounded_number_of_requests() -> None:
+    pods = arriving(2 * IN_FLIGHT, 1)
+    server = _Slow(len(pods))
+
+    creating = asyncio.create_task(create_evenly(server, pods.items(), 1_000_000, lambda _: None))
+    for _ in range(5 * len(pods)):
+        await asyncio.sleep(0)
+
+    assert len(server.asked) == IN_FLIGHT
+    creating.cancel()
 
 
 def test_the_table_has_a_row_for_each_rate_and_both_sides() -> None:

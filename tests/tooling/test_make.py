@@ -16,7 +16,7 @@ def recipe(target: str, *options: str) -> list[str]:
 
 
 def test_make_simulate_all_keeps_what_took_part_in_ten_thousand_seeds() -> None:
-    kept = "-m bench record simulation -- -m muster.testing.simulation --output json 0-9999;"
+    kept = "-m bench record simulation -- -m muster.testing.simulation --output json --journal $journal 0-9999;"
     assert kept in " ".join(recipe("simulate-all"))
 
 
