@@ -15,7 +15,7 @@ from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, hea
 from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
 from .nominations import MemberNominations
-from .owned_pods import OWNED_PODS, OwnedPods
+from .owned_pods import OWNED_PODS, OwnedGroup, OwnedPods
 from .owners import (
     GROUP_LABELS,
     JOB_SET_NAME,
@@ -61,6 +61,7 @@ __all__ = [
     "Members",
     "MissingGroups",
     "Notice",
+    "OwnedGroup",
     "OwnedPods",
     "OwnerKind",
     "PendingReports",

@@ -2,22 +2,32 @@
 
 A pod may be seen before the group of its owner, and outlive it. When such a group comes or goes, the pods of its owner
 therefore join or leave it: `GangPlugin` asks here which pods these are. Only a plugin that plans groups of owners feeds
-this (`GroupPlanner`); without one, owners have no groups, and nothing is kept.
+this (`WorkloadGroupPlugin`); without one, owners have no groups, and nothing is kept.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..model.pod_info import PodInfo
 from .book import GroupBook
-from .owners import GroupOwner, group_owner, pod_owner
+from .owners import GroupOwner, controller_of, group_owner, pod_owner
 from .record import GroupObject
 
 OWNED_PODS = "groups/owned-pods"
 """`Handle.shared(OWNED_PODS, OwnedPods)`: one object for the plugins of all profiles."""
+
+
+class OwnedGroup(NamedTuple):
+    """The group of an owner: the number of pods that it needs, and the UID of the object that controls it.
+
+    The group of a deleted owner outlives it for a moment, in which an owner of the same name may exist already.
+    """
+
+    needed: int
+    controller_uid: str
 
 
 class OwnedPods:
@@ -76,10 +86,12 @@ class OwnedPods:
         """The owners that have pods."""
         return tuple(self._pods)
 
-    def needed(self, owner: GroupOwner) -> int | None:
-        """The number of pods that the owner's group needs; None while there is no such group."""
+    def group(self, owner: GroupOwner) -> OwnedGroup | None:
+        """The owner's group; None while there is none."""
         for book in self._books.values():
-            group = book.members.group_of_owner(owner)
-            if group is not None:
-                return book.quorum(group)
+            key = book.members.group_of_owner(owner)
+            found = None if key is None else book.get(key)
+            controller = None if found is None else controller_of(found.metadata)
+            if key is not None and controller is not None:
+                return OwnedGroup(book.quorum(key), controller.uid)
         return None

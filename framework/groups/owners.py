@@ -59,7 +59,7 @@ _PREFIXES = {
 
 
 class GroupOwner(NamedTuple):
-    """A workload whose pods start together. It is named, not identified: its successor of the same name is the same."""
+    """A workload whose pods start together, by name: a deleted workload and its successor are the same owner."""
 
     namespace: str
     kind: OwnerKind
@@ -99,9 +99,14 @@ def pod_owner(pod: JoiningPod) -> GroupOwner | None:
 
 def group_owner(meta: ObjectMeta) -> GroupOwner | None:
     """The owner whose pods are the members of the group with this metadata; None for a group that its members name."""
-    controller = meta.controller if isinstance(meta, OwnedMeta) else None
+    controller = controller_of(meta)
     kind = None if controller is None else _kind_of(controller)
     return None if controller is None or kind is None else GroupOwner(meta.namespace, kind, controller.name)
+
+
+def controller_of(meta: ObjectMeta) -> OwnerReference | None:
+    """The controller of the object with this metadata; None where the metadata has no owners."""
+    return meta.controller if isinstance(meta, OwnedMeta) else None
 
 
 def owner_of_group(key: str) -> GroupOwner | None:

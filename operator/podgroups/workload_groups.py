@@ -1,7 +1,8 @@
 """Creates the groups that workloads need, and keeps their sizes (see `WorkloadGroups`).
 
 A group is controlled by its workload, so the garbage collector deletes it with the workload; nothing is deleted here. A
-group of that name that something else controls is left alone. While the API refuses a group, the workload has an Event
+group that was created here and whose workload was deleted without it becomes that of the next workload of this name, as
+pods do. Any other group of that name is left alone. While the API refuses a group, the workload has an Event
 `FailedCreate`, and the group is tried again every ten seconds.
 """
 
@@ -15,7 +16,7 @@ import msgspec
 
 from muster.framework.contract import GroupKind
 from muster.framework.groups.book import GroupBook
-from muster.framework.groups.owners import group_owner, owner_of_group
+from muster.framework.groups.owners import controller_of, group_owner, owner_of_group
 from muster.framework.groups.workload_groups import WorkloadGroup, WorkloadGroups
 from muster.framework.model.meta import OwnerReference
 from muster.operator.kube.client import PatchType
@@ -54,10 +55,10 @@ class WorkloadGroupController(GroupWorker):
             book.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Queue a group that does not exist, or does not have the size of its workload."""
+        """Queue a group that does not exist, does not have the size of its workload, or is not the workload's."""
         size = self._groups.size(key)
         found = None if size is None else self._found(key)
-        if size is not None and (found is None or found[0].needed(found[1]) != size):
+        if size is not None and (found is None or found[0].needed(found[1]) != size or not _is_owned(key, found[1])):
             self._enqueue(key, not_before=self._clock.now())
 
     async def _reconcile(self, key: str) -> None:
@@ -68,10 +69,13 @@ class WorkloadGroupController(GroupWorker):
                 await self._create(key, wanted)
             return
         kind, group = found
-        if group_owner(group.metadata) != owner_of_group(key):
+        if not _is_owned(key, group):
             if wanted is not None:
-                self._failed(key, wanted.owner, _TAKEN)
+                await self._take(key, kind, group, wanted.owner)
             return
+        controller = controller_of(group.metadata)
+        if wanted is not None and controller is not None and controller.uid != wanted.owner.uid:
+            return  # the garbage collector is about to delete it, and it is created again then
         self._reported.pop(key, None)
         if size is not None and kind.needed(group) != size:
             await self._resize(key, kind, size)
@@ -96,12 +100,31 @@ class WorkloadGroupController(GroupWorker):
             return
         self._failed(key, wanted.owner, why)
 
-    async def _resize(self, key: str, kind: GroupKind[Any], size: int) -> None:
-        body = _encode({"spec": kind.spec_for(size)})
+    async def _take(self, key: str, kind: GroupKind[Any], group: Any, owner: OwnerReference) -> None:
+        """Make the workload the controller of a group that was created here and that nothing owns any more."""
+        meta = group.metadata
+        if meta.owner_references or not _LABELS.items() <= meta.labels.items():
+            self._failed(key, owner, _TAKEN)
+            return
+        same = {"uid": meta.uid, "resourceVersion": meta.resource_version}
         try:
-            await self._ports.client.patch(f"{_path(kind, key)}/{_name(key)}", body, kind=PatchType.MERGE)
+            await self._patch(key, kind, {"metadata": {**same, "ownerReferences": [owner]}})
+        except (Conflict, Fenced, NotFound):
+            self._enqueue(key, not_before=self._clock.now() + _LAG_SECONDS)
+        except ApiError as error:
+            self._failed(key, owner, str(error))
+
+    async def _patch(self, key: str, kind: GroupKind[Any], body: Mapping[str, Any]) -> None:
+        path = f"{_path(kind, key)}/{_name(key)}"
+        await self._ports.client.patch(path, _encode(body), kind=PatchType.MERGE)
+
+    async def _resize(self, key: str, kind: GroupKind[Any], size: int) -> None:
+        try:
+            await self._patch(key, kind, {"spec": kind.spec_for(size)})
         except NotFound:
-            return  # the informer will say so
+            return  # the informer will report it
+        except Fenced:
+            self._enqueue(key, not_before=self._clock.now() + _LAG_SECONDS)
         except ApiError as error:
             log.warning("PodGroup %s: its size cannot be changed to %d: %s", key, size, error)
             self._enqueue(key, not_before=self._clock.now() + (error.retry_after or _RETRY_SECONDS))
@@ -128,6 +151,11 @@ def document_of(kind: GroupKind[Any], key: str, wanted: WorkloadGroup) -> Mappin
         "metadata": {"name": _name(key), "labels": _LABELS, "ownerReferences": [wanted.owner]},
         "spec": kind.spec_for(wanted.size, wanted.priority_class_name),
     }
+
+
+def _is_owned(key: str, group: Any) -> bool:
+    """Whether the group of this name is controlled by the workload that the name stands for, or by one of its name."""
+    return group_owner(group.metadata) == owner_of_group(key)
 
 
 def _path(kind: GroupKind[Any], key: str) -> str:

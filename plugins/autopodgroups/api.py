@@ -14,6 +14,8 @@ from muster.framework.model.workloads import Namespace, PodTemplate, StatefulSet
 NAME = "AutoPodGroups"
 """The plugin's name."""
 
+JOB_SET_UID = "jobset.sigs.k8s.io/jobset-uid"
+"""The label of pods with the UID of their JobSet, which older versions of JobSet do not set."""
 JOB_SET_EXCLUSIVE = "alpha.jobset.sigs.k8s.io/exclusive-topology"
 """The annotation with which the pods of a Job are created only after its first pod has a node."""
 JOB_SET_NODE_SELECTOR = "alpha.jobset.sigs.k8s.io/node-selector"

@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from muster.framework.contract import PodInfo
-from muster.framework.groups import GroupOwner, OwnedPods, WorkloadGroup, WorkloadGroups, owner_of_group, pod_owner
+from muster.framework.groups import (
+    GroupOwner,
+    OwnedGroup,
+    OwnedPods,
+    WorkloadGroup,
+    WorkloadGroups,
+    owner_of_group,
+    pod_owner,
+)
 
 from .args import ALL, AutoPodGroupsArgs
 from .workloads import Workloads
@@ -69,22 +77,29 @@ class AutoGroups(WorkloadGroups):
     def __contains__(self, group: object) -> bool:
         """Whether the group exists."""
         owner = owner_of_group(group) if isinstance(group, str) else None
-        return owner is not None and self._owned.needed(owner) is not None
+        return owner is not None and self._owned.group(owner) is not None
 
     def awaited(self, pod: PodInfo) -> GroupOwner | None:
         """The owner whose group the pod has to wait for, because the group does not exist or needs too few pods.
 
-        A pod waits as well while its workload or its namespace is not known.
+        A pod waits as well while its workload or its namespace is not known, and while the group is still that of a
+        deleted workload of the same name, with which it is about to be deleted.
         """
         owner = None if pod.node_name or pod.terminating else pod_owner(pod.pod)
         if owner is None or pod.pod.spec.scheduler_name not in self.profiles:
             return None
-        size, needed = self.workloads.size(owner), self._owned.needed(owner)
-        if needed is not None:
-            return owner if size is not None and needed < size.pods else None
+        size, group = self.workloads.size(owner), self._owned.group(owner)
+        if group is not None:
+            is_small = size is not None and group.needed < size.pods
+            return owner if is_small or self._is_of_another(group, owner, pod) else None
         if (size is not None and size.pods < _SMALLEST) or GROUP_ANNOTATION in pod.pod.metadata.annotations:
             return None
         return owner if self._is_asked_for(owner.namespace) else None
+
+    def _is_of_another(self, group: OwnedGroup, owner: GroupOwner, pod: PodInfo) -> bool:
+        """Whether the group is known to be another workload's than the pod's."""
+        uid = self.workloads.uid(owner, pod)
+        return uid is not None and uid != group.controller_uid
 
     def _is_asked_for(self, namespace: str) -> bool:
         """Whether workloads of the namespace get groups, or may get them for all that is known."""

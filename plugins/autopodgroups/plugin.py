@@ -22,6 +22,7 @@ before that, they start as the first one did: alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from muster.framework.contract import (
     DecisionFollower,
@@ -104,6 +105,9 @@ class AutoPodGroups(
             if old is not None:
                 self._missing.waits_no_more(old.uid)
             return
+        if old is not None and not new.node_name and pod_owner(old.pod) != pod_owner(new.pod):
+            # Its workload left it behind, or it names a group now. The queue has the new version only after this call.
+            self.handle.clock.call_later(0, partial(self.handle.activate, {new.key: new}))
         owner = self._groups.awaited(new) or _led(new)
         if owner is not None:
             self._groups.changed(owner)

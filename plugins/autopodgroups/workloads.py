@@ -13,6 +13,7 @@ from muster.framework.model.meta import OwnerReference
 from muster.framework.model.workloads import Namespace, StatefulSet
 
 from .api import (
+    JOB_SET_UID,
     JOB_SETS,
     JOBS,
     LEADER_WORKER_SET_SIZE,
@@ -62,18 +63,29 @@ class Workloads:
         return None
 
     def reference(self, owner: GroupOwner) -> OwnerReference | None:
-        """The reference to a workload as the controller of an object; None while the workload is not known."""
+        """The reference to a workload as the controller of an object; None while it is not known, or being deleted."""
         if owner.kind is OwnerKind.LEADER:
-            pods = (pod for pod in self._owned.pods(owner) if pod.name == owner.name and not pod.terminating)
-            leader = next(pods, None)
-            version, uid = "v1", None if leader is None else leader.uid
+            pods = (pod.pod for pod in self._owned.pods(owner) if pod.name == owner.name)
+            version, found = "v1", next(pods, None)
         else:
             kind = _KINDS[owner.kind]
-            found = self._lister(kind).get(owner.key)
-            version, uid = kind.api_version, None if found is None else found.metadata.uid
-        if uid is None:
+            version, found = kind.api_version, self._lister(kind).get(owner.key)
+        if found is None or found.metadata.deletion_timestamp is not None:
             return None
+        uid = found.metadata.uid
         return OwnerReference(api_version=version, kind=owner.kind, name=owner.name, uid=uid, controller=True)
+
+    def uid(self, owner: GroupOwner, pod: PodInfo) -> str | None:
+        """The UID of the workload that has this pod; None if it is not known, or being deleted.
+
+        What the pod says comes first, because the workload that is known by this name may be one that is deleted.
+        """
+        controller = pod.pod.metadata.controller
+        if controller is not None and owner.kind in (OwnerKind.JOB, OwnerKind.STATEFUL_SET):
+            return controller.uid
+        said = pod.labels.get(JOB_SET_UID) if owner.kind is OwnerKind.JOB_SET else None
+        reference = None if said else self.reference(owner)
+        return said or (None if reference is None else reference.uid)
 
     def follow(self, old: object | None, new: object | None) -> list[GroupOwner]:
         """A workload or a namespace was added, changed or deleted. The owners with pods that this may concern."""

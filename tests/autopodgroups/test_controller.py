@@ -109,9 +109,17 @@ class Stage:
         kinds = [(POD_GROUP_KIND, self.book), (NATIVE_POD_GROUP_KIND, self.native)]
         self.controller = WorkloadGroupController(self.wanted, kinds, ports)
 
-    def see(self, size: int, *, owners: Any = METADATA["ownerReferences"]) -> None:
-        """The group is there, with this size and these owners."""
-        metadata = {"name": "job-train", "namespace": "ml", "uid": "g", "ownerReferences": owners}
+    def see(
+        self,
+        size: int,
+        *,
+        owners: Any = METADATA["ownerReferences"],
+        labels: Any = METADATA["labels"],
+        version: str = "1",
+    ) -> None:
+        """The group is there, with this size, these owners and these labels."""
+        metadata = {"name": "job-train", "namespace": "ml", "uid": "g", "ownerReferences": owners, "labels": labels}
+        metadata["resourceVersion"] = version
         plain = {"metadata": metadata, "spec": {"minMember": size}}
         self.book.follow_group(KEY, msgspec.json.decode(json.dumps(plain), type=PodGroup))
 
@@ -219,18 +227,60 @@ async def test_a_group_that_exists_already_is_looked_for_again(stage: Stage) -> 
     assert stage.recorder.reported() == []
 
 
+@pytest.mark.parametrize(
+    ("owners", "labels"),
+    [([], {}), ([{"apiVersion": "v1", "kind": "ConfigMap", "name": "of-a-user", "uid": "c"}], METADATA["labels"])],
+    ids=["of a user", "of another owner"],
+)
 async def test_a_group_that_the_workload_does_not_control_keeps_its_size_and_the_workload_has_one_event(
-    stage: Stage,
+    stage: Stage, owners: Any, labels: Any
 ) -> None:
-    stage.see(1, owners=[])
+    stage.see(1, owners=owners, labels=labels)
     stage.wanted.say(3)
     await stage.clock.advance(60)
     assert stage.client.written == []
     why = "a PodGroup of this name exists that the workload does not control"
     note = f"PodGroup ml/job-train cannot be created: {why}"
     assert stage.recorder.reported() == [("Warning", "FailedCreate", note)]
+    stage.see(3, owners=owners, labels=labels)
+    await stage.clock.advance(60)
+    assert stage.client.written == []
     [event] = stage.recorder.keys
     assert (event.regarding.kind, event.regarding.namespace, event.regarding.name) == ("Job", "ml", "train")
+
+
+async def test_a_group_that_a_deleted_workload_left_behind_becomes_that_of_the_next_one(stage: Stage) -> None:
+    stage.client.errors = [Conflict("another write came first", status=409, reason="Conflict")]
+    stage.see(3, owners=[])
+    stage.wanted.say(3)
+    await stage.clock.advance(0.5)
+    stage.see(3, owners=[], version="2")
+    await stage.clock.advance(5)
+    owners = METADATA["ownerReferences"]
+    assert stage.client.written == [
+        ("PATCH", f"{CRD}/job-train", {"metadata": {"uid": "g", "resourceVersion": version, "ownerReferences": owners}})
+        for version in ("1", "2")
+    ]
+    assert stage.recorder.reported() == []
+
+
+async def test_a_group_that_the_api_does_not_let_a_workload_take_over_is_reported_on_the_workload(stage: Stage) -> None:
+    stage.client.errors = [Forbidden("cannot set an ownerRef", status=403)]
+    stage.see(3, owners=[])
+    stage.wanted.say(3)
+    await stage.clock.advance(1)
+    note = "PodGroup ml/job-train cannot be created: cannot set an ownerRef"
+    assert stage.recorder.reported() == [("Warning", "FailedCreate", note)]
+
+
+async def test_the_group_of_a_deleted_workload_is_left_to_the_garbage_collector(stage: Stage) -> None:
+    stage.see(2, owners=[{**METADATA["ownerReferences"][0], "uid": "of-the-first"}])
+    stage.wanted.say(3)
+    await stage.clock.advance(60)
+    assert stage.client.written == []
+    stage.book.follow_group(KEY, None)
+    await stage.clock.advance(0)
+    assert stage.client.paths == [("POST", CRD)]
 
 
 async def test_a_group_that_the_api_refuses_is_tried_again_and_the_workload_has_one_event(
@@ -293,6 +343,17 @@ async def test_a_process_that_does_not_lead_writes_nothing_until_it_does(stage: 
     stage.leads = True
     await stage.clock.advance(2)
     assert stage.client.paths == [("POST", CRD)]
+
+
+async def test_a_size_that_was_not_written_for_lack_of_the_lease_is_written_later_without_a_warning(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.see(3)
+    stage.client.errors = [Fenced("this process does not hold the lease")]
+    stage.wanted.say(5, waiting=False)
+    await stage.clock.advance(2)
+    assert stage.client.paths == [("PATCH", f"{CRD}/job-train")] * 2
+    assert caplog.records == []
 
 
 async def test_a_write_that_lost_its_lease_is_no_problem_of_the_workload(stage: Stage) -> None:

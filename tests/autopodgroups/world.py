@@ -46,10 +46,11 @@ class World(VirtualScheduler):
         """The namespace has this label, or none for ""."""
         self.api.put("namespaces", {"metadata": {"name": name, "labels": {LABEL: mark} if mark else {}}})
 
-    def put(self, kind: str, workload: Mapping[str, Any], **status: Any) -> str:
-        """A workload comes, or is as it is now."""
+    def put(self, kind: str, workload: Mapping[str, Any], *, uid: str = "", **status: Any) -> str:
+        """A workload comes, with this UID or that of the controller of `owned` pods, or is as it is now."""
         metadata = {**workload["metadata"], "namespace": "default"}
-        return self.api.put(kind, {**workload, "metadata": metadata, "status": status})
+        stored = {**workload, "metadata": metadata, "status": status}
+        return self.api.put(kind, stored, uid=uid or f"uid-{metadata['name']}")
 
     def create_group(self, group: str) -> None:
         """Create a group as the controller does, which must be wanted."""
