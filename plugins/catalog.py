@@ -21,6 +21,7 @@ from muster.framework.contract import GroupKind, Plugin, QuotaKind, WatchedKind
 from muster.framework.contract.plugin import extension_points
 from muster.framework.runtime.plugin_set import in_a_line
 
+from .autopodgroups.plugin import AutoPodGroups
 from .binding.default_binder import DefaultBinder
 from .capacityscheduling import definition as elastic_quotas
 from .capacityscheduling.kind import ElasticQuotas
@@ -95,7 +96,13 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (GangScheduling, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (CapacityScheduling, Coscheduling, PodLimits, Reservation)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
+    AutoPodGroups,
+    CapacityScheduling,
+    Coscheduling,
+    PodLimits,
+    Reservation,
+)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}

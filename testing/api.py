@@ -114,21 +114,27 @@ class InMemoryApi:
         latency: Callable[[], float] = lambda: 0.0,
         apply: Apply = lambda change: change(),
     ) -> Watcher:
-        """List the objects of these kinds, nodes first, then pods, then all others, and report changes from then on."""
-        watcher = Watcher(kinds, self._clock, lambda: 0.0, apply)
-        for kind in sorted(kinds, key=lambda kind: (*_FIRST_LISTED, kind).index(kind)):
-            for key, obj in self.objects[kinds[kind].plural or kind].items():
+        """A watcher of these kinds, which follows nothing before `begin`."""
+        return Watcher(kinds, self._clock, latency, apply)
+
+    def begin(self, watcher: Watcher) -> None:
+        """List the watcher's objects, nodes first, then pods, then all others, and report changes from then on."""
+        latency, watcher.latency = watcher.latency, lambda: 0.0
+        for kind in sorted(watcher.kinds, key=lambda kind: (*_FIRST_LISTED, kind).index(kind)):
+            for key, obj in self.objects[watcher.kinds[kind].plural or kind].items():
                 watcher.report_one(kind, key, obj)
         watcher.latency = latency
         self._watchers.append(watcher)
-        return watcher
 
-    def put(self, kind: str, obj: Mapping[str, Any]) -> str:
-        """Create an object, or replace it. A new object gets a UID and a creation time. Returns its key."""
+    def put(self, kind: str, obj: Mapping[str, Any], *, uid: str = "") -> str:
+        """Create an object, or replace it. A new object gets a creation time, and this UID or one of its own.
+
+        Returns its key.
+        """
         meta = obj["metadata"]
         key = f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
         known = self.objects[kind].get(key)
-        uid = known["metadata"]["uid"] if known is not None else f"uid-{next(self._numbers)}"
+        uid = known["metadata"]["uid"] if known is not None else uid or f"uid-{next(self._numbers)}"
         born = known["metadata"]["creationTimestamp"] if known is not None else rfc3339(self._clock.wall())
         given = {"uid": uid, "resourceVersion": str(next(self._numbers)), "creationTimestamp": born}
         stored = {**deepcopy(dict(obj)), "metadata": {**meta, **given}}

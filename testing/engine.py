@@ -104,6 +104,7 @@ class VirtualScheduler(RecordedReports):
         self._watcher = self.api.watch(kinds, lambda: self.latency(), self.engine.standstill.apply)
         for resource, name in names.items():
             listers[resource] = self._watcher.known[name]
+        self.api.begin(self._watcher)
         self._driver = EmbeddedEngine(self.engine, self.clock, self._loop, turns_between=lambda: self.slices())
 
     def build(self, ports: Ports) -> Engine:

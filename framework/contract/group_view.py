@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from ..model.meta import ObjectMeta
+from ..model.meta import ObjectMeta, OwnedMeta
 from ..model.pod import Pod, PodSchedulingGroup
 from .handle import WatchedKind
 
@@ -54,8 +54,8 @@ class JoiningPod(Protocol):
     """The fields that say which group a pod is in, of a whole pod or of one that has ended."""
 
     @property
-    def metadata(self) -> ObjectMeta:
-        """The pod's namespace and labels."""
+    def metadata(self) -> OwnedMeta:
+        """The pod's namespace, labels and owners."""
         ...
 
     @property
@@ -111,6 +111,13 @@ class GroupKind(ABC, Generic[G]):
     @abstractmethod
     def needed(self, group: G) -> int:
         """The number of members that have to get nodes at once."""
+
+    def spec_for(self, size: int, priority_class_name: str = "") -> Mapping[str, Any] | None:
+        """The `spec` of a group of so many pods, for a workload whose pods name no group.
+
+        None if the pods of such a group always name it.
+        """
+        return None
 
     @abstractmethod
     def status(self, group: G, members: Sequence[Pod]) -> GroupStatus:

@@ -25,6 +25,7 @@ from .book import GroupBook
 from .held_groups import HeldGroups
 from .holds import hold_in
 from .nominations import MemberNominations
+from .owned_pods import OWNED_PODS, OwnedPods
 from .pod_reports import MissingGroups, group_missing
 from .record import GroupRecord
 from .reporting import GroupReporter
@@ -95,6 +96,8 @@ class GangPlugin(
         super().__init__(args, handle)
         self._groups = handle.shared(self.name, self._new_book)
         self._groups.profiles.add(handle.profile_name)
+        self._owned = handle.shared(OWNED_PODS, OwnedPods)
+        self._owned.add_book(self.name, self._groups)
         self._missing = MissingGroups(self._groups, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
         self._held = HeldGroups(self._groups.holds, self._groups.members, self._nominations, handle, plugin=self.name)
@@ -206,6 +209,8 @@ class GangPlugin(
             return
         group = found.metadata.key
         known = self._groups.get(group)
+        for pod in self._owned.follow_group(self._groups, known, None if new is None else found):
+            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
         if new is None:
             self._follow_group(group, None)
             self._nominations.take_back(group)

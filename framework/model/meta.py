@@ -56,6 +56,17 @@ class ObjectMeta(Identity):
     labels: dict[str, str] = {}
 
 
+class OwnedMeta(ObjectMeta):
+    """`metadata` with the owners of the object."""
+
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages the object; None for an object that nothing manages."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
 T = TypeVar("T")
 
 _STRING_MAPS = frozenset({"annotations", "labels", "matchLabels", "nodeSelector"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from .integers import Int32, Int64
-from .meta import ObjectMeta, OwnerReference, Wire
+from .meta import OwnedMeta, Wire
 from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
 from .times import Time
@@ -225,11 +225,10 @@ class PodStatus(Wire):
         return next((each for each in self.conditions if each.type == type), None)
 
 
-class PodMeta(ObjectMeta):
+class PodMeta(OwnedMeta):
     """`metadata` of a pod. Annotations are kept for plugins of other packages, which often go by them."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
-    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Pod(Wire):

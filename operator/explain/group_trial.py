@@ -156,10 +156,12 @@ class _Asked:
 async def _try(
     assembly: Assembly, cluster: Objects, asked: _Asked, now: float, *, hearing: Hearing
 ) -> TriedGroup | None:
-    members = [pod for pod in cluster.pods if asked.kind.group_of(pod) in asked.together and not pod.spec.node_name]
-    if not any(asked.kind.group_of(pod) in asked.groups for pod in members):
+    kinds = assembly.groups.among(cluster.watched)
+    together, groups = ({GroupId(asked.kind.plugin, key) for key in keys} for keys in (asked.together, asked.groups))
+    members = [pod for pod in cluster.pods if kinds.group_of(pod) in together and not pod.spec.node_name]
+    if not any(kinds.group_of(pod) in groups for pod in members):
         return None
-    everyone = group_views(assembly.groups, cluster.watched, cluster.pods)
+    everyone = group_views(kinds, cluster.watched, cluster.pods)
     own = [each for each in everyone if each.kind is asked.kind and each.key in asked.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)

@@ -28,6 +28,7 @@ def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -
     member counts, then its age. A tree of groups is tried as one, with the best of its parts; where its composites are
     not among the `objects` only groups that have one parent are known as one tree.
     """
+    kinds = kinds.among(objects)
     members: defaultdict[GroupId, list[Pod]] = defaultdict(list)
     for pod in pods:
         group = kinds.group_of(pod)

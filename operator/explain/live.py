@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from muster.framework.contract import GroupId
 from muster.framework.contract.reservation import Start
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -102,7 +103,7 @@ async def explain_among(
     cluster = replace(cluster, pods=pods)
     engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
     quota = QUOTAS.standing(engine.shared, pod.namespace)
-    in_group = assembly.groups.group_of(pod.pod) is not None
+    in_group = assembly.groups.among(cluster.watched).group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
         engine.nominator.nominate(waiting, nominated)
@@ -145,15 +146,16 @@ async def _rehearsed(
 
     Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
     """
-    kinds = assembly.groups
+    kinds = assembly.groups.among(cluster.watched)
     group = kinds.group_of(pod.pod)
     kind = None if group is None else kinds.of(group)
-    together = decided_with(kind, cluster.watched, group.key) if group is not None and kind is not None else ()
+    together: set[GroupId] = set()
+    if group is not None and kind is not None:
+        together = {GroupId(group.plugin, key) for key in decided_with(kind, cluster.watched, group.key)}
     members = [
         each
         for each in cluster.pods
-        if each.metadata.uid == pod.uid
-        or (kind is not None and kind.group_of(each) in together and not each.spec.node_name)
+        if each.metadata.uid == pod.uid or (kinds.group_of(each) in together and not each.spec.node_name)
     ]
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import GroupId, GroupKind, GroupView, WatchedKind
+from muster.framework.groups.owners import group_owner
 from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
@@ -120,10 +121,13 @@ async def read_group(connection: Connection, namespace: str, name: str, kinds: S
 
 async def _read_group(client: ApiClient, asked: Selected, kind: GroupKind[Any], name: str) -> GroupView:
     group: Any = await read_object(client, f"{asked.groups(kind).path}/{name}", kind.objects.type)
-    lists = [replace(asked.pods, label_selector=each) for each in kind.selectors(name) or ("",)]
+    selectors = kind.selectors(name) if group_owner(group.metadata) is None else ()
+    lists = [replace(asked.pods, label_selector=each) for each in selectors or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))
     pods = {pod.metadata.key: pod for some in found for pod in some}.values()
-    return view_of(kind, group, [pod for pod in pods if kind.group_of(pod) == group.metadata.key])
+    group_of = GroupKinds([kind]).among({kind.objects: [group]}).group_of
+    own = GroupId(kind.plugin, group.metadata.key)
+    return view_of(kind, group, [pod for pod in pods if group_of(pod) == own])
 
 
 async def list_groups(

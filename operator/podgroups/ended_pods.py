@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.groups.record import EndedHandler, EndedMember
-from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.model.meta import OwnedMeta, Wire
 from muster.framework.model.pod import PodSchedulingGroup
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.informer import Informer, Listed, Timing
@@ -37,7 +37,7 @@ class _Spec(Wire):
 class EndedPod(Wire):
     """The fields of an ended pod that are needed to count it."""
 
-    metadata: ObjectMeta
+    metadata: OwnedMeta
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 

@@ -23,7 +23,7 @@ from muster.operator.kube.client import PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
 from muster.operator.kube.transport import Reply
 
-from .ended_pods import ended_pods
+from .ended_pods import EndedPod, ended_pods
 from .events import event_of
 from .worker import GroupWorker, WorkerPorts
 
@@ -56,11 +56,12 @@ class StatusController(GroupWorker):
         ended_handler: EndedHandler,
     ) -> None:
         """`ended_handler` receives the ended members: the engine's handler, which feeds the book."""
-        self.ended = ended_pods(ports.client, kind.group_of, ended_handler, ports.timing)
+        self.ended = ended_pods(ports.client, self._group_of, ended_handler, ports.timing)
         self._before_ended = ports.synced
         counts_ended = reporter is not None and reporter.counts_ended
         super().__init__(replace(ports, synced=(*ports.synced, self.ended.synced)) if counts_ended else ports, groups)
         self._groups = groups
+        self._named = kind.group_of
         self._kind = kind.objects
         self._reporter = reporter
         self._failing = False
@@ -68,6 +69,10 @@ class StatusController(GroupWorker):
         if counts_ended:
             self._any.set()
         groups.subscribe(self._mark)
+
+    def _group_of(self, pod: EndedPod) -> str | None:
+        """The group in which an ended pod is counted. That of its owner is known when the groups are."""
+        return self._named(pod) or self._groups.members.owned(pod)
 
     def _coroutines(self) -> list[Coroutine[Any, Any, None]]:
         return [self._follow_ended(), *super()._coroutines()]

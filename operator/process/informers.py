@@ -15,7 +15,7 @@ from muster.operator.kube.informer import Informer, Listed, Timing
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-    from muster.framework.contract import Lister
+    from muster.framework.contract import Lister, WatchedKind
     from muster.framework.contract.handle import HasMetadata
     from muster.framework.metrics import SchedulerMetrics
     from muster.framework.scheduler.engine import Engine
@@ -112,6 +112,10 @@ class Informers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def synced(self, kind: WatchedKind) -> list[asyncio.Event]:
+        """The event that is set once the first list of a kind is known; none for a kind that is not watched."""
+        return [watched.informer.synced for watched in self._kinds if watched.name == kind.resource]
 
     def missing(self) -> str | None:
         """The kinds that are not settled, with the reason for each; None if all are."""

@@ -41,6 +41,7 @@ from .manifests import Objects
 from .stage import RehearsalApi
 from .starts import forecasters
 from .stored import StoredObjects
+from .workload_groups import groups_to_create
 
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
@@ -111,7 +112,10 @@ class Rehearsal:
         wall: float = 0.0,
         hearing: Hearing = NOBODY,
     ) -> None:
-        self.groups = assembly.groups
+        self._groups = {
+            kind: [*cluster.watched.get(kind, ()), *wanted.watched.get(kind, ())] for kind in assembly.groups.watched
+        }
+        self.groups = assembly.groups.among(self._groups)
         self._names = [profile.scheduler_name for profile in assembly.profiles]
         self._clock = VirtualClock(0.0, wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
@@ -149,6 +153,10 @@ class Rehearsal:
         for pod in pods:
             self._clock.move_to(self._clock.now() + _BETWEEN_PODS_SECONDS)
             self._engine.pod_handler.on_add(pod)
+        for kind, group in groups_to_create(self._engine, self.groups, pods):
+            self._groups[kind].append(group)
+            self._stored.listers[kind.resource].put(group)
+        self.groups = self.groups.among(self._groups)
         await self._until_quiet()
         return [self._placement(PodInfo(pod)) for pod in pods]
 

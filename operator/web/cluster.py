@@ -48,11 +48,12 @@ class ClusterState:
     @classmethod
     def of(cls, cluster: FollowedCluster) -> ClusterState:
         """A cluster now."""
+        groups = {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched}
         return cls(
             [node for node in cluster.snapshot.nodes if node is not None],
             [*cluster.pods()],
-            cluster.kinds,
-            {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched},
+            cluster.kinds.among(groups),
+            groups,
             [*cluster.quotas()],
         )
 

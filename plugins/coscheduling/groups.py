@@ -62,7 +62,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """A pod that has not ended was added, changed or removed."""
         pod = old or new
         left = self.members.group_of(pod) if pod is not None else None
-        if left is not None and (new is None or new.terminating or group_key(new) != left):
+        if left is not None and (new is None or new.terminating or self.members.wanted(new) != left):
             self.reservations.member_leaves(self.record(left))
         super().follow_pod(old, new)
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
+from muster.framework.groups import GROUP_LABELS
 from muster.framework.model.pod import Pod
 
 from .api import (
-    GROUP_LABELS,
     KNOWN_ANNOTATIONS,
     NAME,
     POD_GROUPS,
@@ -50,6 +50,10 @@ class PodGroupKind(GroupKind[PodGroup]):
     def needed(self, group: PodGroup) -> int:
         """The group's minMember."""
         return group.spec.min_member
+
+    def spec_for(self, size: int, priority_class_name: str = "") -> Mapping[str, Any]:
+        """A group with this minMember; its priority is that of its pods."""
+        return {"minMember": size}
 
     def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
         """What its status says."""

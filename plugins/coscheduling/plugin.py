@@ -41,7 +41,7 @@ from muster.framework.groups import GangPlugin, GroupRecord, GroupReporter, grou
 
 from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
-from .api import NAME, POD_GROUPS, PodGroup, group_key
+from .api import NAME, POD_GROUPS, PodGroup
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .kind import POD_GROUP_KIND
@@ -175,7 +175,7 @@ class Coscheduling(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """See `GroupPreFilter`. PENDING if the group was deleted or held after its members were admitted."""
-        group = group_key(pod)
+        group = self._groups.members.wanted(pod)
         if group is None:
             return None
         if group not in self._groups:
@@ -283,7 +283,7 @@ class Coscheduling(
         If the API refused to bind the member while others were bound, the member is nominated to its node.
         """
         pod, status = decision.pod, decision.status
-        group = group_key(pod)
+        group = self._groups.members.wanted(pod)
         if group is None:
             return
         self._groups.reservations.given_up(group)

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.framework.groups import GROUP_LABELS
 from muster.framework.groups.members import Members
 from muster.framework.groups.record import EndedMember, GroupRecord, MemberCounts
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.store import Store
 from muster.operator.podgroups.ended_pods import EndedPod, EndedPods
-from muster.plugins.coscheduling.api import GROUP_LABELS, group_key
+from muster.plugins.coscheduling.api import group_key
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 
 CURRENT, SIGS, MING = GROUP_LABELS

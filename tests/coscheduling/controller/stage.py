@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
+from muster.framework.groups import GROUP_LABELS
 from muster.framework.groups.record import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -15,7 +16,7 @@ from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
+from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND

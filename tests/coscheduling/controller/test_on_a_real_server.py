@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.coscheduling.api import GROUP_LABELS
+from muster.framework.groups import GROUP_LABELS
 from muster.plugins.coscheduling.record import PodGroupReason
 from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api, ApiError
