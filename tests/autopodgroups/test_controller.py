@@ -32,7 +32,7 @@ KEY = "ml/job-train"
 OWNER = OwnerReference(api_version="batch/v1", kind="Job", name="train", uid="u", controller=True)
 CRD = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ml/podgroups"
 NATIVE = "/apis/scheduling.k8s.io/v1beta1/namespaces/ml/podgroups"
-METADATA = {
+METADATA: dict[str, Any] = {
     "name": "job-train",
     "labels": {"app.kubernetes.io/managed-by": "muster"},
     "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}],
