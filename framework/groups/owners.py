@@ -1,6 +1,6 @@
 """Owners of groups: the workloads whose pods start together, and the PodGroups that are created for them.
 
-No label tells the members of such a group: they are the pods whose owner, read from their controller and from its
+No label names the members of such a group: they are the pods whose owner, read from their controller and from its
 labels, is the controller of the group. So nothing is written to a pod, and a group and its pods find each other in
 whichever order they are seen. A pod that names a group itself has no owner here.
 

@@ -30,7 +30,7 @@ from .worker import GroupWorker, WorkerPorts
 log = logging.getLogger(__name__)
 
 _LAG_SECONDS = 1.0
-"""After that time, what the API has is known here as well."""
+"""The time after which the informers have seen what the API has."""
 _RETRY_SECONDS = 10.0
 _LABELS = {"app.kubernetes.io/managed-by": "muster"}
 _TAKEN = "a PodGroup of this name exists that the workload does not control"

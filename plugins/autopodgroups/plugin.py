@@ -1,6 +1,6 @@
 """AutoPodGroups: keeps the pods of a workload from starting alone before the workload has a PodGroup.
 
-The hard part is the race between the scheduler and whoever creates the group. Kubernetes' pods belong to a PodGroup of
+The hard part is the race between the scheduler and the creator of the group. Kubernetes' pods belong to a PodGroup of
 scheduling.x-k8s.io by a label, and to one of scheduling.k8s.io by a field that cannot be changed. Labels could be
 written from outside, but each pod would cost a request, the scheduler would need the right to change any pod, and a pod
 could be decided before its label arrives. So no pod is marked:

@@ -32,7 +32,7 @@ KEY = "ml/job-train"
 OWNER = OwnerReference(api_version="batch/v1", kind="Job", name="train", uid="u", controller=True)
 CRD = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/ml/podgroups"
 NATIVE = "/apis/scheduling.k8s.io/v1beta1/namespaces/ml/podgroups"
-METADATA = {
+METADATA: dict[str, Any] = {
     "name": "job-train",
     "labels": {"app.kubernetes.io/managed-by": "muster"},
     "ownerReferences": [{"apiVersion": "batch/v1", "kind": "Job", "name": "train", "uid": "u", "controller": True}],
@@ -191,7 +191,7 @@ async def test_a_native_group_keeps_its_priority_class_when_its_size_changes(sta
     assert body == {"spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
 
 
-async def test_a_group_that_somebody_changed_gets_the_size_of_its_workload_again(stage: Stage) -> None:
+async def test_a_group_that_a_user_changed_gets_the_size_of_its_workload_again(stage: Stage) -> None:
     stage.see(3)
     stage.wanted.say(3, waiting=False)
     await stage.clock.advance(5)

@@ -85,6 +85,13 @@ def is_gone(api: Api, path: str) -> bool:
     return False
 
 
+def controller(api: Api, group: str) -> str | None:
+    """The UID of the group's controller."""
+    owners = api.get(f"{GROUPS}/{group}")["metadata"].get("ownerReferences") or [{"uid": None}]
+    uid: str | None = owners[0]["uid"]
+    return uid
+
+
 def waits(api: Api, group: str, size: int) -> Any:
     """The group once it has this size and says that its members do not fit."""
 
@@ -128,4 +135,44 @@ def test_a_stateful_set_grows_together(api: Api, add_node: Callable[[], None]) -
     eventually(lambda: len(bound(api, "web")) == 4)
     api.delete(f"{STATEFUL_SETS}/web", propagationPolicy="Background")
     eventually(lambda: is_gone(api, f"{GROUPS}/statefulset-web"))
+    api.delete(PODS, gracePeriodSeconds=0)
+
+
+@pytest.mark.usefixtures("muster")
+def test_a_job_that_is_created_again_starts_with_a_group_of_its_own(api: Api, add_node: Callable[[], None]) -> None:
+    add_node()
+    add_node()
+    api.post(JOBS, job("again", 2))
+    eventually(lambda: len(bound(api, "again")) == 2)
+    api.delete(f"{JOBS}/again", propagationPolicy="Foreground")
+    api.delete(PODS, gracePeriodSeconds=0)
+    eventually(lambda: is_gone(api, f"{JOBS}/again"))
+
+    created = api.post(JOBS, job("again", 2))
+    eventually(lambda: len(bound(api, "again")) == 2)
+    assert controller(api, "job-again") == created["metadata"]["uid"]
+    api.delete(f"{JOBS}/again", propagationPolicy="Background")
+    eventually(lambda: is_gone(api, f"{GROUPS}/job-again"))
+    api.delete(PODS, gracePeriodSeconds=0)
+
+
+@pytest.mark.usefixtures("muster")
+def test_a_stateful_set_takes_over_the_pods_and_the_group_of_its_predecessor(
+    api: Api, add_node: Callable[[], None]
+) -> None:
+    add_node()
+    add_node()
+    api.post(STATEFUL_SETS, stateful_set("kept", 2))
+    eventually(lambda: len(bound(api, "kept")) == 2)
+    api.delete(f"{STATEFUL_SETS}/kept", propagationPolicy="Orphan")
+    eventually(lambda: is_gone(api, f"{STATEFUL_SETS}/kept"))
+    assert controller(api, "statefulset-kept") is None
+
+    created = api.post(STATEFUL_SETS, stateful_set("kept", 3))
+    waits(api, "statefulset-kept", 3)
+    assert controller(api, "statefulset-kept") == created["metadata"]["uid"]
+    add_node()
+    eventually(lambda: len(bound(api, "kept")) == 3)
+    api.delete(f"{STATEFUL_SETS}/kept", propagationPolicy="Background")
+    eventually(lambda: is_gone(api, f"{GROUPS}/statefulset-kept"))
     api.delete(PODS, gracePeriodSeconds=0)
