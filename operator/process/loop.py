@@ -21,6 +21,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SLICE_SECONDS = 0.004
+_LONG_SLICE_SECONDS = 0.1
+"""Only a plugin that stalls, or breaks off no work of its own, makes a slice so long."""
+_REST_SECONDS = 0.05
+"""Enough for a request on a new TLS connection, which needs several steps of the event loop: with a slice between any
+two of them, stalls would add up, and a probe would fail."""
 _LONGEST_SLEEP_SECONDS = 1.0
 _STOPPED_AFTER_SECONDS = 10.0
 _STALLED_AFTER_SECONDS = 60.0
@@ -45,9 +50,11 @@ class SchedulingLoop:
         *,
         may_schedule: Callable[[], bool],
         max_bindings: int = 64,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._engine = engine
         self._clock = clock
+        self._sleep_for = sleep
         self._may_schedule = may_schedule
         self._max_bindings = max_bindings
         self._wake = asyncio.Event()
@@ -93,7 +100,7 @@ class SchedulingLoop:
                 busy = self._slice()
                 self._follow_progress()
                 if busy:
-                    await asyncio.sleep(0)
+                    await self._sleep_for(self._rest())
                     continue
                 await self._sleep()
         finally:
@@ -121,6 +128,11 @@ class SchedulingLoop:
             if scheduler.under_way or now() - began >= _SLICE_SECONDS:
                 return True
         return False
+
+    def _rest(self) -> float:
+        """How long everything else runs after the last slice, in seconds."""
+        began = self._last_slice
+        return _REST_SECONDS if began is not None and self._clock.now() - began > _LONG_SLICE_SECONDS else 0
 
     def _follow_progress(self) -> None:
         """Note the time if anything was decided or bound since the last slice, or if there was nothing to decide."""

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from muster.framework.contract import CycleState, NoDomain, PostBindPlugin, Status
+from muster.framework.contract import CycleState, NoDomain, PostBindPlugin, PreFilterPlugin, Status
 from muster.framework.contract.group import GroupPlugin
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.schedule_one import MEMBERS_AT_ONCE
@@ -172,3 +172,34 @@ async def test_a_member_that_was_bound_makes_room_while_its_siblings_are_under_w
         first.set()
         await turns()
         assert len(stage.binds) == 4
+
+
+class Stalls(PreFilterPlugin):
+    """Takes so long about a pod as its label `stalls` says, in milliseconds, on the stage's clock."""
+
+    name = "Stalls"
+    stage: Stage
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: object) -> None:
+        clock = self.stage.clock
+        clock.move_to(clock.now() + int(pod.labels.get("stalls", "0")) / 1000)
+
+
+@pytest.mark.parametrize(("milliseconds", "rests"), [(250, [0.05, 0.05, 0.05]), (20, [0, 0, 0])])
+async def test_after_a_slice_in_which_a_plugin_stalled_everything_else_gets_more_than_one_step(
+    set_stage: SetStage, milliseconds: int, rests: list[float]
+) -> None:
+    stage = Stalls.stage = set_stage(Stalls)
+    stage.put_node(make_node("one", cpu="1000", pods="1000"))
+    create(stage, 3, lambda pod: pod.labels(stalls=str(milliseconds)))
+    rested: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        rested.append(seconds)
+        await asyncio.sleep(0)
+
+    loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True, sleep=rest)
+    task = asyncio.get_running_loop().create_task(loop.run())
+    await turns()
+    task.cancel()
+    assert (len(stage.binds), rested) == (3, rests)
