@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 KEPT = Path(__file__).parent / "kept"
 MOST_SEEDS = 400
-MOST_LOTS = 100
+MOST_LOTS = 200
 """Of a kept history, for one of which it has to go wrong."""
 
 
