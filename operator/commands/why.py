@@ -81,7 +81,8 @@ def command(
     if trees:
         _show_tree(asked, trees[0])
     elif kind in _POD or not _show_group(asked, groups, by_kind=bool(kind)):
-        explain_pod(connection, leader, name, space, output=output, rules=rules)
+        missing = "" if kind else f'neither a PodGroup nor a pod "{name}" in namespace {space}'
+        explain_pod(connection, leader, name, space, output=output, rules=rules, missing=missing)
 
 
 @dataclass(frozen=True, slots=True)

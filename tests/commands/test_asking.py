@@ -198,6 +198,7 @@ def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
     [
         ("pg/nothing", 1, 'podgroups.scheduling.x-k8s.io "nothing" not found'),
         ("pod/nothing", 1, 'pods "nothing" not found'),
+        ("nothing", 1, 'Error: neither a PodGroup nor a pod "nothing" in namespace default\n'),
         ("deploy/web", 2, "a deploy is no pod, PodGroup or CompositePodGroup"),
     ],
 )
