@@ -333,6 +333,14 @@ def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
     assert ended.stderr == ("" if "groups" in words else BY_DEFAULT) + expected
 
 
+def test_the_name_of_a_command_that_is_mistyped_is_suggested() -> None:
+    shown = ask("grups")
+    assert (shown.exit_code, shown.output.splitlines()[-1]) == (
+        2,
+        "Error: No such command 'grups'. Did you mean 'groups'?",
+    )
+
+
 def test_a_kubeconfig_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
     shown = ask("groups", "--kubeconfig", str(tmp_path / "missing"))
     assert shown.exit_code == 2
