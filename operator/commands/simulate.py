@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from muster.framework.config import ConfigurationError
+from muster.framework.model.pod import Pod
 from muster.operator.explain.outcome import RehearsalOutcome, outcome_as_json, outcome_lines, selector_sentences
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
@@ -18,7 +19,7 @@ from muster.operator.process.settings import Assembly
 from muster.operator.simulate.admission import AdmissionObjects
 from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
-from muster.operator.simulate.rehearsal import Rehearsal
+from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
 
@@ -70,7 +71,7 @@ def command(
         wanted = _read(assembly, *files.names, recursive=files.recursive, admission=admission, namespace=space)
         if not wanted.pods:
             raise BadInputError(f"no pods in {', '.join(files.names)}")
-    _warn_of_other_schedulers(assembly, wanted)
+    wanted = _adopted(assembly, wanted)
     for sentence in wanted.admission.unknown:
         click.echo(sentence, err=True)
     if isinstance(source, Objects) and not source.nodes:
@@ -90,12 +91,21 @@ def command(
         raise SystemExit(_DOES_NOT_FIT)
 
 
-def _warn_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
+def _adopted(assembly: Assembly, wanted: Objects) -> Objects:
+    """The objects, with pods that do not choose a scheduler yet left to the first profile, which is said."""
     names = [profile.scheduler_name for profile in assembly.profiles]
-    named = Counter(pod.spec.scheduler_name or _KUBERNETES_OWN for pod in wanted.pods)
-    for name in sorted(named.keys() - set(names)):
-        pods = "1 pod names" if named[name] == 1 else f"{named[name]} pods name"
-        click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
+    if _KUBERNETES_OWN in names:
+        return wanted
+    pods = [as_new(pod, names[0]) if _chooses_none(pod) else pod for pod in wanted.pods]
+    count = sum(map(_chooses_none, wanted.pods))
+    if count:
+        named = "1 pod names" if count == 1 else f"{count} pods name"
+        click.echo(f"{named} scheduler {_KUBERNETES_OWN}; decided as if by profile {names[0]}", err=True)
+    return replace(wanted, pods=pods)
+
+
+def _chooses_none(pod: Pod) -> bool:
+    return pod.spec.scheduler_name in ("", _KUBERNETES_OWN)
 
 
 def _admission(source: Connection | Objects) -> AdmissionObjects:

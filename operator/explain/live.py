@@ -23,6 +23,7 @@ from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_sentence
+from muster.operator.simulate.wording import unanswered
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -43,6 +44,7 @@ class Explained:
         starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
         selector: the pod's node selector, if some node does not match it; else "".
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
+        unanswered: that no profile answers to the pod, which waits; else "".
     """
 
     pod: PodInfo
@@ -55,6 +57,7 @@ class Explained:
     starts: Sequence[Start] = ()
     held: str = ""
     selector: str = ""
+    unanswered: str = ""
 
     @property
     def best(self) -> str:
@@ -130,6 +133,7 @@ async def explain_among(
         starts=starts,
         held=held,
         selector=selector,
+        unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
     )
 
 

@@ -20,7 +20,11 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     """The lines to print; `wide` names every node."""
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
-    yield f"{pod.key} ({where}), {_decided_by(explained)}"
+    if explained.unanswered:
+        yield f"{pod.key} ({where}): {explained.unanswered}"
+        yield f"Decided as if by profile {explained.profile}:"
+    else:
+        yield f"{pod.key} ({where}), {_decided_by(explained)}"
     if explained.gated:
         yield explained.gated
         return

@@ -50,6 +50,7 @@ _PODS = [
     make_pod("huge").requests(cpu="64"),
     _member("train-0", cpu="1"),
     make_pod("foreign").requests(cpu="64").scheduler("default-scheduler"),
+    make_pod("mistyped").scheduler("mustre"),
     make_pod("placed").node("node-2"),
     make_pod("gated").gate("example.com/budget"),
     *(_member(f"wide-{number}", cpu="3") for number in range(2)),
@@ -185,12 +186,16 @@ def test_why_does_not_say_where_a_gated_pod_could_run(kubeconfig: Path) -> None:
     assert text.endswith("decided by profile muster Scheduling is blocked due to non-empty scheduling gates")
 
 
-def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
-    assert _explained(kubeconfig, "foreign")["schedulerName"] == "default-scheduler"
-    text = ask("why", "pod/foreign", "--kubeconfig", str(kubeconfig)).stdout
-    assert "(not on a node), names scheduler default-scheduler; decided as if by profile muster" in " ".join(
-        text.split()
-    )
+@pytest.mark.parametrize(
+    ("pod", "answer"), [("foreign", "default-scheduler"), ("mistyped", "mustre (did you mean muster?)")]
+)
+def test_why_says_that_no_profile_answers_to_a_pod(kubeconfig: Path, pod: str, answer: str) -> None:
+    shown = _explained(kubeconfig, pod)
+    assert (shown["schedulerName"], shown["profile"]) == (answer.split()[0], "muster")
+    assert ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()[:2] == [
+        f"default/{pod} (not on a node): no profile answers to {answer}, so the pod waits for a scheduler of that name",
+        "Decided as if by profile muster:",
+    ]
 
 
 @pytest.mark.parametrize(

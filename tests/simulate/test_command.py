@@ -215,14 +215,15 @@ def test_bad_input_ends_with_2_and_its_name(dump: Path, tmp_path: Path, content:
     assert result.stderr.startswith(f"Error: {tmp_path}/{message}")
 
 
-def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
+def test_a_pod_to_which_no_profile_answers_is_not_scheduled_and_one_that_chooses_no_scheduler_yet_is_tried(dump: Path) -> None:
     nameless = make_pod("nameless")
     del nameless["spec"]["schedulerName"]
     pods = [nameless, make_pod("web").scheduler("default-scheduler"), make_pod("job").scheduler("b"), make_pod("own")]
     result = simulate("-f", "-", "--from", dump, stdin=listed(*pods))
-    assert result.exit_code == 0
+    assert result.exit_code == 1
+    assert "default/job: no profile answers to b, so the pod waits for a scheduler of that name" in result.stdout
+    assert result.stdout.endswith("3 of 4 pods would be scheduled.\n")
     assert result.stderr.splitlines() == [
-        "1 pod names scheduler b; decided as if by profile muster",
         "2 pods name scheduler default-scheduler; decided as if by profile muster",
         *BY_DEFAULT.splitlines(),
     ]
