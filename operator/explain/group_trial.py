@@ -246,10 +246,12 @@ def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tupl
     return tuple(sorted(found, key=lambda each: (-each.took, -len(each.nodes), each.reason)))
 
 
-def sentences(trial: TriedGroup) -> Sequence[str]:
-    """The sentences of a trial, the most important first."""
-    placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
-    lines = [trial.reason or placed, *evictions.sentences(trial.evicted), *starts.sentences(trial.starts)]
+def sentences(trial: TriedGroup, said: str = "") -> Sequence[str]:
+    """The sentences of a trial, the most important first. `said` is shown already, so it is not repeated."""
+    first = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
+    if trial.reason:
+        first = "Tried now: the same." if trial.reason == said else f"Tried now: {trial.reason}"
+    lines = [first, *evictions.sentences(trial.evicted), *starts.sentences(trial.starts)]
     if trial.selector:
         lines.append(trial.selector)
     if trial.lack is not None:

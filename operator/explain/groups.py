@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupView, WatchedKind
@@ -64,11 +64,12 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
     if status.placed == "False":
         yield f"It has waited for {age(group.since, now)}."
     if trial is not None:
-        yield from render_trial(trial, wide=wide)
+        yield from render_trial(trial, message, wide=wide)
     if not group.members:
         return
+    shown = {message, trial.reason if trial is not None else ""} - {""}
     yield ""
-    yield from _members(group.members) if wide else _like_members(group.members)
+    yield from _members(group.members) if wide else _like_members(group.members, shown)
 
 
 def _members(members: Sequence[Pod]) -> Iterator[str]:
@@ -76,8 +77,8 @@ def _members(members: Sequence[Pod]) -> Iterator[str]:
     return lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
-def _like_members(members: Sequence[Pod]) -> Iterator[str]:
-    """The members; those with the same phase and message share a row."""
+def _like_members(members: Sequence[Pod], shown: Collection[str]) -> Iterator[str]:
+    """The members; those with the same phase and message share a row. A message that is `shown` is not repeated."""
     found = alike(
         members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
     )
@@ -85,16 +86,16 @@ def _like_members(members: Sequence[Pod]) -> Iterator[str]:
         (
             *(str(len(pods)), pods[0].status.phase),
             shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE,
-            *(shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])),
+            *(shortened([pod.metadata.name for pod in pods], whole=False), "as above" if said_of(pods[0]) in shown else said_of(pods[0])),
         )
         for pods in found
     ]
     return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
 
 
-def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
-    """The result of a trial, and the nodes by what keeps members off them."""
-    yield from map(printable, sentences(trial))
+def render_trial(trial: TriedGroup, said: str = "", *, wide: bool = False) -> Iterator[str]:
+    """The result of a trial, and the nodes by what keeps members off them. `said` is shown already."""
+    yield from map(printable, sentences(trial, said))
     if trial.nodes:
         rows = [
             (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))

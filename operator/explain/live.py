@@ -16,6 +16,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.listing import read_object
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.extenders import NOBODY, Hearing
@@ -45,6 +46,7 @@ class Explained:
         selector: the pod's node selector, if some node does not match it; else "".
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
         unanswered: that no profile answers to the pod, which waits; else "".
+        member: of which group it is a waiting member, and the command that explains the group; else "".
     """
 
     pod: PodInfo
@@ -58,6 +60,16 @@ class Explained:
     held: str = ""
     selector: str = ""
     unanswered: str = ""
+    member: str = ""
+
+    @property
+    def verdict(self) -> list[str]:
+        """Why the pod alone has no node: PreFilter's message after its plugin, and the text of the Event beyond that."""
+        message, turned_away = self.explanation.message, self.explanation.prefilter
+        if turned_away is None:
+            return [message] if message else []
+        rest = message.removeprefix(f"0/{self.nodes} nodes are available: {turned_away.message}.").strip()
+        return [f"{turned_away.plugin}: {turned_away.message}", *([rest] if rest else [])]
 
     @property
     def best(self) -> str:
@@ -134,7 +146,24 @@ async def explain_among(
         held=held,
         selector=selector,
         unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
+        member=_member_of(assembly.groups, cluster, pod) if waits else "",
     )
+
+
+def _member_of(kinds: GroupKinds, cluster: Objects, pod: PodInfo) -> str:
+    """The group of the pod, if it exists, and the command that explains it, as a sentence."""
+    group = kinds.group_of(pod.pod)
+    if group is None:
+        return ""
+    named = [
+        kind for kind in kinds if any(each.metadata.key == group.key for each in cluster.watched.get(kind.objects, ()))
+    ]
+    own = kinds.of(group)
+    if own not in named:
+        return ""
+    namespace, _, name = group.key.partition("/")
+    word = own.objects.name.lower() + (f".{own.objects.group}" if own is not named[0] else "")
+    return f"Member of pod group {group.key}: see muster why {word}/{name} -n {namespace}"
 
 
 async def _rehearsed(

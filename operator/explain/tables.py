@@ -30,14 +30,13 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         return
     if pod.node_name:
         yield _AGAIN
-    if explanation.prefilter is not None:
-        yield f"{explanation.prefilter.plugin}: {explanation.prefilter.message}"
     if explained.group:
         yield explained.group
     if explained.held and explained.held != explained.group:
         yield explained.held
-    if explanation.message:
-        yield explanation.message
+    yield from explained.verdict
+    if explained.member:
+        yield explained.member
     yield from evictions.sentences(explained.evicted)
     yield from starts.sentences(explained.starts)
     if explanation.totals:

@@ -110,8 +110,8 @@ def test_why_shows_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
     shown = ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
     assert shown[:9] == [
         "default/many needs 5 pods, 5 exist, 0 have nodes",
-        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
-        "0/4 nodes are available: 4 Insufficient cpu.",
+        "Tried now: pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 "
+        "placed: 0/4 nodes are available: 4 Insufficient cpu.",
         "Capacity for 1 more member is lacking: 2 cpu on one node.",
         "1 more node like node-1 (2 cpu, 32Gi memory, 110 pods, 100Gi ephemeral-storage) would make the rest fit.",
         "Place 1 of 3 waiting groups.",
@@ -165,6 +165,23 @@ def test_why_shows_for_a_member_that_fits_alone_what_its_group_lacks(kubeconfig:
     shown = _explained(kubeconfig, "many-0")
     assert (len(shown["feasible"]), shown["group"]) == (4, verdict)
     assert verdict in " ".join(ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).stdout.split())
+
+
+@pytest.mark.parametrize("pod", ["train-0", "wide-0", "many-0"])
+def test_why_leads_from_a_waiting_member_to_its_group(kubeconfig: Path, pod: str) -> None:
+    group = pod.rpartition("-")[0]
+    shown = ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
+    [line] = [each for each in shown if each.startswith("Member of ")]
+    command = f"muster why podgroup/{group} -n default"
+    assert line == f"Member of pod group default/{group}: see {command}"
+    assert ask(*command.split()[1:], "-o", "name", "--kubeconfig", str(kubeconfig)).exit_code == 0
+
+
+def test_why_says_once_why_no_node_was_looked_at(kubeconfig: Path) -> None:
+    shown = ask("why", "pod/train-0", "--kubeconfig", str(kubeconfig)).stdout
+    reason = TOO_FEW.removeprefix("0/4 nodes are available: ").removesuffix(".")
+    assert shown.splitlines()[1] == f"Coscheduling: {reason}"
+    assert shown.count("sibling pods") == 1
 
 
 def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeconfig: Path) -> None:

@@ -9,6 +9,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
 from muster.operator.explain.group_views import view_of
+from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
@@ -57,6 +58,10 @@ def _member(name: str, message: str = "", *, node: str = "") -> Pod:
     return msgspec.convert(dict(pod), Pod)
 
 
+def _trial(reason: str) -> TriedGroup:
+    return TriedGroup(reason, [], "", "", (), None, None, [], [], place=1, ahead=(), waiting=0)
+
+
 def _group_lines(*members: Pod, wide: bool = False) -> list[str]:
     return list(render_group(view_of(POD_GROUP_KIND, _GROUP, members), now=_NOW, wide=wide))
 
@@ -81,6 +86,19 @@ def test_like_members_of_a_group_have_one_line_whatever_names_their_messages_hav
         "2      Running   node-0, node-1   p-0, p-1",
         "198    Pending   <none>           w-000, w-001, w-002 and 195 more   pre-filter pod w-000 waits",
     ]
+
+
+def test_a_message_that_the_group_or_the_trial_has_already_is_not_repeated() -> None:
+    same = _trial(_WHY)
+    shown = list(render_group(view_of(POD_GROUP_KIND, _GROUP, [_member("a", _WHY)]), same, now=_NOW))
+    assert shown[3:] == [
+        "Tried now: the same.",
+        "",
+        "PODS   PHASE     NODES    WHICH   MESSAGE",
+        "1      Pending   <none>   a       as above",
+    ]
+    other = list(render_group(view_of(POD_GROUP_KIND, _GROUP, [_member("a", "it")]), _trial("it"), now=_NOW))
+    assert (other[3], other[-1]) == ("Tried now: it", "1      Pending   <none>   a       as above")
 
 
 def test_members_with_another_message_have_a_line_of_their_own() -> None:

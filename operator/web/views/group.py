@@ -97,7 +97,7 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         held=group.held,
         reason=status.reason,
         message=status.message,
-        told=[trial.reason] if isinstance(trial, Unanswered) else list(sentences(tried)) if tried is not None else [],
+        told=[trial.reason] if isinstance(trial, Unanswered) else list(sentences(tried, status.message)) if tried is not None else [],
         nodes=[]
         if tried is None
         else [
