@@ -141,7 +141,13 @@ def target_options(command: Callable[..., None]) -> Callable[..., None]:
         kubeconfig_option,
         click.option("--context", "context_name", metavar="NAME", shell_complete=contexts, help="As kubectl's."),
         click.option("--as", "as_user", metavar="USER", help="Act as this user, as kubectl's."),
-        click.option("--as-group", "as_groups", multiple=True, metavar="GROUP", help="Act as a member of this group; with --as. May be repeated."),
+        click.option(
+            "--as-group",
+            "as_groups",
+            multiple=True,
+            metavar="GROUP",
+            help="Act as a member of this group; with --as. May be repeated.",
+        ),
     )
     decorated: Callable[..., None] = called
     for option in reversed(options):

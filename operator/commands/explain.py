@@ -124,6 +124,8 @@ def explain_pod(
             found["held"] = explained.held
         if explained.selector:
             found["selector"] = explained.selector
+        if explained.size:
+            found["size"] = explained.size
         if explained.evicted:
             found["evicted"] = explained.evicted
         if explained.starts:

@@ -11,7 +11,13 @@ import click
 
 from muster.framework.config import ConfigurationError
 from muster.framework.model.pod import Pod
-from muster.operator.explain.outcome import RehearsalOutcome, outcome_as_json, outcome_lines, selector_sentences
+from muster.operator.explain.outcome import (
+    RehearsalOutcome,
+    outcome_as_json,
+    outcome_lines,
+    selector_sentences,
+    size_sentences,
+)
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
@@ -149,5 +155,6 @@ async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Ob
     ):
         placements = await rehearsal.place(rehearsal.pods)
         evicted, starts = rehearsal.evicted, rehearsal.starts
-        selectors = selector_sentences(placements, cluster.nodes)
-        return RehearsalOutcome(placements, selectors, evicted, starts, await shortfall(rehearsal, placements))
+        missing = await shortfall(rehearsal, placements)
+    selectors, sizes = selector_sentences(placements, cluster.nodes), size_sentences(placements, cluster.nodes)
+    return RehearsalOutcome(placements, selectors, sizes, evicted, starts, missing)

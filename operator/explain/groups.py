@@ -82,14 +82,12 @@ def _like_members(members: Sequence[Pod], shown: Collection[str]) -> Iterator[st
     found = alike(
         members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
     )
-    rows = [
-        (
-            *(str(len(pods)), pods[0].status.phase),
-            shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE,
-            *(shortened([pod.metadata.name for pod in pods], whole=False), "as above" if said_of(pods[0]) in shown else said_of(pods[0])),
-        )
-        for pods in found
-    ]
+    rows = []
+    for pods in found:
+        nodes = shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE
+        which, message = shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])
+        said = "as above" if message in shown else message
+        rows.append((str(len(pods)), pods[0].status.phase, nodes, which, said))
     return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
 
 

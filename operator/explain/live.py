@@ -24,6 +24,7 @@ from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_sentence
+from muster.operator.simulate.sizes import size_sentence
 from muster.operator.simulate.wording import unanswered
 
 from .frozen_engine import frozen_engine
@@ -47,6 +48,7 @@ class Explained:
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
         unanswered: that no profile answers to the pod, which waits; else "".
         member: of which group it is a waiting member, and the command that explains the group; else "".
+        size: which of the pod's requests exceed every node; else "".
     """
 
     pod: PodInfo
@@ -61,10 +63,11 @@ class Explained:
     selector: str = ""
     unanswered: str = ""
     member: str = ""
+    size: str = ""
 
     @property
     def verdict(self) -> list[str]:
-        """Why the pod alone has no node: PreFilter's message after its plugin, and the text of the Event beyond that."""
+        """Why the pod alone has no node: PreFilter's plugin and message, then what else the Event says."""
         message, turned_away = self.explanation.message, self.explanation.prefilter
         if turned_away is None:
             return [message] if message else []
@@ -146,6 +149,7 @@ async def explain_among(
         held=held,
         selector=selector,
         unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
+        size=size_sentence(pod, (each.message for each in explanation.rejected.values()), cluster.nodes),
         member=_member_of(assembly.groups, cluster, pod) if waits else "",
     )
 

@@ -35,6 +35,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     if explained.held and explained.held != explained.group:
         yield explained.held
     yield from explained.verdict
+    if explained.size:
+        yield explained.size
     if explained.member:
         yield explained.member
     yield from evictions.sentences(explained.evicted)

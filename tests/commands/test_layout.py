@@ -8,8 +8,8 @@ from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.explain.group_views import view_of
 from muster.operator.explain.group_trial import TriedGroup
+from muster.operator.explain.group_views import view_of
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
@@ -59,7 +59,7 @@ def _member(name: str, message: str = "", *, node: str = "") -> Pod:
 
 
 def _trial(reason: str) -> TriedGroup:
-    return TriedGroup(reason, [], "", "", (), None, None, [], [], place=1, ahead=(), waiting=0)
+    return TriedGroup(reason, [], "", "", "", (), None, None, False, [], [], place=1, ahead=(), waiting=0)
 
 
 def _group_lines(*members: Pod, wide: bool = False) -> list[str]:

@@ -53,7 +53,7 @@ def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
     assert answer["fits"] is True
     assert answer["missing"] is None
     assert [pod["pod"] for pod in answer["pods"]] == ["default/m-0", "default/m-1", "default/m-2", "default/web"]
-    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "selector": ""}
+    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "selector": "", "size": ""}
     assert answer["pods"][0] == placed
 
 
@@ -93,7 +93,11 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
         ),
         (
             listed(make_pod("large").requests(cpu="3")),
-            ["0 of 1 pod would be scheduled.", "More nodes of the shapes that the cluster has would not help."],
+            [
+                "No node has 3 cpu: the largest has 2.",
+                "0 of 1 pod would be scheduled.",
+                "More nodes of the shapes that the cluster has would not help.",
+            ],
         ),
         (listed(make_pod("gated").gate("example.com/quota")), ["0 of 1 pod would be scheduled."]),
     ],
@@ -215,7 +219,9 @@ def test_bad_input_ends_with_2_and_its_name(dump: Path, tmp_path: Path, content:
     assert result.stderr.startswith(f"Error: {tmp_path}/{message}")
 
 
-def test_a_pod_to_which_no_profile_answers_is_not_scheduled_and_one_that_chooses_no_scheduler_yet_is_tried(dump: Path) -> None:
+def test_a_pod_to_which_no_profile_answers_is_not_scheduled_and_one_that_chooses_no_scheduler_yet_is_tried(
+    dump: Path,
+) -> None:
     nameless = make_pod("nameless")
     del nameless["spec"]["schedulerName"]
     pods = [nameless, make_pod("web").scheduler("default-scheduler"), make_pod("job").scheduler("b"), make_pod("own")]

@@ -139,6 +139,7 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
         answer.group,
         answer.held,
         *answer.verdict,
+        answer.size,
         answer.selector,
         f"Alone, it could go to {answer.best}." if answer.group and where else where,
     ]
