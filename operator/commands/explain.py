@@ -108,8 +108,6 @@ def explain_pod(
         raise click.ClickException(missing or str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if not explained.gated and output is not Output.NAME:
-        rules.warn()
     if output.document:
         found: dict[str, object] = {
             "pod": explained.pod.key,
@@ -135,6 +133,8 @@ def explain_pod(
         emit_lines([f"pod/{explained.pod.pod.metadata.name}"])
     else:
         emit_lines(render(explained, wide=output is Output.WIDE))
+    if not explained.gated and output is not Output.NAME:
+        rules.warn()
 
 
 def _show_served(leader: Leader, connection: Connection, namespace: str, pod: str, *, output: Output) -> None:

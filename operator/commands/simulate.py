@@ -88,11 +88,11 @@ def command(
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    rules.warn()
     if output.document:
         emit({**outcome_as_json(outcome), "unknown": [*wanted.admission.unknown]}, output)
     else:
         emit_lines(outcome_lines(outcome, wide=output is Output.WIDE))
+    rules.warn()
     if any(not placement.node for placement in outcome.placements):
         raise SystemExit(_DOES_NOT_FIT)
 

@@ -120,14 +120,14 @@ def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if trial is not None and output is not Output.NAME:
-        rules.warn()
     if output.document:
         emit(as_json(group, trial), output)
     elif output is Output.NAME:
         emit_lines([resource_name(group.kind.objects, group.metadata.name)])
     else:
         emit_lines(render_group(group, trial, now=time.time(), wide=output is Output.WIDE))
+    if trial is not None and output is not Output.NAME:
+        rules.warn()
     return True
 
 
@@ -143,14 +143,14 @@ def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
         raise click.ClickException(str(error)) from error
     if report is None:
         raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{asked.name}" not found')
-    if trial is not None and output is not Output.NAME:
-        rules.warn()
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:
         emit_lines([resource_name(kind.composites, asked.name)])
     else:
         emit_lines(render_tree(report, trial, wide=output is Output.WIDE))
+    if trial is not None and output is not Output.NAME:
+        rules.warn()
 
 
 async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
