@@ -143,8 +143,16 @@ def _read(
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
-        click.echo(f"left out: {count} of {kind}", err=True)
+        hint = "; its pods, if any, are made by its operator: simulate the pods" if _is_custom(kind) else ""
+        click.echo(f"left out: {count} of {kind}{hint}", err=True)
     return found
+
+
+def _is_custom(kind: str) -> bool:
+    """Whether `apiVersion kind` is a custom resource, which operators make pods of."""
+    group, slash, _ = kind.rpartition("/")
+    own = "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
+    return bool(slash) and not own
 
 
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> RehearsalOutcome:

@@ -244,6 +244,21 @@ def test_everything_that_was_left_out_is_reported(dump: Path) -> None:
     assert result.stderr == f"left out: 2 of batch/v1 CronJob\n{BY_DEFAULT}"
 
 
+@pytest.mark.parametrize(
+    ("version", "hint"),
+    [
+        ("kubeflow.org/v2beta1", "; its pods, if any, are made by its operator: simulate the pods"),
+        ("leaderworkerset.x-k8s.io/v1", "; its pods, if any, are made by its operator: simulate the pods"),
+        ("networking.k8s.io/v1", ""),
+        ("v1", ""),
+    ],
+)
+def test_the_pods_of_custom_resources_are_left_to_their_operators(dump: Path, version: str, hint: str) -> None:
+    custom = {"apiVersion": version, "kind": "Some", "metadata": {"name": "own"}}
+    result = simulate("-f", "-", "--from", dump, stdin=custom)
+    assert (result.exit_code, result.stderr) == (2, f"left out: 1 of {version} Some{hint}\nError: no pods in -\n")
+
+
 @pytest.mark.parametrize("content", ["", "---\n", json.dumps(CRON_JOB), json.dumps(pod_group("gang", 3))])
 def test_files_without_pods_are_bad_input(dump: Path, tmp_path: Path, content: str) -> None:
     files = [tmp_path / "one.yaml", tmp_path / "two.yaml"]
