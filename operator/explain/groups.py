@@ -31,8 +31,9 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
 
 
 def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
-    """A group's cells; `now` is in seconds since the epoch."""
-    meta, status, said = group.metadata, group.status, group.said
+    """A group's cells; `now` is in seconds since the epoch. The message does not repeat the other cells."""
+    meta, status, (reason, message) = group.metadata, group.status, group.said
+    brief = message.removeprefix(f"pod group {group.key} ").removeprefix("is unschedulable, ")
     waited = age(group.since, now) if status.placed == "False" else NONE
     further = (
         *(str(status.succeeded), str(status.failed), status.owners or NONE),
@@ -42,7 +43,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
         *((meta.namespace,) if everywhere else ()),
         *(meta.name, status.phase, str(group.needed), str(status.scheduled), str(status.running)),
         *(further if wide else ()),
-        *(age(meta.creation_timestamp, now), *said),
+        *(age(meta.creation_timestamp, now), reason, brief),
     )
 
 

@@ -110,12 +110,13 @@ def _each(placements: Sequence[Placement]) -> Iterator[str]:
 
 
 def _like(placements: Sequence[Placement]) -> Iterator[str]:
-    """The table of groups and of sets of like pods, with and without nodes."""
+    """The table of groups and of sets of like pods, with and without nodes; a namespace that all share is left out."""
+    several = len({each.pod.namespace for each in placements}) > 1
     rows = [
         (
             *(str(len(some)), some[0].group or NONE),
             shortened([*dict.fromkeys(each.node for each in some)], whole=False) or NONE,
-            shortened([each.pod.key for each in some], whole=False),
+            shortened([each.pod.key if several else each.pod.name for each in some], whole=False),
         )
         for some in alike(placements, lambda each: (each.likeness, bool(each.node)))
     ]

@@ -132,7 +132,7 @@ def test_a_held_group_is_shown_as_held_without_a_scheduler(kubeconfig: Path) -> 
     assert json.loads(ask("why", "train", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["held"] == text
     groups = ask("groups", "-o", "wide", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
     [row] = [line for line in groups if line.startswith("train ")]
-    assert row.partition(" Held ")[2].strip() == text
+    assert row.partition(" Held ")[2].strip() == text.removeprefix("pod group default/train ")
     assert text in ask("why", "pod/train-0", "--kubeconfig", str(kubeconfig)).stdout.replace("\n", " ")
 
 

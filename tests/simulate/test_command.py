@@ -111,7 +111,7 @@ def test_the_table_is_plain_and_loses_nothing_of_long_names_and_reasons(dump: Pa
     pod = make_pod(f"a-{'very-' * 15}long-name").requests(cpu="3")
     title, row, *rest = simulate("-f", "-", "--from", dump, stdin=pod).stdout.splitlines()
     assert title.split() == ["PODS", "PODGROUP", "NODES", "WHICH"]
-    assert row.split() == ["1", "<none>", "<none>", f"default/{pod.name}"]
+    assert row.split() == ["1", "<none>", "<none>", pod.name]
     assert f"default/{pod.name}: {FULL}" in rest
     *_, reason = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=pod).stdout.splitlines()[1].split("   ")
     assert reason == FULL
@@ -129,9 +129,9 @@ def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_i
     shown = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
     assert shown[:5] == [
         "PODS   PODGROUP       NODES      WHICH",
-        "9      default/gang   <none>     default/m-0, default/m-1, default/m-2 and 6 more",
-        "5      <none>         one, two   default/web-0, default/web-1, default/web-2 and 2 more",
-        "1      <none>         two        default/other",
+        "9      default/gang   <none>     m-0, m-1, m-2 and 6 more",
+        "5      <none>         one, two   web-0, web-1, web-2 and 2 more",
+        "1      <none>         two        other",
         "",
     ]
     assert shown[5].startswith("default/m-0 and 8 more: pod group default/gang is unschedulable, ")
@@ -142,6 +142,12 @@ def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_i
         *(f"default/web-{number}" for number in range(5)),
         "default/other",
     ]
+
+
+def test_pods_of_several_namespaces_are_named_with_them(dump: Path) -> None:
+    wanted = listed(make_pod("web"), make_pod("db", namespace="team"))
+    shown = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
+    assert [line.split()[-1] for line in shown[1:3]] == ["default/web", "team/db"]
 
 
 def test_the_namespace_of_pods_that_name_none_may_be_chosen(dump: Path) -> None:
