@@ -28,10 +28,11 @@ from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
+from muster.operator.simulate.wording import counted
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .files import Files, files_options
-from .output import Output, emit, emit_lines, output_option
+from .output import Output, busy, emit, emit_lines, output_option
 from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
@@ -83,7 +84,8 @@ def command(
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
     try:
-        outcome = asyncio.run(_simulate(assembly, source, wanted))
+        with busy(f"trying {counted(len(wanted.pods), 'pod')}"):
+            outcome = asyncio.run(_simulate(assembly, source, wanted))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:

@@ -131,6 +131,17 @@ def test_why_shows_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
     assert programs["nodes"] == [{**verdict, "took": 4, "nodes": nodes}]
 
 
+def test_a_terminal_shows_that_members_are_being_tried_and_no_trace_of_it_afterwards(kubeconfig: Path) -> None:
+    terminal, errors = os.openpty()
+    try:
+        words = [str(MUSTER), "why", "pg/many", "--config", "default", "--kubeconfig", str(kubeconfig)]
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=errors, check=True)
+        os.close(errors)  # so that reading ends even if nothing was written
+        assert os.read(terminal, 1000).decode() == "trying 5 members …\r\x1b[K"
+    finally:
+        os.close(terminal)
+
+
 def test_why_explains_a_pod(kubeconfig: Path) -> None:
     shown = json.loads(ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
     assert shown["message"] == FULL
