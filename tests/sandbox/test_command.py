@@ -73,7 +73,7 @@ def test_a_dump_that_is_neither_json_nor_yaml_is_reported_in_a_line(tmp_path: Pa
 
 
 def test_a_kubeconfig_is_named_for_every_folder(tmp_path: Path) -> None:
-    command = [MUSTER, "sandbox", "--nodes", "0", "--kubeconfig", "config"]
+    command = [str(MUSTER), "sandbox", "--nodes", "0", "--kubeconfig", "config"]
     with bounded(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)) as process:
         assert process.stdout is not None
         first, _, exported = (process.stdout.readline() for _ in range(3))
