@@ -167,7 +167,7 @@ def _member_of(kinds: GroupKinds, cluster: Objects, pod: PodInfo) -> str:
         return ""
     namespace, _, name = group.key.partition("/")
     word = own.objects.name.lower() + (f".{own.objects.group}" if own is not named[0] else "")
-    return f"Member of pod group {group.key}: see muster why {word}/{name} -n {namespace}"
+    return f"Member of {own.objects.name} {group.key}: see muster why {word}/{name} -n {namespace}"
 
 
 async def _rehearsed(

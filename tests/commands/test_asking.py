@@ -186,7 +186,7 @@ def test_why_leads_from_a_waiting_member_to_its_group(kubeconfig: Path, pod: str
     shown = ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
     [line] = [each for each in shown if each.startswith("Member of ")]
     command = f"muster why podgroup/{group} -n default"
-    assert line == f"Member of pod group default/{group}: see {command}"
+    assert line == f"Member of PodGroup default/{group}: see {command}"
     assert ask(*command.split()[1:], "-o", "name", "--kubeconfig", str(kubeconfig)).exit_code == 0
 
 
