@@ -62,6 +62,15 @@ class _Lazy(click.Group):
             command: click.Command = import_module(name).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            # click suggests only commands that are loaded.
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=_SUBCOMMANDS, ctx=ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_SUBCOMMANDS.items()))
@@ -122,7 +131,8 @@ def main() -> None:
     Pods choose it with `schedulerName: muster`. It decides as kube-scheduler 1.37 does, reads kube-scheduler's
     configuration unchanged, and places the pods of a PodGroup together or not at all.
 
-    Exit codes: 0 fine, 1 failed while running, 2 usage or bad input.
+    Exit codes: 0 fine; 1 failed, or the answer is no: it does not fit, the file has errors, a decision differs; 2 usage
+    or bad input.
     """
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import count
 
 from ..contract.group_tree import COMPOSITE_PREFIX
 from .annotations import PREFIX
@@ -18,7 +19,9 @@ HELD_BY = f"{PREFIX}held-by"
 """The user who held the group."""
 HELD_SINCE = f"{PREFIX}held-since"
 """When the user did so."""
-HOLD_ANNOTATIONS = frozenset({HOLD, HELD_BY, HELD_SINCE})
+RESUMED_BY = f"{PREFIX}resumed-by"
+"""The user who resumed the group; removed when it is held again."""
+HOLD_ANNOTATIONS = frozenset({HOLD, HELD_BY, HELD_SINCE, RESUMED_BY})
 
 _LONGEST = 256
 """The most characters of an annotation that are shown: the message goes to every member."""
@@ -65,6 +68,11 @@ class GroupHolds:
     def __init__(self, above: Callable[[str], Iterable[str]]) -> None:
         self._above = above
         self._own: dict[str, str] = {}
+        self._named_before: dict[str, str] = {}
+        """Whom RESUMED_BY of a held group names: not the user who will resume it."""
+        self._ended: dict[str, tuple[int, str]] = {}
+        """The ends of holds, numbered in their order, and who resumed the groups."""
+        self._numbers = count()
 
     def __bool__(self) -> bool:
         """Whether any group is held."""
@@ -72,11 +80,20 @@ class GroupHolds:
 
     def follow(self, group: str, annotations: Mapping[str, str]) -> None:
         """The object of the group has these annotations now; a deleted object has none."""
-        hold = hold_in(annotations)
-        if hold is None:
-            self._own.pop(group, None)
-        else:
-            self._own[group] = hold_text(group, hold)
+        hold, user = hold_in(annotations), _line(annotations.get(RESUMED_BY, ""))
+        if hold is not None:
+            self._own[group], self._named_before[group] = hold_text(group, hold), user
+            self._ended.pop(group, None)
+        elif self._own.pop(group, None) is not None:
+            known = user if user != self._named_before.pop(group) else ""
+            self._ended[group] = next(self._numbers), known
+        elif not user:
+            self._ended.pop(group, None)
+
+    def resumed_by(self, group: str) -> str:
+        """Who ended the last hold that the group was subject to; "" if unknown."""
+        ends = [self._ended[each] for each in (group, *self._above(group)) if each in self._ended]
+        return max(ends)[1] if ends else ""
 
     def own(self, group: str) -> str | None:
         """The message about the hold of the group itself; None if it is not held."""

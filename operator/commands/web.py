@@ -27,7 +27,7 @@ from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 
 from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
-from .rules import ConfigurationOptions, rules_options
+from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 _HOST = "127.0.0.1"
 _KEY_BYTES = 16
@@ -68,11 +68,10 @@ def command(
         connection = target.connection()
         rules = choice.rules(leader, connection)
         asked = Asked(connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader)
-    rules.warn()
     try:
         with ExitStack() as opened:
             kept = None if history is None else opened.enter_context(_opened(history, asked))
-            asyncio.run(_serve(asked, port, kept))
+            asyncio.run(_serve(asked, port, kept, rules))
     except ConfigurationError as error:
         raise BadInputError(*errors_of(error)) from error
     except ListenError as error:
@@ -95,7 +94,7 @@ def _opened(path: Path, asked: Asked) -> Iterator[ClusterHistory]:
         yield history
 
 
-async def _serve(asked: Asked, port: int, history: ClusterHistory | None) -> None:
+async def _serve(asked: Asked, port: int, history: ClusterHistory | None, rules: EffectiveConfiguration) -> None:
     """Serve until SIGINT or SIGTERM."""
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -119,6 +118,7 @@ async def _serve(asked: Asked, port: int, history: ClusterHistory | None) -> Non
             keeping = asyncio.create_task(history.run(pages.sample))
             stack.callback(keeping.cancel)
         click.echo(f"serving until Ctrl-C, open http://{_HOST}:{chosen}/?{KEY}={key}")
+        rules.warn()
         await over.wait()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupView, WatchedKind
@@ -31,8 +31,9 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
 
 
 def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
-    """A group's cells; `now` is in seconds since the epoch."""
-    meta, status, said = group.metadata, group.status, group.said
+    """A group's cells; `now` is in seconds since the epoch. The message does not repeat the other cells."""
+    meta, status, (reason, message) = group.metadata, group.status, group.said
+    brief = message.removeprefix(f"pod group {group.key} ").removeprefix("is unschedulable, ")
     waited = age(group.since, now) if status.placed == "False" else NONE
     further = (
         *(str(status.succeeded), str(status.failed), status.owners or NONE),
@@ -42,7 +43,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
         *((meta.namespace,) if everywhere else ()),
         *(meta.name, status.phase, str(group.needed), str(status.scheduled), str(status.running)),
         *(further if wide else ()),
-        *(age(meta.creation_timestamp, now), *said),
+        *(age(meta.creation_timestamp, now), reason, brief),
     )
 
 
@@ -64,11 +65,12 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
     if status.placed == "False":
         yield f"It has waited for {age(group.since, now)}."
     if trial is not None:
-        yield from render_trial(trial, wide=wide)
+        yield from render_trial(trial, message, wide=wide)
     if not group.members:
         return
+    shown = {message, trial.reason if trial is not None else ""} - {""}
     yield ""
-    yield from _members(group.members) if wide else _like_members(group.members)
+    yield from _members(group.members) if wide else _like_members(group.members, shown)
 
 
 def _members(members: Sequence[Pod]) -> Iterator[str]:
@@ -76,25 +78,23 @@ def _members(members: Sequence[Pod]) -> Iterator[str]:
     return lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
-def _like_members(members: Sequence[Pod]) -> Iterator[str]:
-    """The members; those with the same phase and message share a row."""
+def _like_members(members: Sequence[Pod], shown: Collection[str]) -> Iterator[str]:
+    """The members; those with the same phase and message share a row. A message that is `shown` is not repeated."""
     found = alike(
         members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
     )
-    rows = [
-        (
-            *(str(len(pods)), pods[0].status.phase),
-            shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE,
-            *(shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])),
-        )
-        for pods in found
-    ]
+    rows = []
+    for pods in found:
+        nodes = shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE
+        which, message = shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])
+        said = "as above" if message in shown else message
+        rows.append((str(len(pods)), pods[0].status.phase, nodes, which, said))
     return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
 
 
-def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
-    """The result of a trial, and the nodes by what keeps members off them."""
-    yield from map(printable, sentences(trial))
+def render_trial(trial: TriedGroup, said: str = "", *, wide: bool = False) -> Iterator[str]:
+    """The result of a trial, and the nodes by what keeps members off them. `said` is shown already."""
+    yield from map(printable, sentences(trial, said))
     if trial.nodes:
         rows = [
             (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))

@@ -17,6 +17,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.listing import read_object
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.extenders import NOBODY, Hearing
@@ -25,6 +26,8 @@ from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_sentence
 from muster.plugins.catalog import QUOTAS
+from muster.operator.simulate.sizes import size_sentence
+from muster.operator.simulate.wording import unanswered
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -46,6 +49,9 @@ class Explained:
         selector: the pod's node selector, if some node does not match it; else "".
         quota: what the namespace uses of its quota, a sentence for each resource.
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
+        unanswered: that no profile answers to the pod, which waits; else "".
+        member: of which group it is a waiting member, and the command that explains the group; else "".
+        size: which of the pod's requests exceed every node; else "".
     """
 
     pod: PodInfo
@@ -59,6 +65,18 @@ class Explained:
     held: str = ""
     selector: str = ""
     quota: Sequence[str] = ()
+    unanswered: str = ""
+    member: str = ""
+    size: str = ""
+
+    @property
+    def verdict(self) -> list[str]:
+        """Why the pod alone has no node: PreFilter's plugin and message, then what else the Event says."""
+        message, turned_away = self.explanation.message, self.explanation.prefilter
+        if turned_away is None:
+            return [message] if message else []
+        rest = message.removeprefix(f"0/{self.nodes} nodes are available: {turned_away.message}.").strip()
+        return [f"{turned_away.plugin}: {turned_away.message}", *([rest] if rest else [])]
 
     @property
     def best(self) -> str:
@@ -136,7 +154,26 @@ async def explain_among(
         held=held,
         selector=selector,
         quota=quota,
+        unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
+        size=size_sentence(pod, (each.message for each in explanation.rejected.values()), cluster.nodes),
+        member=_member_of(assembly.groups, cluster, pod) if waits else "",
     )
+
+
+def _member_of(kinds: GroupKinds, cluster: Objects, pod: PodInfo) -> str:
+    """The group of the pod, if it exists, and the command that explains it, as a sentence."""
+    group = kinds.group_of(pod.pod)
+    if group is None:
+        return ""
+    named = [
+        kind for kind in kinds if any(each.metadata.key == group.key for each in cluster.watched.get(kind.objects, ()))
+    ]
+    own = kinds.of(group)
+    if own not in named:
+        return ""
+    namespace, _, name = group.key.partition("/")
+    word = own.objects.name.lower() + (f".{own.objects.group}" if own is not named[0] else "")
+    return f"Member of {own.objects.name} {group.key}: see muster why {word}/{name} -n {namespace}"
 
 
 async def _rehearsed(

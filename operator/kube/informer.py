@@ -362,7 +362,10 @@ class Informer(Generic[T]):
         self._progressed = False
         if not _same(error, self.status.error):
             usual = self._optional and isinstance(error, NotFound)
-            log.log(logging.INFO if usual else logging.WARNING, "%s: %s", self._resource.name, error)
+            if usual:
+                log.info("%s: the cluster does not serve this kind; asked again until it does", self._resource.name)
+            else:
+                log.warning("%s: %s", self._resource.name, error)
         self.status = InformerStatus(InformerPhase.WAITING, error)
         asked = error.retry_after if isinstance(error, ApiError) else None
         await self._timing.sleep(self._backoff.delay() if asked is None else max(asked, self._timing.backoff.base))

@@ -1,4 +1,4 @@
-"""Holding and resuming groups: the annotations that `muster hold` writes and `muster resume` removes.
+"""Holding and resuming groups: the annotations that `muster hold` and `muster resume` write.
 
 Both act on the API with the rights of the user who calls them; the scheduler follows the annotations, see
 `framework.groups.holds`. A group that is held already is held again, with the new reason.
@@ -15,7 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from muster.framework.contract import WatchedKind
-from muster.framework.groups.holds import HELD_BY, HELD_SINCE, HOLD, HOLD_ANNOTATIONS, GroupHold, hold_in
+from muster.framework.groups.holds import HELD_BY, HELD_SINCE, HOLD, HOLD_ANNOTATIONS, RESUMED_BY, GroupHold, hold_in
 from muster.framework.model.times import rfc3339
 from muster.operator.kube.client import ApiClient, PatchType
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
@@ -56,8 +56,8 @@ async def hold(
     kind, path, found = await _find(client, named)
     before = hold_in(found.annotations)
     if before is None or reason is not None:
-        annotations = {HOLD: reason or "", HELD_BY: await _user(client) or None, HELD_SINCE: rfc3339(now)}
-        await _annotate(client, path, annotations)
+        held = {HOLD: reason or "", HELD_BY: await _user(client) or None, HELD_SINCE: rfc3339(now), RESUMED_BY: None}
+        await _annotate(client, path, held)
     return kind, before
 
 
@@ -66,7 +66,8 @@ async def resume(client: ApiClient, named: NamedGroup) -> tuple[WatchedKind, boo
     kind, path, found = await _find(client, named)
     was_held = hold_in(found.annotations) is not None
     if was_held:
-        await _annotate(client, path, dict.fromkeys(sorted(HOLD_ANNOTATIONS)))
+        resumed = {**dict.fromkeys(sorted(HOLD_ANNOTATIONS)), RESUMED_BY: await _user(client) or None}
+        await _annotate(client, path, resumed)
     return kind, was_held
 
 

@@ -42,6 +42,7 @@ from .stage import RehearsalApi
 from .starts import forecasters
 from .stored import StoredObjects
 from .workload_groups import groups_to_create
+from .wording import unanswered
 
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
@@ -216,8 +217,9 @@ class Rehearsal:
     async def one_after_another(self, pods: Sequence[PodInfo]) -> RehearsalResult:
         """Try `pods`, which wait, each with those before it on their nodes, up to the first that finds none.
 
-        Nothing changes.
+        Pods to which no profile answers are left out. Nothing changes.
         """
+        pods = [pod for pod in pods if self._is_answered(pod)]
         tried = RehearsalResult({}, "", {})
         heard_of = await self._heard(pods)
         with self._engine.cache.snapshot.trial():
@@ -284,9 +286,12 @@ class Rehearsal:
                 self._engine.nominator.nominate(PodInfo(pod), node)
 
     def _waiting(self, pod: Pod) -> Pod:
-        """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""
-        name = pod.spec.scheduler_name
-        return as_new(pod, name if name in self._names else self._names[0])
+        """The pod as if just created. One that names no scheduler is tried by the first profile."""
+        return as_new(pod, pod.spec.scheduler_name or self._names[0])
+
+    def _is_answered(self, pod: PodInfo) -> bool:
+        """Whether a profile answers to the pod, which is left to others otherwise."""
+        return pod.pod.spec.scheduler_name in self._names
 
     async def _until_quiet(self) -> None:
         """Let time pass until nothing has been bound for as long as a pod may be set back."""
@@ -312,6 +317,9 @@ class Rehearsal:
         group, node = self.groups.key_of(pod.pod), self._stage.bound.get(pod.uid, "")
         if node:
             return Placement(pod, group, node, "", lacks_nodes=False)
+        if not self._is_answered(pod):
+            reason = unanswered(pod.pod.spec.scheduler_name, self._names)
+            return Placement(pod, group, "", reason, lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
         held = self._engine.held_pods.get(pod.uid)

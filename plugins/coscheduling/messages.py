@@ -13,8 +13,12 @@ UNRESERVED = "rejection in Unreserve"
 OPTIMISTIC = "optimistic rejection in PostFilter"
 LEFT = "pod left its pod group while it waited"
 NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be scheduled"
-RESUMED = "the pod group is no longer held"
 _NAMED = 5
+
+
+def resumed(user: str) -> str:
+    """The hold of the group was ended; `user` is "" if it is unknown by whom."""
+    return f"the pod group is no longer held{f': resumed by {user}' if user else ''}"
 
 
 def denied(group: str, expiration: str) -> str:

@@ -54,7 +54,9 @@ class PodGroupReporter(GroupReporter):
         )
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
-        events = [*notices(found, before, after, announcement, anew=announcement is not record.reported)]
+        resumed_by = self._groups.holds.resumed_by(group)
+        anew = announcement is not record.reported
+        events = [*notices(found, before, after, announcement, anew=anew, resumed_by=resumed_by)]
         return self.report_of(record, status_patch(found, before, after), lambda: events)
 
     def _read(self, answer: bytes) -> PodGroup:
@@ -68,12 +70,13 @@ def notices(
     announcement: Announcement | None,
     *,
     anew: bool = False,
+    resumed_by: str = "",
 ) -> Iterator[Notice]:
     """The notices about the step from one status of the group to the next.
 
     A group that lacks members is reported only once the scheduler has seen one: before that, none of them waits. When
     lost members are replaced, the group is not reported as started again. `anew` says that the announcement is not the
-    one of the last look: each timeout is reported.
+    one of the last look: each timeout is reported. `resumed_by` is who ended the last hold, if known.
     """
     timeout = group.spec.schedule_timeout_seconds or 0
     if timeout > _LONGEST and before.observed_generation != after.observed_generation:
@@ -96,7 +99,7 @@ def notices(
         yield Notice("Normal", "Held", new.message or "")
         return
     if old is not None and old.reason == PodGroupReason.HELD:
-        yield Notice("Normal", "Resumed", messages.RESUMED)
+        yield Notice("Normal", "Resumed", messages.resumed(resumed_by))
     if announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
         yield _unschedulable(new.reason or "", new.message or "")
 

@@ -235,7 +235,9 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         elif held is not None:
             self.announce_once(record.key, NativePodGroupReason.HELD, held)
         elif record.is_called_held:
-            self.announce_once(record.key, NativePodGroupReason.UNSCHEDULABLE, messages.RESUMED)
+            user = self.holds.resumed_by(record.key)
+            note = f"Resumed by {user}" if user else ""
+            self.announce_once(record.key, NativePodGroupReason.UNSCHEDULABLE, messages.RESUMED, note)
 
     def _is_ours(self, record: NativePodGroupRecord) -> bool:
         first = next(iter(record.pods.values()), None)

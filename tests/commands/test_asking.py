@@ -18,7 +18,7 @@ from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod
 from tests.sandboxes import served
 
-from .asking import BY_DEFAULT, MUSTER, ask, kubectl, watching
+from .asking import MUSTER, ask, kubectl, watching
 
 FULL = (
     "0/4 nodes are available: 4 Insufficient cpu. "
@@ -50,6 +50,7 @@ _PODS = [
     make_pod("huge").requests(cpu="64"),
     _member("train-0", cpu="1"),
     make_pod("foreign").requests(cpu="64").scheduler("default-scheduler"),
+    make_pod("mistyped").scheduler("mustre"),
     make_pod("placed").node("node-2"),
     make_pod("gated").gate("example.com/budget"),
     *(_member(f"wide-{number}", cpu="3") for number in range(2)),
@@ -93,9 +94,11 @@ def test_why_shows_a_group_for_programs(kubeconfig: Path) -> None:
             "evicted": [],
             "blocked": "default/train-0",
             "selector": "",
+            "size": "",
             "nodes": [],
             "lack": None,
             "help": None,
+            "hopeless": False,
             "ending": [],
             "starts": [],
             "place": 2,
@@ -110,8 +113,8 @@ def test_why_shows_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
     shown = ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
     assert shown[:9] == [
         "default/many needs 5 pods, 5 exist, 0 have nodes",
-        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
-        "0/4 nodes are available: 4 Insufficient cpu.",
+        "Tried now: pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 "
+        "placed: 0/4 nodes are available: 4 Insufficient cpu.",
         "Capacity for 1 more member is lacking: 2 cpu on one node.",
         "1 more node like node-1 (2 cpu, 32Gi memory, 110 pods, 100Gi ephemeral-storage) would make the rest fit.",
         "Place 1 of 3 waiting groups.",
@@ -127,6 +130,17 @@ def test_why_shows_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
     nodes = [f"node-{n}" for n in range(1, 5)]
     verdict = {"reason": "Insufficient cpu", "plugin": "NodeResourcesFit", "code": "Unschedulable"}
     assert programs["nodes"] == [{**verdict, "took": 4, "nodes": nodes}]
+
+
+def test_a_terminal_shows_that_members_are_being_tried_and_no_trace_of_it_afterwards(kubeconfig: Path) -> None:
+    terminal, errors = os.openpty()
+    try:
+        words = [str(MUSTER), "why", "pg/many", "--config", "default", "--kubeconfig", str(kubeconfig)]
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=errors, check=True)
+        os.close(errors)  # so that reading ends even if nothing was written
+        assert os.read(terminal, 1000).decode() == "trying 5 members …\r\x1b[K"
+    finally:
+        os.close(terminal)
 
 
 def test_why_explains_a_pod(kubeconfig: Path) -> None:
@@ -167,6 +181,23 @@ def test_why_shows_for_a_member_that_fits_alone_what_its_group_lacks(kubeconfig:
     assert verdict in " ".join(ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).stdout.split())
 
 
+@pytest.mark.parametrize("pod", ["train-0", "wide-0", "many-0"])
+def test_why_leads_from_a_waiting_member_to_its_group(kubeconfig: Path, pod: str) -> None:
+    group = pod.rpartition("-")[0]
+    shown = ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
+    [line] = [each for each in shown if each.startswith("Member of ")]
+    command = f"muster why podgroup/{group} -n default"
+    assert line == f"Member of PodGroup default/{group}: see {command}"
+    assert ask(*command.split()[1:], "-o", "name", "--kubeconfig", str(kubeconfig)).exit_code == 0
+
+
+def test_why_says_once_why_no_node_was_looked_at(kubeconfig: Path) -> None:
+    shown = ask("why", "pod/train-0", "--kubeconfig", str(kubeconfig)).stdout
+    reason = TOO_FEW.removeprefix("0/4 nodes are available: ").removesuffix(".")
+    assert shown.splitlines()[1] == f"Coscheduling: {reason}"
+    assert shown.count("sibling pods") == 1
+
+
 def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeconfig: Path) -> None:
     shown = _explained(kubeconfig, "placed")
     assert shown["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
@@ -186,12 +217,16 @@ def test_why_does_not_say_where_a_gated_pod_could_run(kubeconfig: Path) -> None:
     assert text.endswith("decided by profile muster Scheduling is blocked due to non-empty scheduling gates")
 
 
-def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
-    assert _explained(kubeconfig, "foreign")["schedulerName"] == "default-scheduler"
-    text = ask("why", "pod/foreign", "--kubeconfig", str(kubeconfig)).stdout
-    assert "(not on a node), names scheduler default-scheduler; decided as if by profile muster" in " ".join(
-        text.split()
-    )
+@pytest.mark.parametrize(
+    ("pod", "answer"), [("foreign", "default-scheduler"), ("mistyped", "mustre (did you mean muster?)")]
+)
+def test_why_says_that_no_profile_answers_to_a_pod(kubeconfig: Path, pod: str, answer: str) -> None:
+    shown = _explained(kubeconfig, pod)
+    assert (shown["schedulerName"], shown["profile"]) == (answer.split()[0], "muster")
+    assert ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()[:2] == [
+        f"default/{pod} (not on a node): no profile answers to {answer}, so the pod waits for a scheduler of that name",
+        "Decided as if by profile muster:",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -199,6 +234,7 @@ def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
     [
         ("pg/nothing", 1, 'podgroups.scheduling.x-k8s.io "nothing" not found'),
         ("pod/nothing", 1, 'pods "nothing" not found'),
+        ("nothing", 1, 'Error: neither a PodGroup nor a pod "nothing" in namespace default\n'),
         ("deploy/web", 2, "a deploy is no pod, PodGroup or CompositePodGroup"),
     ],
 )
@@ -329,8 +365,15 @@ def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
     finally:
         os.close(output)
     assert ended.returncode == code
-    expected = f"Error: standard output cannot be written: {message}\n" if message else ""
-    assert ended.stderr == ("" if "groups" in words else BY_DEFAULT) + expected
+    assert ended.stderr == (f"Error: standard output cannot be written: {message}\n" if message else "")
+
+
+def test_the_name_of_a_command_that_is_mistyped_is_suggested() -> None:
+    shown = ask("grups")
+    assert (shown.exit_code, shown.output.splitlines()[-1]) == (
+        2,
+        "Error: No such command 'grups'. Did you mean 'groups'?",
+    )
 
 
 def test_a_kubeconfig_that_is_not_there_is_bad_input(tmp_path: Path) -> None:

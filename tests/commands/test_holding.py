@@ -58,7 +58,7 @@ def _annotations(kubeconfig: Path, resource: str) -> dict[str, str]:
     return annotations
 
 
-def test_a_group_is_held_with_reason_user_and_time_and_resumed_without_a_trace(kubeconfig: Path) -> None:
+def test_a_group_is_held_with_reason_user_and_time_and_resumed_with_the_user_alone(kubeconfig: Path) -> None:
     before = _annotations(kubeconfig, f"{_LABELLED}/train")
     held = ask("hold", "train", "--reason", "rack 4 moves", "--kubeconfig", str(kubeconfig))
     assert (held.exit_code, held.output) == (0, f"{_LABELLED}/train held\n")
@@ -80,7 +80,7 @@ def test_a_group_is_held_with_reason_user_and_time_and_resumed_without_a_trace(k
 
     resumed = ask("resume", "train", "--kubeconfig", str(kubeconfig))
     assert (resumed.exit_code, resumed.output) == (0, f"{_LABELLED}/train resumed\n")
-    assert _annotations(kubeconfig, f"{_LABELLED}/train") == before
+    assert _annotations(kubeconfig, f"{_LABELLED}/train") == before | {"muster-scheduler.io/resumed-by": "sandbox"}
     again = ask("resume", "train", "--kubeconfig", str(kubeconfig))
     assert (again.exit_code, again.output) == (0, f"{_LABELLED}/train is not held\n")
 
@@ -132,7 +132,7 @@ def test_a_held_group_is_shown_as_held_without_a_scheduler(kubeconfig: Path) -> 
     assert json.loads(ask("why", "train", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["held"] == text
     groups = ask("groups", "-o", "wide", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
     [row] = [line for line in groups if line.startswith("train ")]
-    assert row.partition(" Held ")[2].strip() == text
+    assert row.partition(" Held ")[2].strip() == text.removeprefix("pod group default/train ")
     assert text in ask("why", "pod/train-0", "--kubeconfig", str(kubeconfig)).stdout.replace("\n", " ")
 
 

@@ -3,13 +3,15 @@
 from datetime import UTC, datetime
 
 import msgspec
+import pytest
 
 from muster.framework.contract import Status
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.scheduler.explain import Explanation
+from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.group_views import view_of
-from muster.operator.explain.groups import render_group
+from muster.operator.explain.groups import group_row, render_group
 from muster.operator.explain.layout import lines
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
@@ -57,6 +59,10 @@ def _member(name: str, message: str = "", *, node: str = "") -> Pod:
     return msgspec.convert(dict(pod), Pod)
 
 
+def _trial(reason: str) -> TriedGroup:
+    return TriedGroup(reason, [], "", "", "", (), None, None, False, [], [], place=1, ahead=(), waiting=0)
+
+
 def _group_lines(*members: Pod, wide: bool = False) -> list[str]:
     return list(render_group(view_of(POD_GROUP_KIND, _GROUP, members), now=_NOW, wide=wide))
 
@@ -81,6 +87,35 @@ def test_like_members_of_a_group_have_one_line_whatever_names_their_messages_hav
         "2      Running   node-0, node-1   p-0, p-1",
         "198    Pending   <none>           w-000, w-001, w-002 and 195 more   pre-filter pod w-000 waits",
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "brief"),
+    [
+        ("pod group team-of-nine/first-gang is unschedulable, 0 of the 3 members fit", "0 of the 3 members fit"),
+        ("pod group team-of-nine/first-gang has been held by ann", "has been held by ann"),
+        ("pod group team-of-nine/other is unschedulable, so", "pod group team-of-nine/other is unschedulable, so"),
+        ("1 of 3 pods exists", "1 of 3 pods exists"),
+    ],
+)
+def test_the_message_in_a_list_of_groups_does_not_repeat_the_group_and_its_state(message: str, brief: str) -> None:
+    condition = {"type": "Scheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    document = {**_DOCUMENT, "status": {"conditions": [condition]}}
+    group = view_of(POD_GROUP_KIND, msgspec.json.decode(msgspec.json.encode(document), type=PodGroup), [])
+    assert group_row(group, everywhere=False, wide=False, now=_NOW)[-2:] == ("Unschedulable", brief)
+
+
+def test_a_message_that_the_group_or_the_trial_has_already_is_not_repeated() -> None:
+    same = _trial(_WHY)
+    shown = list(render_group(view_of(POD_GROUP_KIND, _GROUP, [_member("a", _WHY)]), same, now=_NOW))
+    assert shown[3:] == [
+        "Tried now: the same.",
+        "",
+        "PODS   PHASE     NODES    WHICH   MESSAGE",
+        "1      Pending   <none>   a       as above",
+    ]
+    other = list(render_group(view_of(POD_GROUP_KIND, _GROUP, [_member("a", "it")]), _trial("it"), now=_NOW))
+    assert (other[3], other[-1]) == ("Tried now: it", "1      Pending   <none>   a       as above")
 
 
 def test_members_with_another_message_have_a_line_of_their_own() -> None:

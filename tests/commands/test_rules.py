@@ -20,12 +20,12 @@ from tests.simulate.rehearsing import member, pod_group
 
 from .asking import BY_DEFAULT, ask
 
-CAUTION = BY_DEFAULT.rpartition(":")[0]
-BATCH = """
+CAUTION = BY_DEFAULT.partition(": give")[0]
+LENIENT = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
-- schedulerName: batch
+- schedulerName: muster
   plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}
 """
 
@@ -94,15 +94,25 @@ def test_the_default_is_used_with_a_caution(words: list[str]) -> None:
     assert (fits(shown.stdout), shown.stderr.endswith(BY_DEFAULT)) == (False, True)
 
 
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_users_whose_scheduler_has_the_default_profile_say_so_and_are_not_warned(
+    words: list[str], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "environment":
+        monkeypatch.setenv("MUSTER_CONFIG", "default")
+    shown = ask(*words, *(["--config", "default"] if how == "option" else []))
+    assert (fits(shown.stdout), shown.stderr) == (False, "")
+
+
 def test_a_file_is_used_without(words: list[str], tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
-    config.write_text(BATCH)
+    config.write_text(LENIENT)
     shown = ask(*words, "--config", str(config), "--muster-url", f"http://127.0.0.1:{free_port()}")
     assert (fits(shown.stdout), CAUTION in shown.stderr) == (True, False)
 
 
 def test_the_leader_is_asked_for_its_configuration(words: list[str]) -> None:
-    with leader(200, configz(BATCH)) as url:
+    with leader(200, configz(LENIENT)) as url:
         shown = ask(*words, "--muster-url", url)
     assert (fits(shown.stdout), CAUTION in shown.stderr) == (True, False)
 
@@ -112,7 +122,7 @@ def test_the_leader_is_asked_for_its_configuration(words: list[str]) -> None:
     [
         (403, {"kind": "Status", "message": 'cannot get path "/configz"'}, 'cannot get path "/configz"'),
         (200, {"some": "page"}, "/configz is not Muster's"),
-        (200, configz(BATCH.replace("disabled", "enabled").replace("NodeResourcesFit", "Own")), "Own"),
+        (200, configz(LENIENT.replace("disabled", "enabled").replace("NodeResourcesFit", "Own")), "Own"),
     ],
     ids=["refused", "something else", "a plugin that is not here"],
 )

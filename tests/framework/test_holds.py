@@ -3,7 +3,7 @@
 import pytest
 
 from muster.framework.contract import COMPOSITE_PREFIX
-from muster.framework.groups.holds import HELD_BY, HELD_SINCE, HOLD, GroupHolds, hold_in, hold_text
+from muster.framework.groups.holds import HELD_BY, HELD_SINCE, HOLD, RESUMED_BY, GroupHolds, hold_in, hold_text
 
 _SINCE = "2026-11-26T08:00:00Z"
 
@@ -47,3 +47,24 @@ def test_a_group_of_groups_holds_the_groups_in_it_and_the_innermost_hold_is_name
     assert (holds.own("default/left"), holds.text("default/right")) == (None, "composite pod group default/job is held")
     holds.follow(outer, {})
     assert holds.text("default/right") is None
+
+
+def test_the_end_of_a_hold_is_ascribed_to_the_user_who_resumed_the_group_or_the_group_above_it() -> None:
+    outer = f"{COMPOSITE_PREFIX}default/job"
+    holds = GroupHolds(lambda group: [outer] if group != outer else [])
+    holds.follow("default/left", {HOLD: ""})
+    holds.follow("default/left", {RESUMED_BY: "ann"})
+    assert (holds.resumed_by("default/left"), holds.resumed_by("default/right")) == ("ann", "")
+    holds.follow(outer, {HOLD: ""})
+    holds.follow(outer, {RESUMED_BY: "bob"})
+    assert (holds.resumed_by("default/left"), holds.resumed_by("default/right")) == ("bob", "bob")
+    holds.follow("default/left", {HOLD: ""})
+    holds.follow("default/left", {})
+    assert (holds.resumed_by("default/left"), holds.resumed_by("default/right")) == ("", "bob")
+
+
+def test_the_user_who_resumed_a_group_before_is_not_taken_for_the_one_who_resumes_it_now() -> None:
+    holds = GroupHolds(lambda _: ())
+    holds.follow("default/train", {HOLD: "", RESUMED_BY: "ann"})
+    holds.follow("default/train", {RESUMED_BY: "ann"})
+    assert holds.resumed_by("default/train") == ""

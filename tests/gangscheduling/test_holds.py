@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.groups.holds import HOLD
+from muster.framework.groups.holds import HOLD, RESUMED_BY
 from muster.plugins.gangscheduling import messages
 from muster.plugins.gangscheduling.conditions import NativePodGroupReason
 from muster.plugins.gangscheduling.reporting import NativePodGroupReporter
@@ -15,13 +15,14 @@ HELD = "pod group default/train is held: rack 4 moves"
 JOB_HELD = "composite pod group default/job is held: rack 4 moves"
 
 
-def annotate(world: World, kind: str, key: str, reason: str | None) -> None:
-    """A group is held, or resumed without a reason."""
+def annotate(world: World, kind: str, key: str, reason: str | None, *, by: str = "") -> None:
+    """A group is held, or resumed `by` a user without a reason."""
 
     def change(found: dict[str, Any]) -> None:
         annotations = found["metadata"].setdefault("annotations", {})
         if reason is None:
             annotations.pop(HOLD)
+            annotations[RESUMED_BY] = by
         else:
             annotations[HOLD] = reason
 
@@ -32,8 +33,8 @@ def hold(world: World, key: str, kind: str = KIND) -> None:
     annotate(world, kind, key, "rack 4 moves")
 
 
-def resume(world: World, key: str, kind: str = KIND) -> None:
-    annotate(world, kind, key, None)
+def resume(world: World, key: str, kind: str = KIND, *, by: str = "") -> None:
+    annotate(world, kind, key, None, by=by)
 
 
 def gang_world() -> tuple[World, str]:
@@ -187,6 +188,6 @@ async def test_the_hold_of_a_gang_and_its_end_are_told_as_events_of_the_gang() -
 
     report()
     world.api.objects["nodes"].clear()
-    resume(world, train)
+    resume(world, train, by="ann")
     report()
-    assert told == [("Normal", "Held", HELD), ("Normal", "Resumed", messages.RESUMED)]
+    assert told == [("Normal", "Held", HELD), ("Normal", "Resumed", f"{messages.RESUMED}. Resumed by ann")]

@@ -1,6 +1,7 @@
 """A kind is listed again when a replica is elected; one that the API does not serve is not waited for."""
 
 import asyncio
+import logging
 from collections.abc import Sequence
 
 import pytest
@@ -14,6 +15,20 @@ from tests.kube.things import PATH, Journal, Thing, page, thing
 
 NOT_SERVED = status_answer(404, "NotFound", "the server could not find the requested resource")
 OLD, NEW = Json(page([thing("a")], 10)), Json(page([thing("b", 15)], 20))
+
+
+async def test_a_kind_that_the_cluster_does_not_serve_is_no_failed_request_in_the_log(
+    client: ApiClient, fake: FakeApi, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "muster.operator.kube.informer")
+    fake.on("GET", PATH, NOT_SERVED)
+    informer = Informer(client, Listed(PATH, Thing), Journal(), timing=Timing(random=lambda: 0.0), optional=True)
+    running = asyncio.create_task(informer.run())
+    await KindInformer("things", informer, True).ready()
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    said = [(record.levelname, record.message) for record in caplog.records]
+    assert said == [("INFO", f"{PATH}: the cluster does not serve this kind; asked again until it does")]
 
 
 @pytest.mark.parametrize(

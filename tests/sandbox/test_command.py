@@ -72,6 +72,16 @@ def test_a_dump_that_is_neither_json_nor_yaml_is_reported_in_a_line(tmp_path: Pa
     assert refused("--from", dump) == f"Error: {dump}: {message}\n"
 
 
+def test_a_kubeconfig_is_named_for_every_folder(tmp_path: Path) -> None:
+    command = [str(MUSTER), "sandbox", "--nodes", "0", "--kubeconfig", "config"]
+    with bounded(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)) as process:
+        assert process.stdout is not None
+        first, _, exported = (process.stdout.readline() for _ in range(3))
+        process.send_signal(signal.SIGTERM)
+    assert first.startswith("serving http://127.0.0.1:")
+    assert exported == f"  export KUBECONFIG={tmp_path}/config\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_and_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
     environment = os.environ | {"TMPDIR": str(tmp_path)}

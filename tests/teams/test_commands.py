@@ -41,7 +41,7 @@ def test_why_tries_a_team_and_reports_in_the_words_of_its_plugin(
 ) -> None:
     shown = ask("why", word, "--kubeconfig", str(kubeconfig), "--config", str(configuration)).stdout.splitlines()
     assert shown[:2] == ["default/alpha needs 3 pods, 3 exist, 0 have nodes", "Benched: nobody has looked yet"]
-    assert LACKING in shown
+    assert f"Tried now: {LACKING}" in shown
     assert "Place 1 of 1 waiting groups." in shown
     assert "Capacity for 1 more member is lacking: 1 cpu on one node." in shown
 

@@ -23,8 +23,8 @@ async def test_a_port_that_is_taken_is_bad_input(tmp_path: Path) -> None:
         words = [str(MUSTER), "web", "--port", port, "--kubeconfig", str(other.kubeconfig(tmp_path / "config"))]
         ended = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.startswith(BY_DEFAULT)
     assert f"failed to listen on 127.0.0.1:{port}: Address already in use" in ended.stderr
+    assert BY_DEFAULT not in ended.stderr
 
 
 def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path) -> None:
@@ -60,4 +60,4 @@ async def test_a_history_that_cannot_be_used_is_bad_input_that_names_the_option(
         words = [str(MUSTER), "web", "--history", str(history), "--kubeconfig", kubeconfig]
         ended = await asyncio.to_thread(subprocess.run, words, capture_output=True, text=True, timeout=60)
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr.endswith(f"Error: --history {history}: it is not an SQLite database\n")
+    assert ended.stderr == (f"Error: --history {history}: it is not an SQLite database\n")

@@ -28,7 +28,7 @@ from muster.operator.web.history import ClusterHistory
 from muster.operator.web.history_file import MOST_CHANGES, HistoryError, HistoryFile, StoredHistory
 from muster.operator.web.series import DAY_SECONDS, DaySeries, QueueSample, sample_of
 from muster.operator.web.templating import Templates
-from muster.operator.web.views.changes import DAY, changes_view
+from muster.operator.web.views.changes import DAY, QUARTER, changes_view
 from muster.operator.web.views.history import history_view
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, PodGroupSpec
@@ -328,6 +328,12 @@ async def test_pages_without_a_history_do_not_lead_to_one() -> None:
     view = changes_view([], EMPTY, DAY, kind="", now=NOW)
     drawn = await Templates().render("changes", view=view, page="", base="", about="", version=0, missing=[])
     assert "/history" not in drawn
+
+
+def test_a_bar_says_how_many_changes_it_stands_for_and_when_they_were() -> None:
+    seconds = (1, 61, 62)
+    view = changes_view([change(ago) for ago in seconds], EMPTY, QUARTER, kind="", now=NOW)
+    assert [bar.words for bar in view.bars[:2]] == ["1 change less than a minute ago", "2 changes 60s ago"]
 
 
 async def test_the_changes_of_a_day_are_listed_up_to_a_number() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muster.framework.model.times import human_duration
+from muster.operator.simulate.wording import counted
 
 from ..census import Census
 from ..changes import KEPT_SECONDS, ChangeKind, RecentChange
@@ -60,14 +61,14 @@ def changes_view(
     changes: Sequence[RecentChange], census: Census, period: Period, *, kind: str, now: float
 ) -> ChangesView:
     """The view of the changes in the period; `now` in seconds since the epoch."""
-    counted = Counter(change.kind for change in changes)
+    of_kind = Counter(change.kind for change in changes)
     shown = [change for change in changes if kind in ("", change.kind.value)]
     by_bar = Counter(min(int((now - change.wall) // period.bar_seconds), period.bars - 1) for change in shown)
     most = max(by_bar.values(), default=1)
     return ChangesView(
         period=period,
         kind=kind,
-        kinds=[(each.value, counted[each]) for each in ChangeKind],
+        kinds=[(each.value, of_kind[each]) for each in ChangeKind],
         rows=change_rows(shown[:_MOST_ROWS], census, now),
         hidden=max(len(shown) - _MOST_ROWS, 0),
         bars=[
@@ -75,10 +76,15 @@ def changes_view(
                 x=_BAR * (period.bars - 1 - ago),
                 y=_TALLEST - (tall := -(-_TALLEST * by_bar[ago] // most)),
                 height=tall,
-                words=f"{by_bar[ago]} changes {human_duration(ago * period.bar_seconds)} ago",
+                words=f"{counted(by_bar[ago], 'change')} {_when(ago, period)}",
             )
             for ago in range(period.bars)
         ],
         width=_BAR * period.bars,
         height=_TALLEST,
     )
+
+
+def _when(ago: int, period: Period) -> str:
+    """The time of a bar, which `ago` others follow."""
+    return f"{human_duration(ago * period.bar_seconds)} ago" if ago else f"less than {period.bar} ago"

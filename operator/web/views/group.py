@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import TriedGroup, sentences
+from muster.operator.explain.group_trial import TRIED, TriedGroup, sentences
 from muster.operator.explain.group_views import said_of
 
 from ..capacity import ZONE
@@ -97,7 +97,7 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         held=group.held,
         reason=status.reason,
         message=status.message,
-        told=[trial.reason] if isinstance(trial, Unanswered) else list(sentences(tried)) if tried is not None else [],
+        told=_told(trial, status.message),
         nodes=[]
         if tried is None
         else [
@@ -122,6 +122,16 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         ],
         hidden=max(len(group.members) - _MOST_MEMBERS, 0),
     )
+
+
+def _told(trial: TriedGroup | Unanswered | None, said: str) -> list[str]:
+    """The sentences under the heading `Tried now`, which need not say so."""
+    if trial is None:
+        return []
+    if isinstance(trial, Unanswered):
+        return [trial.reason]
+    first, *further = sentences(trial, said)
+    return [first.removeprefix(TRIED), *further]
 
 
 def _zones(group: GroupView, snapshot: Snapshot) -> list[tuple[str, int]]:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 import pytest
 
+from muster.framework.groups.holds import HOLD, RESUMED_BY
 from muster.framework.groups.record import EndedMember
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
 from muster.plugins.coscheduling.record import PodGroupReason
@@ -75,6 +76,19 @@ async def test_a_group_is_written_at_most_once_a_second(stage: Stage) -> None:
     assert stage.status()["phase"] == "Running"
     await stage.clock.advance(60)
     assert stage.writes() == 6
+
+
+async def test_the_event_of_a_resume_names_the_user_who_resumed_the_group(stage: Stage) -> None:
+    stage.come(PENDING)
+    for annotations, needed in (({HOLD: ""}, 3), ({RESUMED_BY: "ann"}, 4)):
+        group = pod_group(min_member=needed)
+        group["metadata"]["annotations"] = annotations
+        stage.client.put(group)
+        await stage.clock.advance(1)
+    assert stage.recorder.reported() == [
+        ("Normal", "Held", "pod group ml/train is held"),
+        ("Normal", "Resumed", "the pod group is no longer held: resumed by ann"),
+    ]
 
 
 async def test_groups_do_not_wait_for_each_other(stage: Stage) -> None:

@@ -81,6 +81,11 @@ def test_a_hold_and_its_end_are_reported() -> None:
     ]
 
 
+def test_the_end_of_a_hold_is_reported_with_the_user_who_resumed_the_group_if_known() -> None:
+    [notice] = notices(group(), status("Held"), status("Scheduling", "waits"), None, resumed_by="ann")
+    assert notice == ("Normal", "Resumed", "the pod group is no longer held: resumed by ann")
+
+
 def test_a_refusal_with_another_message_is_reported_again() -> None:
     before, after = status("Unschedulable", "0/5 nodes"), status("Unschedulable", "0/6 nodes")
     assert reported(before, after, announced("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
