@@ -97,7 +97,7 @@ def refusal(
                     return Refusal(each, resource, taken, limit, amount)
     for resource in need:
         if resource in shared and not any(
-            _covers(each, resource, need[resource], used_of(each), ahead) for each in quota.path
+            _covers(each, resource, need[resource], used_of(each), ahead=ahead) for each in quota.path
         ):
             root = quota.path[-1]
             taken = _taken(root, resource, used_of(root), ahead)
@@ -115,7 +115,7 @@ def is_within(
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
     used = used_of(quota)
-    return all(_covers(quota, resource, need[resource], used, ahead) for resource in need if resource in shared)
+    return all(_covers(quota, resource, need[resource], used, ahead=ahead) for resource in need if resource in shared)
 
 
 def is_guaranteed(
@@ -130,7 +130,7 @@ def is_guaranteed(
     return not shared.isdisjoint(need) and is_within(quota, need, used_of, shared, ahead=ahead)
 
 
-def _covers(quota: Quota, resource: str, amount: int, used: Amounts, ahead: Mapping[Quota, Amounts]) -> bool:
+def _covers(quota: Quota, resource: str, amount: int, used: Amounts, *, ahead: Mapping[Quota, Amounts]) -> bool:
     return _taken(quota, resource, used, ahead) + amount <= quota.min.get(resource, 0)
 
 

@@ -274,7 +274,7 @@ class CapacityScheduling(
         self._follow((decision,))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """The same for members of a group."""
+        """Notes members of a group that lack capacity on nodes."""
         self._shared.statuses.changed()
         self._follow(decision.members)
 
