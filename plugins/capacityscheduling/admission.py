@@ -65,16 +65,16 @@ def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
     return total
 
 
-def needed_at_once(pods: Iterable[PodInfo], missing: int) -> dict[str, int]:
-    """The least that `missing` of these pods, and at least one, request together, by resource."""
+def needed_at_once(pods: Iterable[PodInfo], missing: int, *, most: bool = False) -> dict[str, int]:
+    """The least, or the most, that `missing` of these pods, and at least one, request together, by resource."""
     waiting, missing = [*pods], max(1, missing)
     if len({pod.signature for pod in waiting}) <= 1:
         return need_of(waiting[:missing])
     total = {PODS: min(missing, len(waiting))}
     for resource in {name for pod in waiting for name in pod.signature.requests}:
-        least = sorted(pod.signature.requests.get(resource, 0) for pod in waiting)[:missing]
-        if sum(least):
-            total[resource] = sum(least)
+        amounts = sorted((pod.signature.requests.get(resource, 0) for pod in waiting), reverse=most)[:missing]
+        if sum(amounts):
+            total[resource] = sum(amounts)
     return total
 
 
@@ -97,7 +97,7 @@ def refusal(
                     return Refusal(each, resource, taken, limit, amount)
     for resource in need:
         if resource in shared and not any(
-            _covers(each, resource, need[resource], used_of(each), ahead) for each in quota.path
+            _covers(each, resource, need[resource], used_of(each), ahead=ahead) for each in quota.path
         ):
             root = quota.path[-1]
             taken = _taken(root, resource, used_of(root), ahead)
@@ -115,10 +115,22 @@ def is_within(
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
     used = used_of(quota)
-    return all(_covers(quota, resource, need[resource], used, ahead) for resource in need if resource in shared)
+    return all(_covers(quota, resource, need[resource], used, ahead=ahead) for resource in need if resource in shared)
 
 
-def _covers(quota: Quota, resource: str, amount: int, used: Amounts, ahead: Mapping[Quota, Amounts]) -> bool:
+def is_guaranteed(
+    quota: Quota,
+    need: Amounts,
+    used_of: AmountsOf,
+    shared: frozenset[str],
+    *,
+    ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
+) -> bool:
+    """Whether such pods may claim their place: they are within `min`, and need something that some quota guarantees."""
+    return not shared.isdisjoint(need) and is_within(quota, need, used_of, shared, ahead=ahead)
+
+
+def _covers(quota: Quota, resource: str, amount: int, used: Amounts, *, ahead: Mapping[Quota, Amounts]) -> bool:
     return _taken(quota, resource, used, ahead) + amount <= quota.min.get(resource, 0)
 
 

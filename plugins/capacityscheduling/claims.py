@@ -14,7 +14,7 @@ from math import inf
 from muster.framework.contract import EvictionRule, PodInfo, PreemptionHandle, checkpoint
 from muster.framework.model.times import parse_time
 
-from .admission import is_within, needed_at_once
+from .admission import is_guaranteed, needed_at_once
 from .guaranteed import RunningUnit, guaranteed
 from .ledger import QuotaLedger
 from .nominated import nominated_beside
@@ -69,15 +69,15 @@ class Claims:
         )
 
     def _levels(self, quota: Quota, members: Sequence[PodInfo], missing: int) -> Iterator[Quota]:
-        """The quotas from the namespace's own up that stay within their `min` with the members placed."""
-        need: Amounts = needed_at_once(members, missing)
+        """The quotas from the namespace's own up that stay within their `min`, whichever of the members are placed."""
+        need: Amounts = needed_at_once(members, missing, most=True)
         own = {pod.uid for pod in members}
         beside = nominated_beside(members[0], own, self._handle.nominator.nominations(), self._ledger)
         ledger = self._ledger
         return (
             each
             for each in quota.path[:-1]
-            if is_within(each, need, ledger.used, ledger.tree.shared, ahead=beside.ahead)
+            if is_guaranteed(each, need, ledger.used, ledger.tree.shared, ahead=beside.ahead)
         )
 
     def _sides(self, quota: Quota, members: Sequence[PodInfo], missing: int) -> Iterator[Quota]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.framework.model.pod_info import PodInfo
 
-from .admission import is_within, need_of
+from .admission import is_guaranteed, need_of
 from .ledger import QuotaLedger
 from .tree import Quota, branch
 
@@ -68,7 +68,7 @@ def nominated_beside(
             continue
         need = need_of((nominee,))
         side = None if seen_from is None else branch(quota, seen_from)
-        claims = side is not None and is_within(side, need, ledger.used, ledger.tree.shared)
+        claims = side is not None and is_guaranteed(side, need, ledger.used, ledger.tree.shared)
         if nominee.priority >= pod.priority or claims:
             found.uids.add(nominee.uid)
             found.count(quota, need)

@@ -44,7 +44,7 @@ from muster.framework.contract import (
     WaitingTogether,
 )
 
-from .admission import Refusal, is_within, need_of, needed_at_once, refusal
+from .admission import Refusal, is_guaranteed, need_of, needed_at_once, refusal
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .claims import Claims
 from .ledger import QuotaLedger
@@ -163,7 +163,7 @@ class CapacityScheduling(
         return None if note.binding or note.yields else _SKIP
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """Asks the quota again where a trial may have changed what is used; keeps borrowers off what claims free."""
+        """Asks the quota again where a trial may have changed what is used; keeps others off what claims free."""
         note = state.get(NAME)
         if not isinstance(note, _Note):
             return Verdicts.all_pass(len(nodes), self._table)
@@ -171,7 +171,7 @@ class CapacityScheduling(
         nominated = self._not_counted(note.nominated, nodes)
         if note.binding and self._refusal(note.quota, note.need, nominated) is not None:
             codes[:] = _OVER_QUOTA
-        elif note.yields and not self._is_within(note, nominated):
+        elif note.yields and not self._is_guaranteed(note, nominated):
             codes[self._claimed(note, nodes)] = _KEPT_OFF
         return Verdicts(codes, self._table)
 
@@ -220,9 +220,9 @@ class CapacityScheduling(
     def _refusal(self, quota: Quota, need: Amounts, nominated: Nominated) -> Refusal | None:
         return refusal(quota, need, self._ledger.used, self._ledger.tree.shared, ahead=nominated.ahead)
 
-    def _is_within(self, note: _Note, nominated: Nominated) -> bool:
+    def _is_guaranteed(self, note: _Note, nominated: Nominated) -> bool:
         ledger = self._ledger
-        return is_within(note.quota, note.need, ledger.used, ledger.tree.shared, ahead=nominated.ahead)
+        return is_guaranteed(note.quota, note.need, ledger.used, ledger.tree.shared, ahead=nominated.ahead)
 
     def _nominated(self, pod: PodInfo, gang: WaitingTogether | None) -> Nominated:
         nominations = [*self.handle.nominator.nominations()]
@@ -274,7 +274,7 @@ class CapacityScheduling(
         self._follow((decision,))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """The same for members of a group."""
+        """Notes members of a group that lack capacity on nodes."""
         self._shared.statuses.changed()
         self._follow(decision.members)
 

@@ -81,7 +81,7 @@ class _Handle:
         return self
 
     def nominations(self) -> Iterator[tuple[PodInfo, str]]:
-        """Nobody is nominated: victims go at once."""
+        """No nominations: victims go at once."""
         return iter(())
 
     def disruption_unit(self, found: PodInfo) -> DisruptionUnit | None:

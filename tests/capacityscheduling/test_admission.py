@@ -108,10 +108,12 @@ def test_a_need_counts_pods_and_leaves_out_zeros() -> None:
     assert need_of((of("a", cpu="1", gpu="0"), of("b", cpu="500m"))) == {"pods": 2, "cpu": 1500}
 
 
-def test_of_unlike_members_the_least_that_as_many_can_need_counts() -> None:
+def test_of_unlike_members_the_least_or_the_most_that_as_many_can_need_counts() -> None:
     members = [of("a", cpu="4"), of("b", cpu="1", gpu="1"), of("c", cpu="2", gpu="1")]
     assert needed_at_once(members, 2) == {"pods": 2, "cpu": 3000, "gpu": 1}
-    assert needed_at_once(members, 3) == {"pods": 3, "cpu": 7000, "gpu": 2}
+    assert needed_at_once(members, 2, most=True) == {"pods": 2, "cpu": 6000, "gpu": 2}
+    for most in (False, True):
+        assert needed_at_once(members, 3, most=most) == {"pods": 3, "cpu": 7000, "gpu": 2}
 
 
 @given(st.integers(0, 5), st.integers(0, 12_000), st.integers(0, 16_000), st.integers(1, 6000))

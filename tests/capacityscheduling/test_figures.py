@@ -3,7 +3,7 @@
 import pytest
 
 from muster.plugins.catalog import QUOTAS
-from tests.capacityscheduling.world import QuotaWorld
+from tests.capacityscheduling.world import QuotaWorld, request
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ async def test_amounts_are_told_by_quota_resource_and_kind(world: QuotaWorld) ->
 
 async def test_pods_within_their_min_that_lack_nodes_are_counted_until_they_have_one(world: QuotaWorld) -> None:
     world.come("ml", "over", cpu="5")
-    [wide] = world.come("ml", "wide", cpu="4", **{"example.com/gpu": "1"})
+    [wide] = world.add(request("ml", "wide", "4", {"example.com/gpu": "1"}))
     await world.settle()
     assert QUOTAS.unmet(world.engine.shared) == {"ml/quota": 1, "dev/quota": 0}
     world.delete(wide)

@@ -1,6 +1,6 @@
 """Guaranteed pods: which pods of a quota its `min` covers, and that what is placed later takes nothing from them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +22,7 @@ def alone(name: str, *, priority: int = 0, started: float = 0.0, namespace: str 
     return RunningUnit(name, (of(name, namespace, **requests),), priority, started)
 
 
-def names(tree: QuotaTree, namespace: str, units: dict[str, Sequence[RunningUnit]]) -> list[str]:
+def names(tree: QuotaTree, namespace: str, units: Mapping[str, Sequence[RunningUnit]]) -> list[str]:
     by_quota = {tree.by_namespace[name]: found for name, found in units.items()}
     found = guaranteed(tree.by_namespace[namespace], by_quota, tree.shared)
     return sorted(

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.capacityscheduling.world import QuotaWorld
+from tests.coscheduling.objects import make_member
 
 
 @pytest.fixture
@@ -90,6 +91,38 @@ async def test_a_gang_within_min_that_no_nodes_could_take_evicts_nobody(world: Q
     assert world.node_of(fitting[0])
     assert not world.node_of(large[0])
     assert len({*world.evicted}) == 2
+
+
+async def test_a_gang_of_unlike_members_does_not_claim_beyond_min(world: QuotaWorld) -> None:
+    world.add_quota("ml", min={"cpu": "1"})
+    world.add_quota("idle", min={"cpu": "3"})
+    await fill(world)
+    world.add_group("train", 2, namespace="dev")
+    members = {
+        name: make_member(name, "train", namespace="dev", cpu=cpu) for name, cpu in zip("abc", "133", strict=True)
+    }
+    world.add(members["b"], members["c"], members["a"])
+    await world.run(30.0)
+    assert world.evicted == []
+    world.add_quota("dev", min={"cpu": "6"})
+    await world.run(30.0)
+    assert len(world.placed("dev")) == 2
+
+
+async def test_who_needs_nothing_that_is_guaranteed_claims_nothing() -> None:
+    world = QuotaWorld()
+    world.nodes(1, cpu="2", gpu="2")
+    world.add_quota("ml", min={"gpu": "1"})
+    world.add_quota("dev", min={"gpu": "1"})
+    world.come("ml", "one", "two", gpu="1")
+    await world.settle()
+    assert world.placed("ml") == ["one", "two"]
+    world.come("dev", "of-cpu")
+    await world.run(30.0)
+    assert world.evicted == []
+    world.come("dev", "of-gpu", gpu="1")
+    await world.run(30.0)
+    assert world.placed("dev") == ["of-gpu"]
 
 
 async def test_a_borrowed_gang_goes_as_a_whole(world: QuotaWorld) -> None:

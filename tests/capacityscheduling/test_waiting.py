@@ -4,7 +4,7 @@ import pytest
 
 from muster.plugins.capacityscheduling.api import PARENT
 from tests.builders import make_node
-from tests.capacityscheduling.world import QuotaWorld
+from tests.capacityscheduling.world import QuotaWorld, request
 
 OVER_MAX = "0/2 nodes are available: namespace ml uses 2 of 2 cpu, its max; 1 more is needed."
 
@@ -123,7 +123,7 @@ async def test_a_gang_beyond_its_quorum_takes_what_quota_is_left(world: QuotaWor
 
 async def test_a_pod_that_lacks_capacity_keeps_the_reason_that_autoscalers_know(world: QuotaWorld) -> None:
     [key] = world.come("dev", "large", cpu="5")
-    [under] = world.come("ml", "odd", **{"example.com/gpu": "1"})
+    [under] = world.add(request("ml", "odd", "1", {"example.com/gpu": "1"}))
     await world.settle()
     assert world.reason(key)[0] == world.reason(under)[0] == "Unschedulable"
 

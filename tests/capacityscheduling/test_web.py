@@ -61,6 +61,6 @@ async def test_the_page_names_what_is_not_followed() -> None:
 def test_the_page_is_drawn_anew_when_a_quota_changes() -> None:
     log = ChangeLog()
     before, after = (Glance.of(ClusterState((), (), KINDS, {}, [quota])) for quota in (ML, used("ml", {"cpu": "7"})))
-    assert log.look(before, 0.0)
-    assert not log.look(before, 1.0)
-    assert log.look(after, 2.0)
+    log.take_in(before, [])
+    assert log.differences(before, 1.0) is None
+    assert log.differences(after, 2.0) == []

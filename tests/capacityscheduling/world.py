@@ -1,6 +1,7 @@
 """The engine with quotas and gangs in its cluster, and an API that takes evictions."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from muster.plugins.capacityscheduling.plugin import CapacityScheduling
@@ -67,10 +68,11 @@ class QuotaWorld(Evicting, World):
     def start_times(self, *keys: str) -> None:
         """The pods run, each since a second after the one before."""
         for at, key in enumerate(keys):
-            started = f"2026-01-01T00:00:{at:02}Z"
-            self.api.change(
-                "pods", key, lambda pod, started=started: pod.setdefault("status", {}).update(startTime=started)
-            )
+            self.api.change("pods", key, partial(_starts, at=f"2026-01-01T00:00:{at:02}Z"))
+
+
+def _starts(pod: dict[str, Any], at: str) -> None:
+    pod.setdefault("status", {}).update(startTime=at)
 
 
 def request(namespace: str, name: str, cpu: str, more: Mapping[str, str]) -> PodDict:

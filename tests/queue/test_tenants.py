@@ -1,7 +1,7 @@
 """Tenants: whose turn it is, which turns are asked for again, and that none waits beyond the bound."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 from hypothesis import given
@@ -18,7 +18,7 @@ class Item:
     """An item of one tenant."""
 
     pod: PodInfo | None
-    sort_key: tuple[int, str]
+    sort_key: tuple[Hashable, ...]
     ticket: int = 0
     tenant: str = ""
 
@@ -58,7 +58,7 @@ def drained(heap: TenantHeap[Item], now: float = 0.0) -> list[str]:
     found = []
     while (first := heap.pop(now)) is not None:
         heap.serve(first, now)
-        found.append(first.sort_key[1])
+        found.append(str(first.sort_key[1]))
     return found
 
 

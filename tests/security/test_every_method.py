@@ -278,7 +278,10 @@ CASES: dict[str, Case] = {
         'running EvictionRule plugin "Upright"',
         alone(picky="yes"),
         legal=ABSENT,
-        more={"names pods in no set": lambda call: EvictionRule(0, claimable=["victim"])},  # type: ignore[arg-type]
+        more={
+            "names pods in no set": lambda call: EvictionRule(0, claimable=["victim"]),  # type: ignore[arg-type]
+            "reclaims by a word": lambda call: EvictionRule(0, reclaims="yes"),  # type: ignore[arg-type]
+        },
     ),
     "EvictionRulePlugin.may_claim": Case(
         'asking plugin "Upright" whether pods may claim capacity back', group(cpu="100")
