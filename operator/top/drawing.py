@@ -22,6 +22,7 @@ from .state import TopState
 _TITLES = ("STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE")
 _STYLES = {
     WaitingState.HELD: "magenta",
+    WaitingState.PERMIT: "bright_blue",
     WaitingState.BACKOFF: "yellow",
     WaitingState.UNSCHEDULABLE: "red",
     WaitingState.GATED: "cyan",
@@ -77,6 +78,7 @@ def _counts(summary: QueueSummary) -> Text:
         found.append(f"{state} {number}  ", _STYLES[state] if number else "dim")
     groups, placed, nodes = summary.waiting_groups, summary.placed, summary.nodes
     waits = f"{counted(groups, 'group')} {'waits' if groups == 1 else 'wait'}"
+    waits += f", {summary.held_groups} held" if summary.held_groups else ""
     found.append(f"| {waits}, {counted(placed, 'pod')} placed, {counted(nodes, 'node')}")
     return found
 

@@ -42,7 +42,7 @@ def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_sta
         ("default/broken", WaitingState.BACKOFF, "0/1"),
         ("default/fresh", WaitingState.ACTIVE, "0/1"),
         ("default/gated", WaitingState.GATED, "0/1"),
-        ("default/held", WaitingState.HELD, "0/1"),
+        ("default/kept", WaitingState.PERMIT, "0/1"),
         ("default/large", WaitingState.UNSCHEDULABLE, "0/1"),
         ("default/bare", WaitingState.EMPTY, "0/3"),
         ("default/done", WaitingState.PLACED, "1/1"),
@@ -56,27 +56,39 @@ def test_a_pod_whose_group_does_not_exist_has_a_row_of_its_own() -> None:
 
 def test_a_group_has_the_state_of_its_most_telling_member() -> None:
     members = [member("train", 0), said(member("train", 1), "WaitingOnPermit"), member("train", 2).node("node-1")]
-    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
+    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.PERMIT]
 
 
-def test_a_held_group_comes_after_those_that_wait_and_says_why() -> None:
+def test_a_held_group_is_counted_as_held_and_comes_after_those_that_wait_and_says_why() -> None:
     calm = group("calm", 2)
     calm["metadata"]["annotations"] = {HOLD: "rack 4 moves"}
     members = [said(member("calm", 0), "SchedulingGated"), member("train", 0)]
     found = summarize(cluster([calm, group("train", 2)], [*members, make_pod("alone")]))
     assert [(row.place, row.name, row.state) for row in found.rows] == [
         (1, "default/train", WaitingState.ACTIVE),
-        (0, "default/calm", WaitingState.GATED),
+        (0, "default/calm", WaitingState.HELD),
         (0, "default/alone", WaitingState.ACTIVE),
     ]
     assert found.rows[1].message == "Held: pod group default/calm is held: rack 4 moves"
-    assert (found.waiting_groups, found.pods[WaitingState.GATED]) == (1, 1)
+    assert (found.waiting_groups, found.held_groups, found.pods[WaitingState.GATED]) == (1, 1, 1)
+    counts = draw(TopView("here", found, found.rows, TopState()), width=120, height=16)[1].plain
+    assert counts.startswith("active 2  backoff 0  unschedulable 0  gated 1  permit 0  | 1 group waits, 1 held, 0 pods")
+
+
+def test_a_held_group_that_has_its_quorum_has_the_state_of_its_members() -> None:
+    calm = group("calm", 1)
+    calm["metadata"]["annotations"] = {HOLD: ""}
+    found = summarize(cluster([calm], [member("calm", 0).node("node-1"), member("calm", 1)]))
+    assert [(row.state, row.message) for row in found.rows] == [
+        (WaitingState.ACTIVE, "Held: pod group default/calm is held")
+    ]
+    assert found.held_groups == 0
 
 
 def test_the_status_line_counts_waiting_pods_by_state() -> None:
     title, counts, *_ = screen(TopState())
     assert title == "muster top  here"
-    assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  held 1  | 1 group waits, 1 pod placed, 0 nodes")
+    assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  permit 1  | 1 group waits, 1 pod placed, 0 nodes")
 
 
 def test_the_table_has_a_row_for_each_and_the_selected_one_is_reversed() -> None:
@@ -118,12 +130,12 @@ def test_the_cursor_follows_its_row_and_stays_where_the_row_was_when_that_is_gon
 
 
 def test_the_filter_takes_letters_until_enter_and_escape_clears_it() -> None:
-    typed = after(["/", *"held!", Key.BACKSPACE])
-    assert (typed.find, typed.typing, names(typed)) == ("held", True, ["held"])
-    assert screen(typed)[-1] == "/held_"
+    typed = after(["/", *"permit!", Key.BACKSPACE])
+    assert (typed.find, typed.typing, names(typed)) == ("permit", True, ["kept"])
+    assert screen(typed)[-1] == "/permit_"
     kept = after([Key.ENTER], typed)
-    assert (kept.find, kept.typing) == ("held", False)
-    assert screen(kept)[-1].endswith("sorted by queue  filter: held")
+    assert (kept.find, kept.typing) == ("permit", False)
+    assert screen(kept)[-1].endswith("sorted by queue  filter: permit")
     assert names(after([Key.ESCAPE], kept)) == names(TopState())
     assert after([*"/q"]) == TopState(find="q", typing=True, cursor=GroupId("Coscheduling", "default/train"))
 
@@ -137,7 +149,7 @@ def test_a_filter_that_nothing_matches_is_said_to() -> None:
     [
         (SortColumn.QUEUE, "train"),
         (SortColumn.NAME, "bare"),
-        (SortColumn.STATE, "held"),
+        (SortColumn.STATE, "kept"),
         (SortColumn.PRIORITY, "train"),
         (SortColumn.AGE, "done"),
     ],
@@ -173,7 +185,7 @@ def test_q_quits_except_in_the_filter_and_an_interrupt_everywhere(keys: Sequence
 
 
 @pytest.mark.parametrize("height", [1, 3, 5, 40])
-@pytest.mark.parametrize("opened", [None, "default/held"])
+@pytest.mark.parametrize("opened", [None, "default/kept"])
 def test_the_lines_are_as_many_as_the_screen_has(height: int, opened: str | None) -> None:
     assert (
         len(screen(TopState(opened=opened), why=["a"] * 50, missing=["pods cannot be read"], height=height)) == height
