@@ -6,9 +6,8 @@ import pytest
 
 from muster.framework.contract import GroupId
 from muster.framework.groups.holds import HOLD
-from muster.operator.top.drawing import TopView, draw
+from muster.operator.top.drawing import TopView, draw, page_of, rows_of
 from muster.operator.top.keys import Key, KeyDecoder
-from muster.operator.top.reasons import wrapped
 from muster.operator.top.rows import WaitingState, summarize
 from muster.operator.top.state import Extent, SortColumn, TopState, press, shown
 from tests.builders import make_pod
@@ -31,9 +30,11 @@ def names(state: TopState) -> list[str]:
     return [row.name.removeprefix("default/") for row in shown(SUMMARY.rows, state)]
 
 
-def screen(state: TopState, *, why: Sequence[str] = (), missing: Sequence[str] = (), height: int = 16) -> list[str]:
+def screen(
+    state: TopState, *, why: Sequence[str] = (), missing: Sequence[str] = (), width: int = 160, height: int = 16
+) -> list[str]:
     view = TopView("here", SUMMARY, shown(SUMMARY.rows, state), state, why=why, missing=missing, now=1767225660.0)
-    return [line.plain for line in draw(view, width=120, height=height)]
+    return [line.plain for line in draw(view, width=width, height=height)]
 
 
 def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_state() -> None:
@@ -71,7 +72,7 @@ def test_a_held_group_is_counted_as_held_and_comes_after_those_that_wait_and_say
     ]
     assert found.rows[1].message == "Held: pod group default/calm is held: rack 4 moves"
     assert (found.waiting_groups, found.held_groups, found.pods[WaitingState.GATED]) == (1, 1, 1)
-    counts = draw(TopView("here", found, found.rows, TopState()), width=120, height=16)[1].plain
+    counts = draw(TopView("here", found, found.rows, TopState()), width=160, height=16)[1].plain
     assert counts.startswith("active 2  backoff 0  unschedulable 0  gated 1  permit 0  | 1 group waits, 1 held, 0 pods")
 
 
@@ -96,7 +97,7 @@ def test_the_table_has_a_row_for_each_and_the_selected_one_is_reversed() -> None
     assert lines[2].split() == ["STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE"]
     assert lines[3].split()[:5] == ["unschedulable", "1", "group", "default/train", "0/2"]
     view = TopView("here", SUMMARY, shown(SUMMARY.rows, TopState()), after(["j"]))
-    drawn = draw(view, width=120, height=16)
+    drawn = draw(view, width=160, height=16)
     assert [line.plain.split()[3] for line in drawn if any(span.style == "reverse" for span in line.spans)] == [
         "default/broken"
     ]
@@ -185,11 +186,47 @@ def test_q_quits_except_in_the_filter_and_an_interrupt_everywhere(keys: Sequence
 
 
 @pytest.mark.parametrize("height", [1, 3, 5, 40])
+@pytest.mark.parametrize("width", [1, 80, 160])
 @pytest.mark.parametrize("opened", [None, "default/kept"])
-def test_the_lines_are_as_many_as_the_screen_has(height: int, opened: str | None) -> None:
-    assert (
-        len(screen(TopState(opened=opened), why=["a"] * 50, missing=["pods cannot be read"], height=height)) == height
-    )
+def test_the_lines_are_as_many_as_the_screen_has(height: int, width: int, opened: str | None) -> None:
+    drawn = screen(TopState(opened=opened), why=["a"] * 50, missing=["pods cannot be read"], width=width, height=height)
+    assert len(drawn) == height
+
+
+def test_on_80_columns_the_counts_have_two_lines_and_each_row_has_its_message_below_it() -> None:
+    drawn = screen(after(["j"]), width=80, height=12)
+    assert [line.rstrip() for line in drawn[1:7]] == [
+        "active 1  backoff 1  unschedulable 3  gated 1  permit 1",
+        "1 group waits, 1 pod placed, 0 nodes",
+        "STATE           NAME             PODS   AGE",
+        "unschedulable   default/train    0/2    60s",
+        "backoff         default/broken   0/1    <unknown>",
+        "  no room",
+    ]
+    assert all(len(line) <= 80 for line in drawn)
+
+
+def test_a_long_message_below_a_row_has_two_lines_and_an_ellipsis_where_more_is_left_out() -> None:
+    summary = summarize(cluster([], [said(make_pod("large"), "Unschedulable", "word " * 100)]))
+    drawn = [line.plain for line in draw(TopView("", summary, summary.rows, TopState()), width=80, height=12)]
+    assert [len(line) > 70 for line in drawn[5:7]] == [True, True]
+    assert drawn[6].endswith("word …")
+    assert drawn[7] == ""
+
+
+@pytest.mark.parametrize("height", [5, 7, 9, 12, 30])
+@pytest.mark.parametrize("at", range(len(SUMMARY.rows)))
+def test_the_selected_row_is_on_the_screen_and_a_page_down_skips_no_row(height: int, at: int) -> None:
+    def seen(at: int) -> list[str]:
+        view = TopView("", SUMMARY, SUMMARY.rows, TopState(at=at))
+        lines = [line.plain for line in draw(view, width=80, height=height)]
+        return [row.name for row in SUMMARY.rows if any(row.name in line for line in lines[4:-1])]
+
+    names = [row.name for row in SUMMARY.rows]
+    assert not seen(at) if height == 5 else names[at] in seen(at)
+    if height > 5:
+        below = min(at + rows_of(80, page_of(80, height, ())), len(names) - 1)
+        assert {*names[at : below + 1]} <= {*seen(at), *seen(below)}
 
 
 def test_what_cannot_be_read_is_said_above_the_table() -> None:
@@ -203,10 +240,6 @@ def test_no_control_sequence_of_the_cluster_reaches_the_terminal() -> None:
     assert not any("\x1b" in line.plain for line in drawn)
     assert "\\x1b]0;title\\x07" in drawn[3].plain
     assert screen(TopState(opened="default/evil"), why=["\x1b]0;title\x07"])[3] == "\\x1b]0;title\\x07"
-
-
-def test_long_lines_of_an_explanation_are_wrapped() -> None:
-    assert wrapped(["a bb ccc", "", "d"], 5) == ["a bb", "  ccc", "", "d"]
 
 
 @pytest.mark.parametrize(
