@@ -15,6 +15,7 @@ from typing import Any, TypeVarTuple
 import click
 from rich.console import Console
 
+from muster.framework.runtime import call_watch
 from muster.operator import app, logs
 from muster.operator.demo.cluster import DemoCluster, StoryError
 from muster.operator.demo.story import play
@@ -44,8 +45,9 @@ def command(once: bool) -> None:
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
-    # The cluster runs on the scheduler's loop here, so a blocked loop is no sign of a problem in Muster.
-    logging.getLogger(watchdog.__name__).setLevel(logging.ERROR)
+    # The cluster runs on the scheduler's loop here, so a blocked loop or a slow call is no sign of a problem in Muster.
+    for watch in (watchdog, call_watch):
+        logging.getLogger(watch.__name__).setLevel(logging.ERROR)
     console = Console()
     try:
         with asyncio.Runner(loop_factory=_Loop) as runner:

@@ -11,8 +11,6 @@ import pytest
 from tests.commands.asking import bounded
 
 MUSTER = Path(sys.executable).with_name("muster")
-BUSY = "A plugin held up the scheduler"
-"""The warning that a call took long: on a busy machine any call may."""
 
 
 def test_the_whole_story_happens() -> None:
@@ -40,7 +38,7 @@ def test_a_signal_ends_it_at_any_moment_in_good_order(moment: str, number: signa
         assert any(moment in line for line in demo.stdout)
         demo.send_signal(number)
         rest, complaints = demo.communicate(timeout=60)
-    assert (demo.returncode, [line for line in complaints.splitlines() if BUSY not in line]) == (0, [])
+    assert (demo.returncode, complaints) == (0, "")
     assert rest.split()[-3:] == ["ending", "…", "ended"]
     assert list(tmp_path.iterdir()) == []
 
