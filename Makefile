@@ -152,7 +152,7 @@ screenshots: $(INSTALLED) browser ## Draw the pictures of the web pages that the
 	$(RUN) -m tests.web.screenshots
 
 release: $(RELEASING) control-plane ## Make, check and list all that a release consists of, in dist/release: OWNER= IMAGE= TAG=
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
+	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
 		$(if $(OWNER),--owner=$(OWNER)) $(if $(IMAGE),--image=$(IMAGE)) $(if $(TAG),--tag=$(TAG)) $(RELEASE_ARGS)
 
 site: $(RELEASING) ## Build the documentation as web pages in build/site, where a dead link is an error: OWNER=
