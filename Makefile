@@ -6,6 +6,8 @@ PYTHON ?= python3
 WORKERS ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
+# What is in the virtual environment: what Muster needs to run, what the tests and linters need, what a release needs.
+RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 RELEASING := $(VENV)/.releasing
 FOLDERS := framework operator plugins sandbox testing
@@ -28,7 +30,7 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this terminal
+demo: $(RUNNABLE) ## Show Muster at work on a cluster of its own in this terminal
 	$(VENV)/bin/muster demo
 
 test: $(INSTALLED) control-plane ## Run every test against a real API server
@@ -154,7 +156,7 @@ screenshots: $(INSTALLED) browser ## Draw the pictures of the web pages that the
 	$(RUN) -m tests.web.screenshots
 
 release: $(RELEASING) control-plane ## Make, check and list all that a release consists of, in dist/release: OWNER= IMAGE= TAG=
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
+	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
 		$(if $(OWNER),--owner=$(OWNER)) $(if $(IMAGE),--image=$(IMAGE)) $(if $(TAG),--tag=$(TAG)) $(RELEASE_ARGS)
 
 site: $(RELEASING) ## Build the documentation as web pages in build/site, where a dead link is an error: OWNER=
@@ -179,14 +181,27 @@ command -v $(1) >/dev/null || { echo "installing $(2)"; apt-get update -qq && \
 	{ echo "$(1) is not on the PATH and could not be installed: install it, the tests need it" >&2; exit 1; }
 endef
 
-$(INSTALLED): constraints.txt pyproject.toml setup.py
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
-	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# Makes the virtual environment unless it is there.
+define environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+endef
+
+$(RUNNABLE): constraints.txt pyproject.toml setup.py
+	$(environment)
+	@echo "Installing Muster and the packages that it needs into $(VENV), with pip: a minute or two, once ..."
+	@$(INSTALL) -e .
 	@touch $@
 
+$(INSTALLED): constraints.txt pyproject.toml setup.py
+	$(environment)
+	$(INSTALL) -e '.[test,lint]'
+	@touch $@ $(RUNNABLE)
+
 $(RELEASING): $(INSTALLED)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	$(INSTALL) -e '.[release]'
 	@touch $@
 
 build/typing/muster/%:

@@ -136,6 +136,11 @@ def main() -> None:
     """
 
 
+def main_for_kubectl() -> None:
+    """`kubectl-muster`, which people call as `kubectl muster`: usage and errors name it so."""
+    main(prog_name="kubectl muster")
+
+
 def complete_for_kubectl() -> None:
     """`kubectl_complete-muster`: kubectl runs it with the words after `kubectl muster` and reads the candidates."""
     from click.shell_completion import ShellComplete

@@ -112,6 +112,24 @@ POD_DISRUPTION_BUDGETS = Kind(
     generation=True,
     unconditional_update=False,
 )
+CLUSTER_ROLE_BINDINGS = Kind(
+    group="rbac.authorization.k8s.io",
+    resource="clusterrolebindings",
+    kind="ClusterRoleBinding",
+    namespaced=False,
+    create_on_update=True,
+)
+CLUSTER_ROLES = Kind(
+    group="rbac.authorization.k8s.io",
+    resource="clusterroles",
+    kind="ClusterRole",
+    namespaced=False,
+    create_on_update=True,
+)
+ROLE_BINDINGS = Kind(
+    group="rbac.authorization.k8s.io", resource="rolebindings", kind="RoleBinding", create_on_update=True
+)
+ROLES = Kind(group="rbac.authorization.k8s.io", resource="roles", kind="Role", create_on_update=True)
 CUSTOM_RESOURCE_DEFINITIONS = Kind(
     group="apiextensions.k8s.io",
     resource="customresourcedefinitions",
@@ -158,6 +176,13 @@ REPLICATION_CONTROLLERS = Kind(
     subresources=("scale", "status"),
     generation=True,
     selectable=fields("status.replicas", absent="0"),
+)
+RESOURCE_QUOTAS = Kind(
+    resource="resourcequotas",
+    kind="ResourceQuota",
+    short_names=("quota",),
+    subresources=("status",),
+    returns_deleted=True,
 )
 REPLICA_SETS = Kind(
     group="apps",
@@ -291,6 +316,9 @@ WORKLOADS = Kind(group="scheduling.k8s.io", version="v1beta1", resource="workloa
 REVIEWS = (SELF_SUBJECT_REVIEWS, TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
 """Kinds that are answered at once and never stored."""
 
+ACCESS = (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES)
+"""Kinds of RBAC, which are stored and have no effect: everyone may do everything."""
+
 KINDS = (
     BINDINGS,
     CONFIG_MAPS,
@@ -301,6 +329,7 @@ KINDS = (
     PERSISTENT_VOLUMES,
     PODS,
     REPLICATION_CONTROLLERS,
+    RESOURCE_QUOTAS,
     SERVICE_ACCOUNTS,
     SERVICES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -312,6 +341,7 @@ KINDS = (
     LEASES,
     EVENTS_V1,
     POD_DISRUPTION_BUDGETS,
+    *ACCESS,
     DEVICE_CLASSES,
     DEVICE_TAINT_RULES,
     RESOURCE_CLAIMS,

@@ -21,6 +21,9 @@ import yaml
 from deploy.release.packages import DISTRIBUTION, ROOMS
 from deploy.release.plan import PLACEHOLDER, REPOSITORY, Plan
 
+CHECKSUMS = "SHA256SUMS"
+"""The file with the digests of all others."""
+
 
 def findings(plan: Plan) -> Iterator[str]:
     """A line for each problem with the files in the plan's folder."""
@@ -72,14 +75,14 @@ def missing_from_the_wheel(wheel: Path) -> list[str]:
 
 def write_checksums(plan: Plan) -> Path:
     """Writes SHA256SUMS for `sha256sum --check`; returns its path."""
-    path = plan.output / "SHA256SUMS"
+    path = plan.output / CHECKSUMS
     names = sorted(each.name for each in plan.output.iterdir() if each.is_file() and each != path)
     path.write_text("".join(f"{_digest(plan.output / name)}  {name}\n" for name in names))
     return path
 
 
 def _wrong_checksums(plan: Plan) -> Iterator[str]:
-    path = plan.output / "SHA256SUMS"
+    path = plan.output / CHECKSUMS
     if not path.is_file():
         yield f"{path.name} is missing"
         return

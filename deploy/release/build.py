@@ -1,7 +1,8 @@
 """The making of a release, from its notes to the list of all files.
 
-`python -m deploy.release` calls `build`, and so does a test that makes a release in a temporary folder. The notes are
-the version's section of CHANGELOG.md, with links that work outside the repository.
+`python -m deploy.release` calls `build`, and so does a test that makes a release in a temporary folder. The notes
+begin with the introduction of the version's section of CHANGELOG.md; the section's lists are folded below it, because a
+release may have hundreds of changes. Links work outside the repository.
 """
 
 from __future__ import annotations
@@ -42,14 +43,25 @@ def build(plan: Plan, *, final: bool = False) -> None:
 def build_notes(plan: Plan, *, final: bool) -> Path:
     """Write the notes; returns their path. Unless the release is `final`, they may be of the unreleased changes."""
     changelog = (REPOSITORY / "CHANGELOG.md").read_text()
-    changes = section(changelog, plan.version)
-    if changes is None and not final:
-        changes = section(changelog, UNRELEASED)
+    changes = section(changelog, heading_of_notes(changelog, plan.version, final=final))
     if not changes:
         raise ReleaseError(f"CHANGELOG.md has no section '## {plan.version}': rename '## {UNRELEASED}', and begin anew")
     path = plan.output / "notes.md"
-    path.write_text(f"# Muster {plan.version}\n\n{_how_to_install(plan)}\n{absolute(changes, plan)}\n")
+    path.write_text(f"# Muster {plan.version}\n\n{_how_to_install(plan)}\n{folded(absolute(changes, plan))}\n")
     return path
+
+
+def heading_of_notes(changelog: str, version: str, *, final: bool) -> str:
+    """The heading of the section that the notes consist of: the version, or `UNRELEASED` while it has no section."""
+    return version if final or section(changelog, version) is not None else UNRELEASED
+
+
+def folded(changes: str) -> str:
+    """A section with its lists behind a line that opens them, if the section has an introduction."""
+    introduction, *lists = re.split(r"^(?=### )", changes, flags=re.MULTILINE)
+    if not introduction or not lists:
+        return changes
+    return f"{introduction}<details>\n<summary>All changes</summary>\n\n{''.join(lists)}\n\n</details>"
 
 
 def section(changelog: str, heading: str) -> str | None:

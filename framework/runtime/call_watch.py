@@ -9,14 +9,14 @@ checkpoint.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 from ..contract.plugin import Plugin
 from ..metrics import SchedulerMetrics
-from ..model.pod_info import PodInfo
 from .budgets import LEAST_STRETCH_SECONDS, CallBudgets
 from .points import Point
+from .subjects import Subject, pair_of, pods_of
 
 log = logging.getLogger(__name__)
 
@@ -24,26 +24,6 @@ SLOW_SECONDS = 0.1
 """A call that runs for longer without a checkpoint is named in the log."""
 _QUIET_SECONDS = 10.0
 """How long a plugin is not named again at the same point."""
-
-
-class Subject(Protocol):
-    """The subject of a call: a pod, or whatever else has a key."""
-
-    @property
-    def key(self) -> str:
-        """Its name, for users."""
-        ...
-
-
-class MembersSubject(NamedTuple):
-    """The waiting members of a group, one or more, as the subject of a call."""
-
-    pods: Sequence[PodInfo]
-
-    @property
-    def key(self) -> str:
-        """The first member's, `namespace/name`."""
-        return self.pods[0].key
 
 
 class Running(NamedTuple):
@@ -103,8 +83,7 @@ class CallWatch:
         return suspended.error
 
     def _charge(self, running: Running, now: float) -> TimeoutError | None:
-        about = running.about
-        pods = about.pods if isinstance(about, MembersSubject) else (about,) if isinstance(about, PodInfo) else ()
+        pods = pods_of(running.about)
         if not pods:
             return None
         account = id(running)
@@ -125,5 +104,5 @@ class CallWatch:
         self._metrics.plugin_slow_calls.add((plugin, point))
         if now - self._named.get((plugin, point), -_QUIET_SECONDS) >= _QUIET_SECONDS:
             self._named[plugin, point] = now
-            pairs = {"plugin": plugin, "point": point, "pod": running.about.key, "seconds": f"{seconds:.3f}"}
+            pairs = {"plugin": plugin, "point": point, **pair_of(running.about), "seconds": f"{seconds:.3f}"}
             log.warning("A plugin held up the scheduler", extra={"pairs": pairs})

@@ -180,7 +180,7 @@ def _object_handlers(profiles: Profiles) -> dict[WatchedKind, ObjectEventHandler
     followers = profiles.with_calls(ObjectFollower)
     return {
         kind: ObjectEventHandler(
-            profiles.queue, kind.resource, [(each, calls) for each, calls in followers if kind in each.watches]
+            profiles.queue, kind, [(each, calls) for each, calls in followers if kind in each.watches]
         )
         for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
     }

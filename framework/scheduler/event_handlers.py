@@ -23,13 +23,15 @@ from ..contract.events import (
     assigned_pod_update_events,
 )
 from ..contract.group import ObjectFollower, PodFollower
+from ..contract.handle import WatchedKind
 from ..contract.status import Status
 from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.held_pods import HeldPods
-from ..runtime.plugin_calls import Named, PluginCalls
+from ..runtime.plugin_calls import PluginCalls
+from ..runtime.subjects import ObjectSubject
 from .engine_services import EngineServices
 from .review import Review
 
@@ -202,10 +204,12 @@ class ObjectEventHandler:
     """The informer handler of a kind that only plugins read; changes of its objects may wake pods."""
 
     def __init__(
-        self, queue: SchedulingQueue, resource: str, followers: Collection[tuple[ObjectFollower, PluginCalls]]
+        self, queue: SchedulingQueue, kind: WatchedKind, followers: Collection[tuple[ObjectFollower, PluginCalls]]
     ) -> None:
+        resource = kind.resource
         self._queue = queue
         self._resource = resource
+        self._kind = kind.name
         self._followers = tuple(followers)
         self._add = ClusterEvent(resource, Action.ADD, f"{resource}Add")
         self._update = ClusterEvent(resource, Action.UPDATE_OTHER, f"{resource}Update")
@@ -224,6 +228,7 @@ class ObjectEventHandler:
         self._happened(self._delete, obj, None)
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
+        about = ObjectSubject(self._kind, old if new is None else new)
         for follower, calls in self._followers:
-            calls.notify(follower, Named(self._resource), follower.on_object, self._resource, old, new)
+            calls.notify(follower, about, follower.on_object, self._resource, old, new)
         self._queue.move_all(event, old, new)

@@ -10,14 +10,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVarTuple
 
 import click
 from rich.console import Console
 
+from muster.framework.runtime import call_watch
 from muster.operator import app, logs
 from muster.operator.demo.cluster import DemoCluster, StoryError
-from muster.operator.demo.story import play
+from muster.operator.demo.story import WAITING, play
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
@@ -40,12 +42,14 @@ def command(once: bool) -> None:
     """Watch Muster at work on an embedded cluster of 100 nodes. Needs no cluster, no root, no network.
 
     Plain pods are bound, and a gang of 8 starts at once. A gang that does not fit waits as a whole and says why; once
-    capacity is free, it starts. Then everything stays up until Ctrl-C, for your own kubectl.
+    capacity is free, it starts. Then everything stays up until Ctrl-C, for your own kubectl, with one more gang that
+    waits.
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
-    # The cluster runs on the scheduler's loop here, so a blocked loop is no sign of a problem in Muster.
-    logging.getLogger(watchdog.__name__).setLevel(logging.ERROR)
+    # The cluster runs on the scheduler's loop here, so a blocked loop or a slow call is no sign of a problem in Muster.
+    for watch in (watchdog, call_watch):
+        logging.getLogger(watch.__name__).setLevel(logging.ERROR)
     console = Console()
     try:
         with asyncio.Runner(loop_factory=_Loop) as runner:
@@ -114,16 +118,30 @@ async def _demo(console: Console, *, once: bool) -> None:
                     )
                     await _watching(scheduler, play(cluster, console, node_cpus=_NODE_CPUS, nodes=_NODES))
                 if not once:
-                    console.rule("Your turn")
-                    console.print("Everything stays up until Ctrl-C. In another terminal:\n")
-                    console.print(f"  export KUBECONFIG={kubeconfig}", soft_wrap=True)
-                    console.print("  kubectl get podgroups -o wide\n  kubectl describe pod big-0")
-                    console.print("  kubectl apply -f deploy/examples/first-gang.yaml\n")
+                    _invite(console, kubeconfig)
                     await scheduler
             finally:
                 scheduler.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await scheduler
+
+
+def _invite(console: Console, kubeconfig: Path) -> None:
+    """Print what the user may do with the cluster."""
+    console.rule("Your turn")
+    console.print(
+        f"Everything stays up until Ctrl-C, and {WAITING} still waits.\nIn another terminal, in this folder:\n"
+    )
+    for line in (
+        f"export KUBECONFIG={quote(str(kubeconfig))}",
+        f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH",
+        "kubectl get podgroups -o wide",
+        f"kubectl muster why {WAITING}",
+        "kubectl describe pod big-0",
+        "kubectl apply -f deploy/examples/first-gang.yaml",
+    ):
+        console.print(f"  {line}", soft_wrap=True, highlight=False)
+    console.print()
 
 
 async def _watching(scheduler: asyncio.Task[None], story: Coroutine[Any, Any, None]) -> None:

@@ -1,7 +1,7 @@
 """The watchdog: a thread that notices when the event loop is blocked, and names the cause.
 
 Everything in the process runs on one loop, so a block delays all pods, the lease and the probes. A beat on the loop
-shows that it runs; when a beat is missing, the watchdog names the plugin, its point and the pod, or else the line of
+shows that it runs; when a beat is missing, the watchdog names the plugin, its point and subject, or else the line of
 code, while it still runs. A probe that the loop cannot answer fails by itself. A loop that runs but schedules nothing
 is not visible from outside; `SchedulingLoop.stalled` reports that.
 """
@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
+
+from muster.framework.runtime.subjects import pair_of
 
 if TYPE_CHECKING:
     from muster.framework.runtime.call_watch import CallWatch
@@ -109,16 +111,15 @@ class Watchdog:
             return
         self._reported_due = due
         if running is not None:
-            plugin, point, pod, _ = running
-            pairs = {"plugin": plugin.name, "point": point.name, "pod": pod.key}
+            holders, about = {"plugin": running.plugin.name, "point": running.point.name}, pair_of(running.about)
         else:
-            pairs = {"at": _place(sys._current_frames().get(self._loop_thread))}
-        holder = " ".join(pairs[key] for key in pairs if key != "pod")
+            holders, about = {"at": _place(sys._current_frames().get(self._loop_thread))}, {}
+        holder = " ".join(holders.values())
         if now - self._reported.get(holder, -_QUIET_SECONDS) >= _QUIET_SECONDS:
             if len(self._reported) > _MOST_HOLDERS:
                 self._reported.clear()
             self._reported[holder] = now
-            log.warning("The event loop is held", extra={"pairs": {**pairs, "seconds": f"{now - due:.3f}"}})
+            log.warning("The event loop is held", extra={"pairs": {**holders, **about, "seconds": f"{now - due:.3f}"}})
 
     def _run(self) -> None:
         # The first check comes when a beat is due, so that the lateness is known exactly; then one comes per beat.

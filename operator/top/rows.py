@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from muster.framework.contract import GroupId, GroupView
@@ -29,9 +29,13 @@ RowId = GroupId | str
 
 
 class WaitingState(StrEnum):
-    """How a pod or group waits, the most telling first: a group has the first that one of its members has."""
+    """How a pod or group waits, the most telling first: a group has the first that one of its members has.
+
+    Only a group is held. Its members are gated, because that is what the scheduler reports of each of them.
+    """
 
     HELD = "held"
+    PERMIT = "permit"
     BACKOFF = "backoff"
     UNSCHEDULABLE = "unschedulable"
     GATED = "gated"
@@ -45,7 +49,11 @@ class WaitingState(StrEnum):
         return [*WaitingState].index(self)
 
 
-COUNTED = (WaitingState.ACTIVE, WaitingState.BACKOFF, WaitingState.UNSCHEDULABLE, WaitingState.GATED, WaitingState.HELD)
+COUNTED = (
+    *(WaitingState.ACTIVE, WaitingState.BACKOFF, WaitingState.UNSCHEDULABLE),
+    *(WaitingState.GATED, WaitingState.PERMIT),
+)
+"""The states of pods that wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +80,14 @@ class TopRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """All rows in the order of the queue, and counts of waiting pods by state, of waiting groups and of nodes."""
+    """All rows in the order of the queue, and counts of waiting pods by state, of waiting and held groups, of nodes."""
 
     rows: Sequence[TopRow]
     groups: Mapping[GroupId, GroupView]
     pods: Mapping[WaitingState, int]
     placed: int
     waiting_groups: int
+    held_groups: int
     nodes: int
 
 
@@ -92,7 +101,8 @@ def summarize(known: ClusterState) -> QueueSummary:
     )
     return QueueSummary(
         rows=[
-            *map(_of_group, (*census.waiting, *census.held)),
+            *map(_of_group, census.waiting),
+            *(replace(_of_group(group), state=WaitingState.HELD) for group in census.held),
             *map(_of_pod, alone),
             *map(_of_group, census.settled),
         ],
@@ -100,6 +110,7 @@ def summarize(known: ClusterState) -> QueueSummary:
         pods=Counter(map(state_of, waiting)),
         placed=census.placed,
         waiting_groups=len(census.waiting),
+        held_groups=len(census.held),
         nodes=len(known.nodes),
     )
 
@@ -112,7 +123,7 @@ def state_of(pod: Pod) -> WaitingState:
     if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
     if held_of(pod):
-        return WaitingState.HELD
+        return WaitingState.PERMIT
     if condition is None or condition.status != "False":
         return WaitingState.ACTIVE
     return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE

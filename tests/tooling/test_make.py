@@ -20,5 +20,23 @@ def test_make_simulate_all_keeps_what_took_part_in_ten_thousand_seeds() -> None:
     assert kept in " ".join(recipe("simulate-all"))
 
 
-def test_make_demo_runs_the_demo() -> None:
-    assert recipe("demo")[-1] == ".venv/bin/muster demo"
+def test_make_demo_installs_what_muster_needs_to_run_says_so_first_and_runs_the_demo() -> None:
+    *_, said, installs, _, runs = recipe("demo", "--always-make")
+    assert said.startswith('echo "Installing Muster and the packages that it needs into .venv')
+    assert installs.startswith(".venv/bin/python -m pip install --quiet ")
+    assert installs.endswith(" -c constraints.txt -e .")
+    assert runs == ".venv/bin/muster demo"
+
+
+def test_make_venv_adds_the_tools_to_what_make_demo_has_installed(tmp_path: Path) -> None:
+    (tmp_path / ".runnable").touch()
+    assert recipe("demo", f"VENV={tmp_path}") == [f"{tmp_path}/bin/muster demo"]
+    [installs] = [command for command in recipe("venv", f"VENV={tmp_path}") if "pip install" in command]
+    assert installs.startswith(f"{tmp_path}/bin/python ")
+    assert installs.endswith(" -e '.[test,lint]'")
+
+
+def test_make_demo_installs_nothing_after_make_venv(tmp_path: Path) -> None:
+    [stamps] = [command for command in recipe("venv", f"VENV={tmp_path}") if command.startswith("touch ")]
+    subprocess.run(stamps, shell=True, check=True)
+    assert recipe("demo", f"VENV={tmp_path}") == [f"{tmp_path}/bin/muster demo"]

@@ -17,7 +17,7 @@ from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
 from muster.operator.web.cluster import ClusterState
 from muster.operator.web.templating import Templates
 from muster.operator.web.views.group import group_view
-from muster.operator.web.views.nodes import map_view
+from muster.operator.web.views.nodes import map_view, node_view
 from muster.operator.web.views.queue import queue_view
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, PodGroupSpec
@@ -121,6 +121,20 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
     }
     assert {each.band for each in capacities(NodeAmounts.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
     assert resources(snapshot) == ["cpu", "memory", "pods"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "percent"), [("0", "0 %"), ("10m", "< 1 %"), ("40m", "1 %"), ("3999m", "99 %"), ("4", "100 %")]
+)
+async def test_a_node_of_which_anything_is_taken_is_not_said_to_be_empty(requests: str, percent: str) -> None:
+    snapshot = filled((make_node("a"), requests))
+    [listed] = map_view(NodeAmounts.of(snapshot, "cpu"), resource="cpu", label="", listed="").rows
+    assert listed.percent == percent
+    page = node_view(snapshot, "a", 0.0)
+    assert page is not None
+    assert {row.name: row.percent for row in page.resources} == {"cpu": percent, "memory": "0 %", "pods": "< 1 %"}
+    drawn = await Templates().render("node", view=page, page="Nodes", base="", about="", version=0, missing=[])
+    assert f"<span>{percent.replace('<', '&lt;')}</span>" in drawn
 
 
 def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
