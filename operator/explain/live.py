@@ -25,9 +25,9 @@ from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_sentence
-from muster.plugins.catalog import QUOTAS
 from muster.operator.simulate.sizes import size_sentence
 from muster.operator.simulate.wording import unanswered
+from muster.plugins.catalog import QUOTAS
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -156,7 +156,7 @@ async def explain_among(
         quota=quota,
         unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
         size=size_sentence(pod, (each.message for each in explanation.rejected.values()), cluster.nodes),
-        member=_member_of(assembly.groups, cluster, pod) if waits else "",
+        member=_member_of(assembly.groups.among(cluster.watched), cluster, pod) if waits else "",
     )
 
 

@@ -41,8 +41,8 @@ from .manifests import Objects
 from .stage import RehearsalApi
 from .starts import forecasters
 from .stored import StoredObjects
-from .workload_groups import groups_to_create
 from .wording import unanswered
+from .workload_groups import groups_to_create
 
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
