@@ -69,7 +69,7 @@ def read(line: bytes) -> Outcome | None:
     message = " ".join(report.failure.message.split())
     if report.leaf_node_type != "It" or (report.state == SKIPPED and not message):
         return None
-    name = " ".join([*(report.container_hierarchy_texts or ()), report.leaf_node_text])
+    name = " ".join(filter(None, [*(report.container_hierarchy_texts or ()), report.leaf_node_text]))
     return Outcome(name, report.state, round(report.run_time / _NANOSECONDS, 1), message[:_TOLD])
 
 

@@ -102,6 +102,7 @@ def started(plane: ControlPlane, selection: Selection) -> Iterator[Suite]:
         f"--kubeconfig={plane.kubeconfig()}",
         f"--num-nodes={len(NODES)}",
         f"--outcomes={reports}",
+        f"--kubelet-root-dir={plane.files.folder}",
         "--provider=skeleton",
         "--ginkgo.v",
         "--ginkgo.no-color",

@@ -1,5 +1,6 @@
 """The choice of tests, and their program with a stand-in for it."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -8,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.conformance.report import Outcome
-from tests.conformance.suite import FOCUS, LEFT_OUT, Selection, Suite, SuiteError
+from tests.conformance.suite import FOCUS, LEFT_OUT, Selection, Suite, SuiteError, started
 from tests.conformance.test_report import line
 from tests.controlplane.guard import Guard
+from tests.controlplane.plane import ControlPlane
 from tests.e2e.eventually import eventually
 
 
@@ -106,3 +108,22 @@ def test_a_run_is_wrong_that_ended_otherwise_than_its_outcomes_say(
 
     with pytest.raises(SuiteError, match=said):
         suite.verify(all_of(suite))
+
+
+def test_the_program_knows_its_cluster_and_ends_with_the_block_however_that_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, told = tmp_path / "e2e-tests", tmp_path / "told"
+    program.write_text(f'#!/bin/sh\necho $$ "$@" >{told}.partial; mv {told}.partial {told}; exec sleep 1000\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    plane = ControlPlane(tmp_path)
+
+    with pytest.raises(KeyboardInterrupt), started(plane, Selection(["gang"])):
+        eventually(told.exists)
+        raise KeyboardInterrupt
+
+    pid, *arguments = told.read_text().split()
+    assert {f"--kubeconfig={plane.kubeconfig()}", "--num-nodes=3", "--ginkgo.focus=gang"} <= {*arguments}
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid), 0)

@@ -22,3 +22,16 @@ def test_make_simulate_all_keeps_what_took_part_in_ten_thousand_seeds() -> None:
 
 def test_make_demo_runs_the_demo() -> None:
     assert recipe("demo")[-1] == ".venv/bin/muster demo"
+
+
+def test_make_e2e_builds_kubernetes_tests_and_runs_them() -> None:
+    assert recipe("e2e", "E2E_ARGS=--focus gang")[-2:] == [
+        ".venv/bin/python -m tests.controlplane.build e2e-tests",
+        ".venv/bin/python -m tests.conformance --focus gang",
+    ]
+
+
+def test_the_list_of_commands_names_each_of_them() -> None:
+    listed = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+
+    assert {"help", "e2e", "nightly", "bench-all"} <= {line.split()[0] for line in listed.splitlines()}
