@@ -120,7 +120,8 @@ class Kubelets(Following):
     async def _end(self, pod: Object) -> None:
         await self._sleep(pods.seconds_to_end(pod))
         with _unless_overtaken():
-            await self._write(pod, pods.ended(pod, now=self._stamp()))
+            if pod["status"]["phase"] not in pods.FINAL:
+                await self._write(pod, pods.ended(pod, now=self._stamp()))
             await self._client.remove(_path(pod), pod["metadata"]["uid"])
 
     async def _write(self, pod: Object, status: Object) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 Object = Mapping[str, Any]
+FINAL = ("Succeeded", "Failed")
+"""Phases that a pod stays in."""
 _STARTED = ("PodReadyToStartContainers", "Initialized", "ContainersReady", "Ready")
 _NO_MORE_READY = ("ContainersReady", "Ready")
 

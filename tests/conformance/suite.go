@@ -1,4 +1,4 @@
-// Kubernetes' own end-to-end tests of scheduling and of devices, as a program: tests.conformance starts it.
+// Kubernetes' own end-to-end tests of scheduling, devices and workloads, as a program: tests.conformance starts it.
 package main
 
 import (
@@ -12,6 +12,7 @@ import (
 	"k8s.io/kubernetes/test/e2e/framework/testfiles"
 	manifests "k8s.io/kubernetes/test/e2e/testing-manifests"
 
+	_ "k8s.io/kubernetes/test/e2e/apps"
 	_ "k8s.io/kubernetes/test/e2e/dra"
 	_ "k8s.io/kubernetes/test/e2e/framework/debug/init"
 	_ "k8s.io/kubernetes/test/e2e/framework/node/init"

@@ -18,10 +18,12 @@ from tests.controlplane.guard import Guard
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.server import Server
 
-FOCUS = (r"\[sig-scheduling\]", r"\[sig-node\] \[DRA\] control plane")
+FOCUS = (r"\[sig-scheduling\]", r"\[sig-node\] \[DRA\] control plane", r"\[sig-apps\] Daemon set")
 LEFT_OUT: Mapping[str, str] = {
     r"\[sig-scheduling\] (LimitRange|Workload)|PriorityClass endpoints": "asks the API server alone",
     r"\[DRA\] .*(admin access|ResourceQuota|permission checks|ServiceAccount)": "asks the API server alone",
+    r"Daemon set .*(collection|status)": "asks the API server alone",
+    r"Daemon set .*surge": "needs a container",
     r"\[Alpha\]": "needs a feature that is alpha, and off in every cluster that does not ask for it",
 }
 """What of the focus is left out, with its reason."""

@@ -149,6 +149,15 @@ async def test_a_pod_without_a_hook_ends_at_once(api: FakeApi, clock: Clock) -> 
     assert api.removed == [(WEB, "pod-default-web")]
 
 
+async def test_a_pod_that_has_failed_stays_so_until_it_is_gone(api: FakeApi, clock: Clock) -> None:
+    failed = going(30)
+    failed["status"]["phase"] = "Failed"
+    async with kubelets(api, clock):
+        await api.tell("MODIFIED", failed)
+
+    assert (api.phases(), api.removed) == ([], [(WEB, "pod-default-web")])
+
+
 async def test_a_shorter_grace_period_takes_the_place_of_a_longer_one(api: FakeApi, clock: Clock) -> None:
     async with kubelets(api, clock):
         await api.tell("MODIFIED", going(80, 79))

@@ -29,6 +29,9 @@ from tests.e2e.eventually import eventually
         ("[sig-node] [DRA] control plane validate ResourceClaim for admin access", False),
         ("[sig-node] [DRA] control plane [FeatureGate:DRAResourcePoolStatus] [Alpha] should report", False),
         ("[sig-node] [DRA] kubelet [Feature:DynamicResourceAllocation] registers plugin", False),
+        ("[sig-apps] Daemon set [Serial] should run and stop simple daemon [Conformance]", True),
+        ("[sig-apps] Daemon set [Serial] should surge pods onto nodes when spec was updated", False),
+        ("[sig-apps] Daemon set [Serial] should verify changes to a daemon set status [Conformance]", False),
         ("[sig-apps] Job should run a job to completion when tasks succeed", False),
     ],
 )
