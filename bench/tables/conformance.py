@@ -18,7 +18,10 @@ def _e2e(data: Mapping[str, Any]) -> str:
     counts = [sum(_has_passed(test["sides"][side]) for test in tests) for side in (BASELINE, SUBJECT)]
     rows = [[_short(test["name"]), *(_cell(test["sides"][side]) for side in (BASELINE, SUBJECT))] for test in tests]
     rows.append([f"passed, of {len(tests)}", *map(str, counts)])
-    parts = [f"The tests of Kubernetes {data['kubernetes']}:", table(["test", "kube-scheduler", "Muster"], rows, texts=3)]
+    parts = [
+        f"The tests of Kubernetes {data['kubernetes']}:",
+        table(["test", "kube-scheduler", "Muster"], rows, texts=3),
+    ]
     if reasons := list(_reasons(tests)):
         parts.append("\n".join(reasons))
     return "\n\n".join(parts)

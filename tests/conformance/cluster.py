@@ -124,7 +124,9 @@ async def register(client: Client) -> None:
 async def until_ready(client: Client) -> None:
     """Return when no node has a taint and all static pods run. Raises `TimeoutError`."""
     async with asyncio.timeout(_READY_WITHIN_SECONDS):
-        while not await _is_ready(client):
+        while True:
+            if await _is_ready(client):
+                return
             await asyncio.sleep(_LOOK_SECONDS)
 
 

@@ -20,7 +20,7 @@ from tests.controlplane.server import Server
 
 FOCUS = (r"\[sig-scheduling\]", r"\[sig-node\] \[DRA\] control plane", r"\[sig-apps\] Daemon set")
 LEFT_OUT: Mapping[str, str] = {
-    r"\[sig-scheduling\] (LimitRange|Workload)|PriorityClass endpoints": "asks the API server alone",
+    r"\[sig-scheduling\] (LimitRange|Workload)\b|PriorityClass endpoints": "asks the API server alone",
     r"\[DRA\] .*(admin access|ResourceQuota|permission checks|ServiceAccount)": "asks the API server alone",
     r"Daemon set .*(collection|status)": "asks the API server alone",
     r"Daemon set .*surge": "needs a container",

@@ -122,9 +122,13 @@ def test_the_program_knows_its_cluster_and_ends_with_the_block_however_that_ends
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
     plane = ControlPlane(tmp_path)
 
-    with pytest.raises(KeyboardInterrupt), started(plane, Selection(["gang"])):
-        eventually(told.exists)
-        raise KeyboardInterrupt
+    def interrupted() -> None:
+        with started(plane, Selection(["gang"])):
+            eventually(told.exists)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
 
     pid, *arguments = told.read_text().split()
     assert {f"--kubeconfig={plane.kubeconfig()}", "--num-nodes=3", "--ginkgo.focus=gang"} <= {*arguments}

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.controlplane.binaries import locate
 
 HOST = "127.0.0.1"
-# Off for most tests: they run no kubelet, nor what makes the service accounts of pods and frees new nodes of their taints.
+# Off for most tests: no kubelet runs there, nor what makes service accounts and frees new nodes of their taints.
 DISABLED_ADMISSION_PLUGINS = ("ServiceAccount", "TaintNodesByCondition")
 
 
