@@ -124,8 +124,9 @@ async def test_a_bound_pod_runs_once_and_only_if_it_is_still_the_one_that_was_se
 
 
 async def test_a_pod_on_a_node_of_others_is_let_be(api: FakeApi, clock: Clock) -> None:
-    async with kubelets(api, clock):
+    async with kubelets(api, clock) as running:
         await api.tell("ADDED", bound(node="elsewhere"))
+        await running.raise_if_stopped()
 
     assert api.patched == []
 
