@@ -53,6 +53,7 @@ class _Report(msgspec.Struct, rename="pascal"):
     leaf_node_text: str
     state: str
     run_time: int
+    num_attempts: int
     container_hierarchy_texts: list[str] | None = None
     failure: _Failure = msgspec.field(default_factory=_Failure)
 
@@ -61,13 +62,14 @@ _decoder = msgspec.json.Decoder(_Report)
 
 
 def read(line: bytes) -> Outcome | None:
-    """The outcome in a line of Ginkgo's reports; None for a test that was not chosen. Raises `msgspec.DecodeError`.
+    """The outcome in a line of Ginkgo's reports; None for what was not attempted. Raises `msgspec.DecodeError`.
 
-    Ginkgo calls a test skipped that was not chosen, and one that found the cluster unfit. Only the latter says why.
+    Ginkgo calls a test skipped that was not chosen, and one that found the cluster unfit. It calls a test passed that
+    it only looked at before the run. Only what was attempted has become anything.
     """
     report = _decoder.decode(line)
     message = " ".join(report.failure.message.split())
-    if report.leaf_node_type != "It" or (report.state == SKIPPED and not message):
+    if report.leaf_node_type != "It" or not report.num_attempts:
         return None
     name = " ".join(filter(None, [*(report.container_hierarchy_texts or ()), report.leaf_node_text]))
     return Outcome(name, report.state, round(report.run_time / _NANOSECONDS, 1), message[:_TOLD])

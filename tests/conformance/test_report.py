@@ -6,18 +6,18 @@ import pytest
 
 from tests.conformance.report import Outcome, compare, document, read, regressions
 
-NAME = "[sig-scheduling] SchedulerPredicates [Serial] validates resource limits [Conformance]"
+NAME = "[sig-scheduling] SchedulerPredicates validates resource limits of pods [Conformance] [Serial]"
 
 
-def line(state: str, *, kind: str = "It", message: str | None = None) -> bytes:
+def line(state: str, *, kind: str = "It", message: str | None = None, attempts: int = 1) -> bytes:
     """A report as Ginkgo writes it, as far as it is read, and a field that is not."""
     report = {
-        "ContainerHierarchyTexts": ["[sig-scheduling] SchedulerPredicates [Serial]"],
+        "ContainerHierarchyTexts": ["[sig-scheduling] SchedulerPredicates"],
         "LeafNodeType": kind,
-        "LeafNodeText": "validates resource limits [Conformance]",
+        "LeafNodeText": "validates resource limits of pods [Conformance] [Serial]",
         "State": state,
         "RunTime": 12_345_678_901,
-        "NumAttempts": 1,
+        "NumAttempts": attempts,
     }
     return json.dumps(report | ({"Failure": {"Message": message}} if message is not None else {})).encode()
 
@@ -34,9 +34,13 @@ def test_a_test_that_failed_is_read_with_the_beginning_of_what_it_said_in_one_li
     assert len(outcome.message) == 200
 
 
-def test_a_test_that_found_the_cluster_unfit_is_an_outcome_and_one_that_was_not_chosen_is_none() -> None:
+def test_a_test_that_found_the_cluster_unfit_is_an_outcome() -> None:
     assert read(line("skipped", message="needs 2 zones")) == Outcome(NAME, "skipped", 12.3, "needs 2 zones")
-    assert read(line("skipped")) is None
+
+
+@pytest.mark.parametrize("state", ["skipped", "passed"])
+def test_what_was_not_attempted_is_no_outcome_whatever_ginkgo_calls_it(state: str) -> None:
+    assert read(line(state, attempts=0)) is None
 
 
 def test_what_comes_before_and_after_all_tests_is_no_outcome() -> None:
