@@ -21,15 +21,13 @@ import (
 
 var outcomes = flag.String("outcomes", os.DevNull, "the file that gets Ginkgo's report of each test, a line each")
 
-var _ = ginkgo.ReportAfterEach(func(report ginkgo.SpecReport) {
-	if report.NumAttempts == 0 { // not chosen, or only looked at before the run
-		return
-	}
+// report appends what became of a test to the file, from where it can be read while others run.
+func report(test ginkgo.SpecReport) {
 	file, err := os.OpenFile(*outcomes, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	framework.ExpectNoError(err)
 	defer file.Close()
-	framework.ExpectNoError(json.NewEncoder(file).Encode(report))
-})
+	framework.ExpectNoError(json.NewEncoder(file).Encode(test))
+}
 
 type verdict struct{ failed bool }
 
@@ -41,6 +39,7 @@ func main() {
 	flag.Parse()
 	testfiles.AddFileSource(manifests.GetE2ETestingManifestsFS())
 	framework.AfterReadingAllFlags(&framework.TestContext)
+	ginkgo.ReportAfterEach(report) // here, as it looks at all tests before, and forgets such nodes then
 	gomega.RegisterFailHandler(framework.Fail)
 	suite, reporter := framework.CreateGinkgoConfig()
 	found := &verdict{}

@@ -23,7 +23,7 @@ LEFT_OUT: Mapping[str, str] = {
     r"\[sig-scheduling\] (LimitRange|Workload)\b|PriorityClass endpoints": "asks the API server alone",
     r"\[DRA\] .*(admin access|ResourceQuota|permission checks|ServiceAccount)": "asks the API server alone",
     r"Daemon set .*(collection|status)": "asks the API server alone",
-    r"Daemon set .*surge": "needs a container",
+    r"Daemon set .*(surge|rollback)": "needs a container, or an image that cannot be pulled",
     r"\[Alpha\]": "needs a feature that is alpha, and off in every cluster that does not ask for it",
 }
 """What of the focus is left out, with its reason."""

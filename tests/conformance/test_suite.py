@@ -31,6 +31,7 @@ from tests.e2e.eventually import eventually
         ("[sig-node] [DRA] kubelet [Feature:DynamicResourceAllocation] registers plugin", False),
         ("[sig-apps] Daemon set should run and stop simple daemon [Conformance] [Serial]", True),
         ("[sig-apps] Daemon set should surge pods onto nodes when spec was updated [Serial]", False),
+        ("[sig-apps] Daemon set should rollback without unnecessary restarts [Conformance] [Serial]", False),
         ("[sig-apps] Daemon set should verify changes to a daemon set status [Conformance] [Serial]", False),
         ("[sig-apps] Job should run a job to completion when tasks succeed", False),
     ],
