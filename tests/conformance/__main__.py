@@ -41,7 +41,7 @@ def main(focus: tuple[str, ...], seed: int, record: bool) -> None:
     shutil.rmtree(LOGS, ignore_errors=True)
     try:
         found = _play(selection)
-    except (*FAILURES, SuiteError) as error:
+    except (*FAILURES, SuiteError, AssertionError) as error:
         raise click.ClickException(text_of(error)) from error
     compared = compare(*(found[side.name] for side in SIDES))
     data = document(compared, version=KUBERNETES_VERSION, seed=seed)

@@ -22,6 +22,7 @@ from bench.tables.speed import BASELINE, SUBJECT
 from tests.builders import make_node, make_pod
 from tests.conformance.kubelet import LEASES
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.server import READY_WITHIN_SECONDS
 from tests.deployed import define_pod_groups, log_in_as_deployed
 from tests.e2e.muster_process import Options, running
 
@@ -30,7 +31,6 @@ GATES = {"GenericWorkload": True}
 SERVED = {"scheduling.k8s.io/v1beta1": True}
 STATIC_PODS = ("kube-proxy", "fluentd-elasticsearch", "node-problem-detector")
 """What the tests look for on each node; where one of them is missing, most tests wait a minute for it."""
-_READY_WITHIN_SECONDS = 60.0
 _LOOK_SECONDS = 0.2
 
 
@@ -105,7 +105,9 @@ def _kube_scheduler(plane: ControlPlane) -> Iterator[None]:
 def _muster(plane: ControlPlane) -> Iterator[None]:
     define_pod_groups(plane)
     kubeconfig = log_in_as_deployed(plane)
-    with running(Options(kubeconfig=kubeconfig, log=plane.files.log(SUBJECT), names=[SCHEDULER_NAME])):
+    options = Options(kubeconfig=kubeconfig, log=plane.files.log(SUBJECT), names=[SCHEDULER_NAME])
+    with running(options, ready=False) as process:
+        process.wait_until_ready(within=READY_WITHIN_SECONDS)
         yield
 
 
@@ -123,7 +125,7 @@ async def register(client: Client) -> None:
 
 async def until_ready(client: Client) -> None:
     """Return when no node has a taint and all static pods run. Raises `TimeoutError`."""
-    async with asyncio.timeout(_READY_WITHIN_SECONDS):
+    async with asyncio.timeout(READY_WITHIN_SECONDS):
         while True:
             if await _is_ready(client):
                 return
