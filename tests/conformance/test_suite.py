@@ -57,7 +57,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Suite]]:
     suites = []
     with closing(Guard()) as guard:
 
-        def started(script: str) -> Suite:
+        def run(script: str) -> Suite:
             folder = tmp_path / str(len(suites))
             folder.mkdir()
             command = ["sh", "-c", f"cd {folder}; {script}"]
@@ -65,7 +65,7 @@ def start(tmp_path: Path) -> Iterator[Callable[[str], Suite]]:
             suites.append(suite)
             return suite
 
-        yield started
+        yield run
         for suite in suites:
             suite.stop()
 
