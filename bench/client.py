@@ -24,6 +24,7 @@ _ERRORS_FROM = 400
 _NOT_FOUND = 404
 _TOLD = 1000
 _CHUNK = 1 << 20
+_CONNECT_SECONDS = 60.0
 
 
 class RefusedError(Exception):
@@ -76,7 +77,7 @@ class Client:
             headers={"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"},
             skip_auto_headers=("Accept-Encoding", "User-Agent"),
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=120),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=120),
             read_bufsize=_CHUNK,
         )
 
@@ -121,7 +122,9 @@ class Client:
 
     async def watch(self, path: str, **query: str) -> AsyncIterator[list[bytes]]:
         """The lines of a watch, as many at a time as have come. Ends when the server ends it. Raises `RefusedError`."""
-        async with self._session.get(self._url(path, {"watch": "true", **query})) as response:
+        # A watch may be silent for minutes, as while kube-scheduler looks for a rack for its first gang of a thousand.
+        silent = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=None)
+        async with self._session.get(self._url(path, {"watch": "true", **query}), timeout=silent) as response:
             if response.status >= _ERRORS_FROM:
                 await _body(response)
             unfinished = b""

@@ -24,10 +24,12 @@ _SUBCOMMANDS = {
     "groups": "List PodGroups with what each lacks.",
     "top": "Show queue and groups in the terminal, and why each waits.",
     "web": "Show queue, nodes and reasons in a browser.",
+    "hold": "Keep the pods of a PodGroup from being started.",
+    "resume": "Let the pods of a held PodGroup be started again.",
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "replay": "Decide a recording again, and show what is decided otherwise.",
-    "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
+    "simulate": "Show whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
     "plugin": "Write a new plugin in a package of its own.",
     "completion": "Print the completion script for a shell.",
@@ -86,7 +88,7 @@ def _quickly() -> Iterator[None]:
 
 @contextmanager
 def _all_written() -> Iterator[None]:
-    """End as other programs do when standard output does not take what is printed.
+    """Exit as other programs do if standard output is closed or full.
 
     If the reader has gone, the process ends as by SIGPIPE; if the disk is full, with a message and exit code 1.
     """

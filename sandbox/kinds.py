@@ -67,6 +67,13 @@ BINDINGS = Kind(resource="bindings", kind="Binding", verbs=("create",))
 TOKEN_REVIEWS = Kind(
     group="authentication.k8s.io", resource="tokenreviews", kind="TokenReview", namespaced=False, verbs=("create",)
 )
+SELF_SUBJECT_REVIEWS = Kind(
+    group="authentication.k8s.io",
+    resource="selfsubjectreviews",
+    kind="SelfSubjectReview",
+    namespaced=False,
+    verbs=("create",),
+)
 SUBJECT_ACCESS_REVIEWS = Kind(
     group="authorization.k8s.io",
     resource="subjectaccessreviews",
@@ -281,7 +288,7 @@ COMPOSITE_POD_GROUPS = Kind(
 )
 WORKLOADS = Kind(group="scheduling.k8s.io", version="v1beta1", resource="workloads", kind="Workload")
 
-REVIEWS = (TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
+REVIEWS = (SELF_SUBJECT_REVIEWS, TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
 """Kinds that are answered at once and never stored."""
 
 KINDS = (
@@ -319,4 +326,4 @@ KINDS = (
 )
 
 NATIVE_GROUP_KINDS = (NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS)
-"""Kinds that kube-apiserver serves only where gates and `--runtime-config=scheduling.k8s.io/v1beta1=true` tell it."""
+"""Kinds that kube-apiserver serves only with feature gates and `--runtime-config=scheduling.k8s.io/v1beta1=true`."""

@@ -36,7 +36,7 @@ class _Goal(NamedTuple):
             figure(self.baseline, self.decimals),
             figure(self.subject, self.decimals),
             figure(compared, _RATIO_DECIMALS),
-            f"{wanted} times" if self.as_ratio else wanted,
+            f"{wanted} times" if self.as_ratio else f"Muster {wanted}",
             self.verdict,
         ]
 

@@ -14,7 +14,7 @@ from tests.controlplane.binaries import MissingBinaryError
 
 
 def main() -> int:
-    """Exit code 0 where the release is made and whole."""
+    """Make, check and list a release; returns the exit code, 0 if the release is whole."""
     parser = argparse.ArgumentParser(prog="python -m deploy.release", description=__doc__)
     output = REPOSITORY / "dist" / "release"
     parser.add_argument("--output", type=Path, default=output, help="the folder, which is emptied first")
@@ -36,10 +36,10 @@ def main() -> int:
 
 
 def _check_with_tools(plan: Plan) -> None:
-    """What other people's tools say of the package index's metadata and of the bill of materials."""
+    """Check the metadata for the package index, and the bill of materials, with their own tools."""
     distributions = [str(path) for path in plan.output.iterdir() if path.name.startswith("muster_scheduler-")]
     _run("twine", "check", "--strict", *distributions)
-    _run("deploy.release.validation", str(plan.output / f"muster-{plan.version}.cdx.json"))
+    _run("deploy.release.bill", str(plan.output / f"muster-{plan.version}.cdx.json"))
 
 
 def _run(module: str, *arguments: str) -> None:

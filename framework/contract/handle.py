@@ -128,9 +128,9 @@ class EventSink(Protocol):
     """Records Events for users. Never blocks."""
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
-        """Record an Event of type `kind` (Normal or Warning) about a pod, with a related pod."""
+        """Record an Event about a pod, and optionally a related pod; `type` is Normal or Warning."""
         ...
 
 
@@ -254,6 +254,15 @@ class Handle(Protocol):
 
     def may_report(self) -> bool:
         """Whether to report now what is wrong with pods: this process leads, and knows the whole cluster."""
+        ...
+
+    def report_gate(self, pod: PodInfo, message: str) -> None:
+        """Report a pod that the plugin gates until a person decides otherwise, by an Event and the condition.
+
+        The condition PodScheduled gets the reason SchedulingGated, so autoscalers add no nodes for the pod. For plugins
+        that follow PreEnqueue. A repetition is not reported again, and a process that does not lead reports the pod
+        when it leads. The condition later names the next reason for which the pod is gated, if there is one.
+        """
         ...
 
     def random(self) -> float:

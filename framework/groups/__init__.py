@@ -3,24 +3,26 @@
 What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
 record for each group (`GroupRecord`) with its object, its members (`Members`), the latest announcement and what was
 reported; the book of all groups (`GroupBook`), the base of plugins that adapt one kind of groups (`GangPlugin`,
-`GroupBookPlugin`), the base of reporters, healing of a group that lost members, pods whose group is missing, and
-nominations of members. What does not: the contract itself, which holds only protocols and values, and anything that
-runs plugins. Public, like the contract, for authors of group plugins.
+`GroupBookPlugin`), the base of reporters, healing of a group that lost members, holds of groups, pods whose group is
+missing, pending reports about pods, and nominations of members. What does not: the contract itself, which holds only
+protocols and values, and anything that runs plugins. Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
 from .book import GroupBook
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
+from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
-from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
+from .pod_reports import MissingGroups, PendingReports, group_missing
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
 
 __all__ = [
     "GATHERING_SECONDS",
     "HEALING_POLICY",
+    "HOLD_ANNOTATIONS",
     "PREFIX",
     "Announcement",
     "DatedCondition",
@@ -28,6 +30,7 @@ __all__ = [
     "GangPlugin",
     "GroupBook",
     "GroupBookPlugin",
+    "GroupHolds",
     "GroupMeta",
     "GroupObject",
     "GroupRecord",
@@ -40,11 +43,13 @@ __all__ = [
     "Members",
     "MissingGroups",
     "Notice",
+    "PendingReports",
     "Report",
     "ReportTime",
     "group_missing",
     "healing_fault",
     "healing_policy",
+    "hold_in",
     "transition_time",
     "unknown_annotations",
 ]

@@ -34,7 +34,7 @@ class OwnerReference(Wire):
 
 
 class Identity(Wire):
-    """The part of `metadata` that tells one version of one object from all others."""
+    """The part of `metadata` that identifies one version of one object."""
 
     name: str = ""
     namespace: str = ""

@@ -177,6 +177,8 @@ class PodSpec(Wire):
 
 POD_SCHEDULED = "PodScheduled"
 """The type of the condition that says whether a pod has a node."""
+SCHEDULING_GATED = "SchedulingGated"
+"""The reason of this condition of a pod that is not to be tried yet."""
 
 
 class PodCondition(Wire):

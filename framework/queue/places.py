@@ -208,7 +208,7 @@ class Places:
         self.on_entry()
 
     def pop_woken(self) -> Batch | None:
-        """Take out the woken batch whose first pod is first; None if an active entity goes before it."""
+        """Take out the woken batch whose first pod is first; None if an active entity comes first."""
         while (batch := self.woken.peek()) is not None:
             if not batch:
                 self.woken.discard(batch)

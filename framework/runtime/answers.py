@@ -157,7 +157,7 @@ def pod_group_post_filtered(plugin: Plugin, answer: object) -> tuple[Mapping[str
 
 
 def _ending_round(point: Point, plugin: Plugin, status: Status | None) -> Status | None:
-    """A status as it counts there: in case of success its reasons say what is done, and PostFilter words its errors."""
+    """A status with PostFilter's meaning: the reasons of a success are notes, and an error has its own message."""
     if status is None:
         return None
     try:

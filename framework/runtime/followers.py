@@ -5,9 +5,9 @@ from __future__ import annotations
 from ..contract.decision import DecisionFollower, GroupDecision, PodDecision
 from ..contract.status import Status
 from ..model.pod_info import PodInfo
+from .call_watch import MembersSubject
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
-from .watch import MembersSubject
 
 
 class DecisionFollowers:

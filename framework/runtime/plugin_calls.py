@@ -25,8 +25,8 @@ from ..model.pod_info import PodInfo
 from ..work import GivenUp
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .attempt_state import AttemptState
+from .call_watch import SLOW_SECONDS, CallWatch, MembersSubject, Running, Subject
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point
-from .watch import SLOW_SECONDS, CallWatch, MembersSubject, Running, Subject
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -113,4 +113,4 @@ RESERVED_SHARES = _asked("ReservedShares", 'asking plugin "{}" how much it reser
 STARTS = _asked("Starts", 'asking plugin "{}" when those that wait start')
 
 # Notifications of plugins.
-FOLLOW = Point("Follow", 'telling plugin "{}"', (), (object,))
+FOLLOW = Point("Follow", 'notifying plugin "{}"', (), (object,))

@@ -28,8 +28,8 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.held_pods import HeldPods
 from ..runtime.plugin_calls import Named, PluginCalls
-from ..runtime.waiting import HeldPods
 from .engine_services import EngineServices
 from .review import Review
 
@@ -40,7 +40,7 @@ class PodEventHandler:
     def __init__(
         self,
         services: EngineServices,
-        waiting: HeldPods,
+        held_pods: HeldPods,
         review: Review,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
@@ -50,20 +50,20 @@ class PodEventHandler:
         self._nominator = services.nominator
         self._reports = services.reports
         self._known = services.known
-        self._waiting = waiting
+        self._held_pods = held_pods
         self._review = review
         self._followers = tuple(followers)
 
     def on_add(self, pod: Pod) -> None:
         """A pod was added."""
         info = PodInfo(pod)
-        if self._known.concern(pod):
+        if self._known.is_ours(pod):
             self._known.keep(info)
         self._notify(None, info)
         self._nominated(None, pod, info)
         if info.node_name:
             self._assigned(info)
-        elif self._known.concern(pod):
+        elif self._known.is_ours(pod):
             self._queue.add(info)
             self._queue.move_all(UNSCHEDULED_POD_ADD, None, info)
 
@@ -74,7 +74,7 @@ class PodEventHandler:
             self.on_add(new)
             return
         info = PodInfo(new)
-        mine = self._known.concern(new)
+        mine = self._known.is_ours(new)
         before = self._known.get(info.key) if mine else None
         if mine:
             self._known.keep(info)
@@ -105,13 +105,12 @@ class PodEventHandler:
             if counted is not None:
                 self._cache.remove_pod(info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
-        elif self._known.concern(pod):
+        elif self._known.is_ours(pod):
             self._queue.delete(info)
-            waiting = self._waiting.get(info.uid)
-            if waiting is not None:
+            held = self._held_pods.get(info.uid)
+            if held is not None:
                 # Its binding task unreserves it and frees the node.
-                waiting.fail(Status.unschedulable("removed"))
-
+                held.fail(Status.unschedulable("removed"))
             elif counted is not None:
                 # PreBind or Bind is in flight; when it is answered, the pod is ABSENT and the cache changes nothing.
                 self._cache.remove_pod(info)

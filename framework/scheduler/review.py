@@ -196,7 +196,7 @@ class Review:
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
 
     def _review_pod(self, entity: QueuedEntity) -> None:
-        """Whether there is capacity says nothing of a pod that may have been turned away from the node that it had."""
+        """Free capacity says nothing about a pod that may have been rejected after it had a node."""
         [pod] = entity.all_pods()
         if self._nominator.nominated_node(pod.uid):
             return

@@ -56,7 +56,7 @@ def errors_of(error: ConfigurationError) -> list[str]:
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """Turn what is wrong with files and configuration into a message and exit code 2."""
+    """Report errors in files and configuration by a message and exit code 2."""
     try:
         yield
     except ConfigurationError as error:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from muster.operator import app, logs
 from muster.operator.demo.cluster import DemoCluster, StoryError
-from muster.operator.demo.story import tell
+from muster.operator.demo.story import play
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
@@ -29,7 +29,7 @@ from muster.sandbox import NodeShape, Sandbox
 _NODES = 100
 _NODE_CPUS = 4
 _PATIENCE_SECONDS = 60.0
-_UNTOLD = 1
+_INTERRUPTED = 1
 Ts = TypeVarTuple("Ts")
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -44,18 +44,18 @@ def command(once: bool) -> None:
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
-    # The cluster runs on the scheduler's loop here, and a loop that is held says nothing of how Muster would do.
+    # The cluster runs on the scheduler's loop here, so a blocked loop is no sign of a problem in Muster.
     logging.getLogger(watchdog.__name__).setLevel(logging.ERROR)
     console = Console()
     try:
         with asyncio.Runner(loop_factory=_Loop) as runner:
-            completed = runner.run(_until_told_to_end(console, _demo(console, once=once)))
+            completed = runner.run(_until_signal(console, _demo(console, once=once)))
     except StoryError as error:
         raise click.ClickException(f"the story went wrong: {error}") from error
     if not completed:
         console.print("ended")
         if once:
-            raise SystemExit(_UNTOLD)
+            raise SystemExit(_INTERRUPTED)
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -73,14 +73,14 @@ class _Loop(asyncio.SelectorEventLoop):
             super().add_signal_handler(number, callback)
 
 
-async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work, or as much as there is time for until a signal ends it; whether all was done."""
+async def _until_signal(console: Console, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work until it is done or a signal ends it; returns whether it was completed."""
     task = asyncio.create_task(work)
-    told = asyncio.Event()
+    ended = asyncio.Event()
 
     def end() -> None:
-        if not told.is_set():
-            told.set()
+        if not ended.is_set():
+            ended.set()
             logging.disable()  # kopf complains of each request that is cut off by its own end
             console.print("\nending …")
             task.cancel()
@@ -91,7 +91,7 @@ async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) 
     try:
         await task
     except asyncio.CancelledError:
-        if not told.is_set():
+        if not ended.is_set():
             raise
         return False
     return True
@@ -112,7 +112,7 @@ async def _demo(console: Console, *, once: bool) -> None:
                     cluster = DemoCluster(
                         ApiClient(transport), assembly.profiles[0].scheduler_name, patience=_PATIENCE_SECONDS
                     )
-                    await _watching(scheduler, tell(cluster, console, node_cpus=_NODE_CPUS, nodes=_NODES))
+                    await _watching(scheduler, play(cluster, console, node_cpus=_NODE_CPUS, nodes=_NODES))
                 if not once:
                     console.rule("Your turn")
                     console.print("Everything stays up until Ctrl-C. In another terminal:\n")
@@ -127,14 +127,14 @@ async def _demo(console: Console, *, once: bool) -> None:
 
 
 async def _watching(scheduler: asyncio.Task[None], story: Coroutine[Any, Any, None]) -> None:
-    """Run the story; a scheduler that ends before it has spoiled it."""
-    telling = asyncio.create_task(story)
+    """Run the story. Raises StoryError if the scheduler ends before it."""
+    playing = asyncio.create_task(story)
     try:
-        await asyncio.wait((telling, scheduler), return_when=asyncio.FIRST_COMPLETED)
-        if not telling.done():
+        await asyncio.wait((playing, scheduler), return_when=asyncio.FIRST_COMPLETED)
+        if not playing.done():
             await scheduler
             raise StoryError("the scheduler ended")
-        await telling
+        await playing
     finally:
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)

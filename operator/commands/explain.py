@@ -90,7 +90,7 @@ def explain_pod(
     output: Output,
     rules: EffectiveConfiguration,
 ) -> None:
-    """Explain one pod of the cluster; where that may not be read, tell what the leader decided about the pod last."""
+    """Explain one pod of the cluster; if the cluster may not be read, show the leader's last decision about the pod."""
     try:
         explained = asyncio.run(explain_live(rules.assembly, connection, namespace, pod))
     except ConfigurationError as error:
@@ -98,7 +98,7 @@ def explain_pod(
     except Forbidden as error:
         if leader is None:
             raise click.ClickException(f"{error}; with --muster-url the leader is asked") from error
-        _tell_served(leader, connection, namespace, pod, output=output)
+        _show_served(leader, connection, namespace, pod, output=output)
         return
     except ApiError as error:
         raise click.ClickException(str(error)) from error
@@ -129,7 +129,7 @@ def explain_pod(
         emit_lines(render(explained, wide=output is Output.WIDE))
 
 
-def _tell_served(leader: Leader, connection: Connection, namespace: str, pod: str, *, output: Output) -> None:
+def _show_served(leader: Leader, connection: Connection, namespace: str, pod: str, *, output: Output) -> None:
     try:
         with bad_input():
             decision = asyncio.run(ask_leader(leader, connection, namespace, pod))

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from muster.framework.config import ConfigurationError
-from muster.operator.explain.outcome import RehearsalOutcome, outcome_as_json, outcome_told, selectors_told
+from muster.operator.explain.outcome import RehearsalOutcome, outcome_as_json, outcome_lines, selector_sentences
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
@@ -55,7 +55,7 @@ def command(
     output: Output,
     choice: ConfigurationOptions,
 ) -> None:
-    """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
+    """Show whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
     Decides exactly as `muster run` would. Nothing is written to any cluster. Exit code 1 when something does not fit.
 
@@ -70,7 +70,7 @@ def command(
         wanted = _read(assembly, *files.names, recursive=files.recursive, admission=admission, namespace=space)
         if not wanted.pods:
             raise BadInputError(f"no pods in {', '.join(files.names)}")
-    _tell_of_other_schedulers(assembly, wanted)
+    _warn_of_other_schedulers(assembly, wanted)
     for sentence in wanted.admission.unknown:
         click.echo(sentence, err=True)
     if isinstance(source, Objects) and not source.nodes:
@@ -85,12 +85,12 @@ def command(
     if output.document:
         emit({**outcome_as_json(outcome), "unknown": [*wanted.admission.unknown]}, output)
     else:
-        emit_lines(outcome_told(outcome, wide=output is Output.WIDE))
+        emit_lines(outcome_lines(outcome, wide=output is Output.WIDE))
     if any(not placement.node for placement in outcome.placements):
         raise SystemExit(_DOES_NOT_FIT)
 
 
-def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
+def _warn_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
     names = [profile.scheduler_name for profile in assembly.profiles]
     named = Counter(pod.spec.scheduler_name or _KUBERNETES_OWN for pod in wanted.pods)
     for name in sorted(named.keys() - set(names)):
@@ -138,6 +138,6 @@ async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Ob
         Rehearsal(assembly, cluster, wanted, wall=time.time(), hearing=hearing) as rehearsal,
     ):
         placements = await rehearsal.place(rehearsal.pods)
-        evicted, foretold = rehearsal.evicted, rehearsal.starts
-        selectors = selectors_told(placements, cluster.nodes)
-        return RehearsalOutcome(placements, selectors, evicted, foretold, await shortfall(rehearsal, placements))
+        evicted, starts = rehearsal.evicted, rehearsal.starts
+        selectors = selector_sentences(placements, cluster.nodes)
+        return RehearsalOutcome(placements, selectors, evicted, starts, await shortfall(rehearsal, placements))

@@ -79,8 +79,8 @@ def command(
         rules = choice.rules(leader, connection)
     asked = _Asked(connection, space, name, output, rules)
     if trees:
-        _tell_of_tree(asked, trees[0])
-    elif kind in _POD or not _tell_of_group(asked, groups, by_kind=bool(kind)):
+        _show_tree(asked, trees[0])
+    elif kind in _POD or not _show_group(asked, groups, by_kind=bool(kind)):
         explain_pod(connection, leader, name, space, output=output, rules=rules)
 
 
@@ -103,7 +103,7 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     return kind, name
 
 
-def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
+def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
     """Print the group of this name, of one of the kinds; whether there is one.
 
     Raises ClickException if there is none and the kind was given.
@@ -130,7 +130,7 @@ def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: b
     return True
 
 
-def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
+def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
     """Raises ClickException when the kind has no such composite."""
     assert kind.composites is not None
     output, rules = asked.output, asked.rules
@@ -155,11 +155,11 @@ def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
 async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
     """The group, and the result of a trial of its members if it lacks some and the caller may read the cluster.
 
-    A group whose plugin the configuration does not enable is not tried.
+    A held group, and one whose plugin the configuration does not enable, is not tried.
     """
     assembly, connection = asked.rules.assembly, asked.connection
     group = await read_group(connection, asked.namespace, asked.name, kinds)
-    if group.placed >= group.needed or group.kind.plugin not in assembly.registry:
+    if group.held or group.placed >= group.needed or group.kind.plugin not in assembly.registry:
         return group, None
     try:
         cluster = await read_cluster(connection, assembly.read())

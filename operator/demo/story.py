@@ -20,10 +20,10 @@ _GANG = [f"train-{number}" for number in range(8)]
 _GANG_SIZE = len(_GANG)
 
 
-async def tell(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> None:
+async def play(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> None:
     """Play the story on a cluster of `nodes` empty nodes with `node_cpus` cores each.
 
-    Raises StoryError for the first step that did not happen.
+    Raises StoryError at the first step that does not happen.
     """
     await _plain_pods(cluster, console)
     await _gang_that_fits(cluster, console)

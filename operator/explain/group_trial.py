@@ -20,12 +20,12 @@ from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.endings import RequiredEnding, endings
-from muster.operator.simulate.endings import told as endings_told
+from muster.operator.simulate.endings import sentences as ending_sentences
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.selectors import selector_sentence
 from muster.operator.simulate.shortfall import shortfall
 
 from .group_views import decided_with, group_views
@@ -163,7 +163,7 @@ async def _try(
     place = min((each.place for each in own if each.place), default=len(order) + 1)
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
-        evicted, foretold = rehearsal.evicted, rehearsal.starts
+        evicted, predicted = rehearsal.evicted, rehearsal.starts
         without_node = [each for each in placements if not each.node]
         left = [each for each in without_node if each.group in asked.groups]
         tree = rehearsal.tree_of(GroupId(asked.kind.plugin, min(asked.groups)))
@@ -185,7 +185,7 @@ async def _try(
         lack=_lack(lacking, tried, missing) if _is_full(assembly, tried) else None,
         help=help_,
         ending=ending,
-        starts=foretold,
+        starts=predicted,
         place=place,
         ahead=tuple(each.key for each in order[: place - 1]),
         waiting=len(order),
@@ -215,7 +215,7 @@ def _is_full(assembly: Assembly, tried: RehearsalResult) -> bool:
 def _selector(lacking: Sequence[PodInfo], tried: RehearsalResult, nodes: Sequence[Node]) -> str:
     """The node selector of the member that finds no node."""
     blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
-    return "" if blocked is None else selector_told(blocked.pod, nodes)
+    return "" if blocked is None else selector_sentence(blocked.pod, nodes)
 
 
 def _lack(lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
@@ -246,17 +246,17 @@ def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tupl
     return tuple(sorted(found, key=lambda each: (-each.took, -len(each.nodes), each.reason)))
 
 
-def told(trial: TriedGroup) -> Sequence[str]:
+def sentences(trial: TriedGroup) -> Sequence[str]:
     """The sentences of a trial, the most important first."""
     placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
-    lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]
+    lines = [trial.reason or placed, *evictions.sentences(trial.evicted), *starts.sentences(trial.starts)]
     if trial.selector:
         lines.append(trial.selector)
     if trial.lack is not None:
         lines.append(trial.lack.sentence)
     if trial.help is not None:
         lines += trial.help.sentences
-    lines += endings_told(trial.ending)
+    lines += ending_sentences(trial.ending)
     if trial.waiting and trial.place <= trial.waiting:
         behind = f", behind {', '.join(trial.ahead)}" if trial.ahead else ""
         lines.append(f"Place {trial.place} of {trial.waiting} waiting groups{behind}.")

@@ -10,7 +10,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
 from muster.operator.simulate.wording import alike, counted, nameless
 
-from .group_trial import TriedGroup, told
+from .group_trial import TriedGroup, sentences
 from .group_views import said_of
 from .layout import NONE, lines, printable, shortened
 
@@ -32,7 +32,7 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
 
 def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
     """A group's cells; `now` is in seconds since the epoch."""
-    meta, status = group.metadata, group.status
+    meta, status, said = group.metadata, group.status, group.said
     waited = age(group.since, now) if status.placed == "False" else NONE
     further = (
         *(str(status.succeeded), str(status.failed), status.owners or NONE),
@@ -42,7 +42,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
         *((meta.namespace,) if everywhere else ()),
         *(meta.name, status.phase, str(group.needed), str(status.scheduled), str(status.running)),
         *(further if wide else ()),
-        *(age(meta.creation_timestamp, now), status.reason, status.message),
+        *(age(meta.creation_timestamp, now), *said),
     )
 
 
@@ -58,8 +58,9 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
         f"{group.key} {needs}, {exist} {'exists' if exist == 1 else 'exist'}, "
         f"{placed} {'has a node' if placed == 1 else 'have nodes'}"
     )
-    if status.reason:
-        yield printable(f"{status.reason}: {status.message}")
+    reason, message = group.said
+    if reason:
+        yield printable(f"{reason}: {message}")
     if status.placed == "False":
         yield f"It has waited for {age(group.since, now)}."
     if trial is not None:
@@ -76,7 +77,7 @@ def _members(members: Sequence[Pod]) -> Iterator[str]:
 
 
 def _like_members(members: Sequence[Pod]) -> Iterator[str]:
-    """The members, those together of which the same is to be told."""
+    """The members; those with the same phase and message share a row."""
     found = alike(
         members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
     )
@@ -93,7 +94,7 @@ def _like_members(members: Sequence[Pod]) -> Iterator[str]:
 
 def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
     """The result of a trial, and the nodes by what keeps members off them."""
-    yield from map(printable, told(trial))
+    yield from map(printable, sentences(trial))
     if trial.nodes:
         rows = [
             (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))
@@ -103,7 +104,7 @@ def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
 
 
 def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """A group as JSON; `now` is what a trial came to, null where none was made."""
+    """A group as JSON; `now` is the result of a trial, null if none was made."""
     status = group.status
     return {
         "podGroup": group.key,
@@ -115,6 +116,7 @@ def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]
         "failed": status.failed,
         "reason": status.reason,
         "message": status.message,
+        "held": group.held,
         "members": [
             {
                 "pod": pod.metadata.name,

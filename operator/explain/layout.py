@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 NONE = "<none>"
-"""What kubectl shows for what is not there."""
+"""The text that kubectl shows for an absent value."""
 
 TERMINAL = 80
 """How many columns a terminal has at least."""

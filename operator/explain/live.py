@@ -11,6 +11,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.run_seconds import says_its_end
 from muster.framework.scheduler.explain import Explanation, explain_with
+from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.listing import read_object
@@ -20,8 +21,8 @@ from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.rehearsal import Rehearsal, as_new
+from muster.operator.simulate.selectors import selector_sentence
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -117,7 +118,7 @@ async def explain_among(
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
         *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-    selector = "" if gated else selector_told(pod.pod, cluster.nodes)
+    selector = "" if gated else selector_sentence(pod.pod, cluster.nodes)
     return Explained(
         pod,
         profile,

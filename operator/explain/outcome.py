@@ -1,4 +1,4 @@
-"""The outcome of a simulation: the placements, and what is told of them, as a table, in sentences and for programs.
+"""The outcome of a simulation: the placements and what follows from them, as a table, as sentences and as JSON.
 
 `muster simulate` makes and prints it. Members of a group, and pods that are alike, have one line unless all are asked
 for.
@@ -15,7 +15,7 @@ from muster.operator.simulate import evictions, starts
 from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.rehearsal import Placement
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.selectors import selector_sentence
 from muster.operator.simulate.wording import alike, counted, nameless
 
 from .layout import NONE, lines, printable, shortened
@@ -32,11 +32,11 @@ class RehearsalOutcome:
     missing: Shortfall | None
 
 
-def selectors_told(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
+def selector_sentences(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
     """The selectors of pods that lack nodes by the pods' keys; "" for one that all nodes match."""
     lacking = [each.pod for each in placements if each.lacks_nodes]
-    told = {pod.signature: pod for pod in lacking}
-    sentences = {signature: selector_told(pod.pod, nodes) for signature, pod in told.items()}
+    by_signature = {pod.signature: pod for pod in lacking}
+    sentences = {signature: selector_sentence(pod.pod, nodes) for signature, pod in by_signature.items()}
     return {pod.key: sentences[pod.signature] for pod in lacking}
 
 
@@ -60,8 +60,8 @@ def outcome_as_json(outcome: RehearsalOutcome) -> dict[str, object]:
     }
 
 
-def outcome_told(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
-    """The table, then what is to be said, each thing once."""
+def outcome_lines(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
+    """The table, then the sentences, each once."""
     placements = outcome.placements
     yield from _each(placements) if wide else _like(placements)
     yield ""
@@ -73,8 +73,8 @@ def outcome_told(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
         yield from (printable(selector) for selector in selectors if selector)
     placed = sum(1 for each in placements if each.node)
     yield f"{placed} of {counted(len(placements), 'pod')} would be scheduled."
-    yield from map(printable, evictions.told(outcome.evicted))
-    yield from map(printable, starts.told(outcome.starts))
+    yield from map(printable, evictions.sentences(outcome.evicted))
+    yield from map(printable, starts.sentences(outcome.starts))
     if outcome.missing is not None:
         yield from map(printable, outcome.missing.sentences)
     elif any(each.lacks_nodes for each in placements):

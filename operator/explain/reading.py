@@ -142,11 +142,11 @@ async def follow_groups(
     connection: Connection,
     kinds: GroupKinds,
     selected: Selected,
-    tell: Callable[[Sequence[GroupView]], None],
+    report: Callable[[Sequence[GroupView]], None],
     *,
     places: bool,
 ) -> None:
-    """Report all groups, by namespace and name, and again whenever they change, until cancelled.
+    """Call `report` with all groups, by namespace and name, and again whenever they change, until cancelled.
 
     Raises ApiError if they cannot be read at first.
     """
@@ -156,16 +156,17 @@ async def follow_groups(
         changed = _Changed()
         informers = {listed: Informer(client, listed, changed, optional=True) for listed in view.read}
 
-        async def told() -> None:
+        async def report_changes() -> None:
             for informer in informers.values():
                 await informer.synced.wait()
             while True:
                 changed.event.clear()
-                tell(view.groups(lambda listed: informers[listed].list() if listed in informers else ()))
+                report(view.groups(lambda listed: informers[listed].list() if listed in informers else ()))
                 await changed.event.wait()
                 await asyncio.sleep(_GATHER_SECONDS)
 
-        tasks = [asyncio.ensure_future(work) for work in (told(), *(each.run() for each in informers.values()))]
+        work = (report_changes(), *(each.run() for each in informers.values()))
+        tasks = [asyncio.ensure_future(each) for each in work]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -192,7 +193,7 @@ class _View:
     read: dict[Listed[Any], list[Any]]
 
     def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[GroupView]:
-        """The groups that are asked for, of what there is by now."""
+        """The groups that the user asked for, in their current versions."""
         asked: set[GroupId] = set()
         objects: dict[WatchedKind, Iterable[Any]] = {}
         for kind in self.kinds:
@@ -206,7 +207,7 @@ class _View:
 
 
 async def _look(client: ApiClient, kinds: GroupKinds, selected: Selected, *, places: bool) -> _View:
-    """Find out what can be read. Raises ApiError where the groups that are asked for cannot."""
+    """Find out which kinds can be read. Raises ApiError if the requested groups cannot."""
     first, *others = kinds
     read: dict[Listed[Any], list[Any]] = {}
     await _read(client, read, [selected.groups(kind) for kind in others], Forbidden, NotFound)

@@ -34,8 +34,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield explained.held
     if explanation.message:
         yield explanation.message
-    yield from evictions.told(explained.evicted)
-    yield from starts.told(explained.starts)
+    yield from evictions.sentences(explained.evicted)
+    yield from starts.sentences(explained.starts)
     if explanation.totals:
         on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explained.best}"
         yield f"Alone: {on}" if explained.group else on

@@ -25,12 +25,11 @@ def group_controllers(process: Process) -> list[GroupWorker]:
         process.writers.recorder,
         process.clock,
         leading=process.leadership.may_write,
-        synced=[process.watches.pods.synced],
+        synced=[process.informers.pods.synced],
         reporter=next(iter(process.engine.algorithms)),
         standstill=process.engine.standstill,
         timing=process.timing,
     )
-
     plugins = {each.name: each for each in process.engine.plugins(GroupBookPlugin)}
     for kind in process.groups:
         plugin = plugins.get(kind.plugin)

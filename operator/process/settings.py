@@ -52,7 +52,7 @@ _NAME_FLAG = "--scheduler-name"
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A configuration with the profiles it comes to and the plugins they use.
+    """A configuration with the profiles that it defines and the plugins that they use.
 
     Attributes:
         assumed_ttl: how many seconds after its binding a pod that the API never reports is forgotten; None for never.
@@ -80,7 +80,7 @@ class Assembly:
         return tuple(dict.fromkeys((*self.groups.watched, *self.watched())))
 
     def watched(self) -> tuple[WatchedKind, ...]:
-        """The kinds, besides pods and nodes, that the profiles' plugins look at."""
+        """The kinds, besides pods and nodes, that the profiles' plugins watch."""
         return tuple(dict.fromkeys(kind for name in self.enabled() for kind in self.registry[name].watches))
 
 

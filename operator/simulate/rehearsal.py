@@ -28,6 +28,7 @@ from muster.framework.runtime.consultation import Consultation
 from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.explain import heard
+from muster.framework.scheduler.gate_reports import GATED
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
@@ -44,7 +45,6 @@ _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
 """Past the longest backoff: when nothing was bound for so long, nothing will be."""
 
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
 
@@ -218,7 +218,7 @@ class Rehearsal:
     async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
         """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
         extenders, algorithms = self._hearing.extenders, self._engine.algorithms
-        asked = [pod for pod in pods if extenders and self._engine.waiting.get(pod.uid) is None]
+        asked = [pod for pod in pods if extenders and self._engine.held_pods.get(pod.uid) is None]
         answers = await asyncio.gather(
             *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)
         )
@@ -229,7 +229,7 @@ class Rehearsal:
 
         A pod that Permit holds is counted on its node already.
         """
-        held = self._engine.waiting.get(pod.uid)
+        held = self._engine.held_pods.get(pod.uid)
         if held is not None:
             return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
@@ -243,12 +243,12 @@ class Rehearsal:
         return snapshot.names[row], found
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes come."""
+        """Add nodes."""
         for node in nodes:
             self._engine.node_handler.on_add(node)
 
     def remove_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes go."""
+        """Remove nodes."""
         for node in nodes:
             self._engine.node_handler.on_delete(node)
 
@@ -259,7 +259,7 @@ class Rehearsal:
                 if kind in self._engine.object_handlers:
                     for obj in objects:
                         self._stored.listers[kind.resource].put(obj)
-        self._stored.tell(self._engine.object_handlers)
+        self._stored.report_to(self._engine.object_handlers)
         anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
             if pod.status.phase in ("Succeeded", "Failed") or pod.metadata.key in anew:
@@ -301,11 +301,11 @@ class Rehearsal:
             return Placement(pod, group, node, "", lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
-        held = self._engine.waiting.get(pod.uid)
+        held = self._engine.held_pods.get(pod.uid)
         if held is not None:
             return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
-        reason = last.message if last is not None else self._stage.told.get(pod.uid) or self._kept_out(pod)
+        reason = last.message if last is not None else self._stage.messages.get(pod.uid) or self._kept_out(pod)
         return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
 
     def _kept_out(self, pod: PodInfo) -> str:

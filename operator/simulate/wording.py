@@ -23,7 +23,7 @@ def nameless(message: str, name: str) -> str:
 
 
 def alike(items: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
-    """The items of one key together, in the order in which their keys come first."""
+    """The items grouped by key, in the order in which the keys first occur."""
     found: dict[Hashable, list[T]] = {}
     for each in items:
         found.setdefault(key(each), []).append(each)

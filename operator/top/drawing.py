@@ -37,7 +37,7 @@ _AROUND = 3
 
 @dataclass(frozen=True, slots=True)
 class TopView:
-    """The contents of the screen; `rows` are those that the filter leaves, `why` is the explanation that is open."""
+    """The contents of the screen; `rows` are those that match the filter, `why` is the open explanation."""
 
     about: str
     summary: QueueSummary

@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muster.framework.contract import GroupId, GroupView
-from muster.framework.model.pod import POD_SCHEDULED, Pod
+from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
+from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.explain.group_views import held_of, said_of
-from muster.operator.simulate.rehearsal import GATED
-from muster.operator.web.census import Census, take
+from muster.operator.web.census import take
 from muster.operator.web.cluster import ClusterState
 
 _ERROR = "SchedulerError"
 """The reason of the condition of a pod whose attempt ended with an error, which waits in backoffQ."""
-_GATED_BY_API = "SchedulingGated"
 
 RowId = GroupId | str
 """A group, or the pod `namespace/name`."""
@@ -84,7 +83,7 @@ class QueueSummary:
 
 
 def summarize(known: ClusterState) -> QueueSummary:
-    """The summary: groups that wait in the order in which they are tried, then single pods, then other groups."""
+    """The summary: waiting groups in the order in which they are tried, held groups, single pods, then other groups."""
     census = take(known)
     waiting = [pod for pod in known.pods if not pod.spec.node_name]
     alone = sorted(
@@ -92,7 +91,11 @@ def summarize(known: ClusterState) -> QueueSummary:
         key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.key),
     )
     return QueueSummary(
-        rows=[*map(_of_group, census.waiting), *map(_of_pod, alone), *map(_of_group, _settled(census))],
+        rows=[
+            *map(_of_group, (*census.waiting, *census.held)),
+            *map(_of_pod, alone),
+            *map(_of_group, census.settled),
+        ],
         groups=census.groups,
         pods=Counter(map(state_of, waiting)),
         placed=census.placed,
@@ -106,7 +109,7 @@ def state_of(pod: Pod) -> WaitingState:
     condition = pod.status.condition(POD_SCHEDULED)
     if pod.spec.node_name:
         return WaitingState.PLACED
-    if pod.spec.scheduling_gates or (condition is not None and condition.reason == _GATED_BY_API):
+    if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
     if held_of(pod):
         return WaitingState.HELD
@@ -115,14 +118,8 @@ def state_of(pod: Pod) -> WaitingState:
     return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE
 
 
-def _settled(census: Census) -> list[GroupView]:
-    """Groups that do not wait for their quorum, the newest first."""
-    groups = [group for group in census.groups.values() if not group.place]
-    return sorted(groups, key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
-
-
 def _of_group(group: GroupView) -> TopRow:
-    status = group.status
+    reason, message = group.said
     return TopRow(
         id=group.id,
         kind=f"{group.kind.tag} group".strip(),
@@ -133,7 +130,7 @@ def _of_group(group: GroupView) -> TopRow:
         needed=group.needed,
         priority=group.priority,
         since=(group.since if group.place else group.metadata.creation_timestamp) or "",
-        message=f"{status.reason}: {status.message}" if status.reason else status.phase,
+        message=f"{reason}: {message}" if reason else group.status.phase,
     )
 
 

@@ -30,8 +30,8 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.podgroups.membership import GroupKinds
+from muster.operator.process.informers import NODES, PODS
 from muster.operator.process.settings import Assembly
-from muster.operator.process.watches import NODES, PODS
 from muster.operator.simulate.extenders import Hearing, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects

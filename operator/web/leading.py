@@ -45,11 +45,11 @@ class Leading:
 
     def pods(self) -> Iterable[Pod]:
         """See `Cluster`."""
-        return self._process.watches.pods.list()
+        return self._process.informers.pods.list()
 
     def pod(self, key: str) -> Pod | None:
         """See `Cluster`."""
-        return self._process.watches.pods.get(key)
+        return self._process.informers.pods.get(key)
 
     @property
     def kinds(self) -> GroupKinds:
@@ -58,12 +58,12 @@ class Leading:
 
     def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
         """See `Cluster`."""
-        lister = self._process.watches.listers.get(kind.resource)
+        lister = self._process.informers.listers.get(kind.resource)
         return () if lister is None else lister.list()
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""
-        unread = self._process.watches.missing()
+        unread = self._process.informers.missing()
         standby = "" if self._process.leadership.may_write() else "this replica does not lead and has decided nothing"
         return [sentence for sentence in (unread, standby) if sentence]
 

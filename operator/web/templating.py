@@ -13,6 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STATIC = Path(__file__).with_name("static")
+_PAGES = (("/", "Queue"), ("/nodes", "Nodes"), ("/changes", "Changes"), ("/history", "History"))
+"""The addresses and names in the navigation."""
 _CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -22,9 +24,9 @@ def static_files() -> dict[str, tuple[str, bytes]]:
 
 
 class Templates:
-    """The templates in this package's folder."""
+    """The templates in this package's folder. `history` says whether the page of that name is one of the pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, history: bool = False) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(_TEMPLATES),
             autoescape=True,
@@ -33,6 +35,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._environment.globals["pages"] = _PAGES if history else _PAGES[:-1]
 
     async def render(self, name: str, **values: object) -> str:
         """The page of this template."""

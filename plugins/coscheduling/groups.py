@@ -16,7 +16,7 @@ from collections import Counter
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, WaitingPods
-from muster.framework.groups import GroupBook
+from muster.framework.groups import GroupBook, hold_in
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -48,7 +48,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
         self.held = HeldMembers(waiting, self.members)
-        self.reservations = Reservations(self.members, self.wait_seconds, clock)
+        self.reservations = Reservations(self.members, self.holds, self.wait_seconds, clock)
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
@@ -80,13 +80,16 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.state.quorum_announced = False
 
     def _group_changed(self, record: PodGroupRecord, known: PodGroup | None, *, another: bool) -> None:
-        """Drop the results for an earlier spec or object, which no longer apply."""
+        """Drop the results for an earlier spec or object, or from before a hold, which no longer apply."""
         new = record.group
         if another:
             if record.state is not None:
                 record.state, record.first_seen = GroupState(), self._clock.now()
             self.reservations.follow(record, None)
-        if another or (known is not None and new is not None and new.spec != known.spec):
+        hold_changed = known is not None and new is not None and hold_in(known.annotations) != hold_in(new.annotations)
+        if hold_changed:
+            self._announcements.forget(record)
+        if another or hold_changed or (known is not None and new is not None and new.spec != known.spec):
             for cache in (self._denied, self._backed_off, self._permitted):
                 cache.pop(record.key, None)
         self.reservations.follow(record, new)

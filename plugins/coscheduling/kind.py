@@ -22,6 +22,7 @@ from .api import (
     group_named,
     problems,
 )
+from .disruption import fault as disruption_fault
 
 _NOTHING_SAID = PodGroupCondition(type=SCHEDULED, status="Unknown")
 
@@ -66,6 +67,11 @@ class PodGroupKind(GroupKind[PodGroup]):
             waits_since=status.schedule_start_time,
             owners=status.occupied_by or "",
         )
+
+    def annotation_faults(self, annotations: Mapping[str, str]) -> Sequence[str]:
+        """The fault of the disruption mode, if it has one: the default applies then."""
+        fault = disruption_fault(annotations)
+        return (fault,) if fault else ()
 
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
         """See `api.problems`."""

@@ -13,6 +13,7 @@ UNRESERVED = "rejection in Unreserve"
 OPTIMISTIC = "optimistic rejection in PostFilter"
 LEFT = "pod left its pod group while it waited"
 NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be scheduled"
+RESUMED = "the pod group is no longer held"
 _NAMED = 5
 
 

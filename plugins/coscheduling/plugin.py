@@ -173,12 +173,15 @@ class Coscheduling(
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """See `GroupPreFilter`. PENDING if the group was deleted after its members were admitted."""
+        """See `GroupPreFilter`. PENDING if the group was deleted or held after its members were admitted."""
         group = group_key(pod)
         if group is None:
             return None
         if group not in self._groups:
             return Status.pending(group_missing(group))
+        held = self._groups.holds.text(group)
+        if held is not None:
+            return Status.pending(held)
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
         if finding.in_all is not None:
@@ -224,6 +227,7 @@ class Coscheduling(
 
         Then held siblings are rejected and the group is denied, so that other pods may use the capacity meanwhile.
         """
+        super().on_pod_decision(decision)
         group = self._group(decision.pod)
         if group is None:
             return
@@ -240,6 +244,7 @@ class Coscheduling(
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Acts on PreFilter's finding, and announces why the group was refused if PreFilter did not refuse it."""
+        super().on_group_decision(decision)
         if decision.plugin != self.name:
             return
         group, cause = decision.group, decision.cause

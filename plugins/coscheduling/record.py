@@ -40,6 +40,8 @@ class PodGroupReason(StrEnum):
     """Enough pods exist, but fewer than the quorum have nodes. Not announced: the state of the pods shows it."""
     LOST_MEMBERS = "LostMembers"
     """The quorum had nodes, but pods are gone and their successors have no nodes yet. Not announced either."""
+    HELD = "Held"
+    """An operator holds the group. Not announced: its annotations show it."""
 
 
 @dataclass(slots=True)

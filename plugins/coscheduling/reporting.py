@@ -14,6 +14,7 @@ import msgspec
 from muster.framework.contract import MAX_WAIT_SECONDS
 from muster.framework.groups import Announcement, GroupReporter, Notice, Report, ReportTime
 
+from . import messages
 from .api import SCHEDULED, PodGroup, PodGroupStatus
 from .record import PodGroupReason
 from .status import Observation, next_status
@@ -49,6 +50,7 @@ class PodGroupReporter(GroupReporter):
             counts=record.counts(),
             owners=record.owners(),
             announcement=announcement,
+            held=self._groups.holds.text(group) or "",
         )
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
@@ -89,7 +91,13 @@ def notices(
     if new.status == "True":
         if old is None or (old.status != "True" and old.reason != PodGroupReason.LOST_MEMBERS):
             yield Notice("Normal", "Scheduled", new.message or "")
-    elif announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
+        return
+    if new.reason == PodGroupReason.HELD:
+        yield Notice("Normal", "Held", new.message or "")
+        return
+    if old is not None and old.reason == PodGroupReason.HELD:
+        yield Notice("Normal", "Resumed", messages.RESUMED)
+    if announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
         yield _unschedulable(new.reason or "", new.message or "")
 
 

@@ -22,7 +22,7 @@ from .candidates import Candidate
 from .units import UnitOf
 
 _KINDS = 32
-"""Kinds of preemptors that are remembered."""
+"""The number of kinds of preemptors whose dry runs are cached."""
 
 Outcome = Candidate | Status
 """The victims on the node, or why evictions there do not help."""
@@ -41,7 +41,7 @@ class _OfKind(NamedTuple):
 
 
 class DryRunMemory:
-    """The remembered dry runs of one profile, for the kinds of preemptors seen last. Kinds without pods are dropped."""
+    """The cached dry runs of one profile, for the latest kinds of preemptors. Kinds without pods are dropped."""
 
     def __init__(self, handle: PreemptionHandle) -> None:
         self._handle = handle
@@ -49,9 +49,9 @@ class DryRunMemory:
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
     def of(self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf) -> Recollection:
-        """The remembered results for preemptors like this one. `state` is that of the attempt that found no node.
+        """The cached results for preemptors like this one.
 
-        `unit_of` tells which pods need one another now.
+        `state` is the cycle state of the attempt that found no node; `unit_of` returns the pods that need one another.
         """
         if self._budgets != budgets.all:
             self._budgets = budgets.all
@@ -91,7 +91,7 @@ class Recollection:
         return seen.outcome
 
     def keep(self, node_name: str, outcome: Outcome) -> None:
-        """This came of the node as it is now."""
+        """Cache the outcome of the node in its current state."""
         row = self._snapshot.row_of(node_name)
         if row is not None and not self._needs_others(row):
             pods = dict(self._snapshot.pods[row])
@@ -99,6 +99,6 @@ class Recollection:
             self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, outcome)
 
     def _needs_others(self, row: int) -> bool:
-        """Whether a pod there that is of lower priority has others with it that need it."""
+        """Whether a pod of lower priority on this node is needed by other pods of a group."""
         below = self._pod.priority
         return any(pod.priority < below and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values())

@@ -44,7 +44,7 @@ from .budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets, PodDisruptionBud
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
-from .extenders import left_by_extenders, still_in_question
+from .extenders import allowed_by_extenders, nodes_to_try
 from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
 from .group_search import GroupPreemption, GroupSearch
 from .memory import DryRunMemory
@@ -79,15 +79,15 @@ class DefaultPreemption(
         self._memory = DryRunMemory(handle)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """A pod whose victims are still being evicted waits for that."""
+        """Gates a pod while its victims are still being evicted."""
         return _EVICTING if self._executor.is_running(pod.uid) else None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Pods that leave, so that PreEnqueue is asked again about a pod that it kept out."""
+        """Deletions of pods on nodes, after which PreEnqueue may admit a pod that it gated."""
         return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """Nominate the node where least is lost, with whom it loses, or say why no eviction helps."""
+        """Nominate the pod to the node with the cheapest evictions, and note the victims; or say why none helps."""
         state.write(self.name, ())
         refused = self._ineligible(pod, diagnosis)
         if refused is not None:
@@ -101,10 +101,10 @@ class DefaultPreemption(
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
             if errors:
                 return None, Status.failure(f"preemption: {errors[0].message}")
-            # The FitError of the dry run: why each node does not do, also after every eviction.
+            # The FitError of the dry run: why the pod fits on no node, whatever is evicted.
             unhelpful = fit_error(Diagnosis.of_statuses(diagnosis.node_names, run.statuses, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        candidates = left_by_extenders(self.handle, state, pod, run.candidates)
+        candidates = allowed_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
         best = pick_one_node(candidates, self.handle.clock.wall())
@@ -129,12 +129,12 @@ class DefaultPreemption(
                     disruptions=candidate.disruptions,
                 )
 
-    # For whole groups.
+    # Groups.
 
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
-        """Nominate a node for each member that the group lacks, by evicting victims, or say why no eviction helps."""
+        """Nominate each member that the group lacks to a node, and note the victims; or say why no eviction helps."""
         nominations, status, plan = self._decide(group, trial)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
@@ -145,7 +145,7 @@ class DefaultPreemption(
     def _decide(
         self, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status, GroupPreemption | None]:
-        """The nominations by UID of the member, the status, and the evictions."""
+        """The nominations by the members' UIDs, the status, and the evictions."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group):
@@ -160,7 +160,7 @@ class DefaultPreemption(
         return nominations, Status(Code.SUCCESS, (text,)), plan
 
     def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
-        """The evictions, where extenders allow them, or why there are none."""
+        """The evictions that extenders allow; a status if there are none."""
         nominated = self.handle.nominator.any_nominated([pod.uid for pod in group.members])
         if not nominated and not any(priority < group.priority for priority in self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
@@ -189,9 +189,9 @@ class DefaultPreemption(
                     )
 
     def _is_nominated_as(self, placement: Sequence[Placed], group: PodGroupInfo) -> bool:
-        """Whether members are nominated to these nodes already, and to no others: it is not capacity that it lacks.
+        """Whether members are nominated to exactly these nodes already, so that the group does not lack capacity.
 
-        Nominations of more members, as an earlier leader leaves them, can keep the others out of the capacity.
+        An earlier leader may have nominated more members, and these nominations can occupy the others' capacity.
         """
         nominator, nodes = self.handle.nominator, {pod.uid: node_name for pod, node_name in placement}
         return all(nominator.nominated_node(pod.uid) == nodes.get(pod.uid, "") for pod in group.members)
@@ -203,39 +203,39 @@ class DefaultPreemption(
         nominator = self.handle.nominator
         nodes = {node for pod in group.members if (node := nominator.nominated_node(pod.uid))}
         return any(
-            other.priority < group.priority and self._is_going(other) for node in nodes for other in self._on(node)
+            other.priority < group.priority and self._is_leaving(other) for node in nodes for other in self._on(node)
         )
 
-    def _is_going(self, pod: PodInfo) -> bool:
-        """Whether the pod is to be evicted, for whichever preemptor.
+    def _is_leaving(self, pod: PodInfo) -> bool:
+        """Whether the pod is being evicted, for any preemptor.
 
-        The executor knows it before the watch reports the deletion; in between, the preemptor would otherwise preempt
-        once more.
+        The executor knows it before the watch reports the deletion; otherwise a preemptor would preempt once more in
+        between.
         """
         return terminating_by_preemption(pod) or pod.uid in self._executor.leaving
 
     def _units(self) -> Units:
         return Units(self.handle.disruption_unit, self._executor.leaving, self.handle.clock.wall())
 
-    # What both look at.
+    # Single pods and groups.
 
     def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> Status | None:
-        """Why the pod may not preempt now: it never may, or victims of its last preemption still run."""
+        """The reason why the pod may not preempt now: its policy, or victims of its last preemption that still run."""
         if pod.pod.spec.preemption_policy == "Never":
             return _NEVER
-        # The pod's status may be older than its nomination, or than the end of that.
+        # The nominator is read, because the pod's status may be older than its nomination or than the end of one.
         nominated = self.handle.nominator.nominated_node(pod.uid)
         if not nominated:
             return None
         status = diagnosis.status_of(nominated)
         if status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return None
-        clearing = any(other.priority < pod.priority and self._is_going(other) for other in self._on(nominated))
+        clearing = any(other.priority < pod.priority and self._is_leaving(other) for other in self._on(nominated))
         return _TERMINATING if clearing else None
 
     def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
-        """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
-        names = still_in_question(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
+        """Try nodes in turn, from a random one on, until enough candidates are found and one violates no budget."""
+        names = nodes_to_try(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
@@ -251,7 +251,7 @@ class DefaultPreemption(
         return found
 
     def _evictions(self, node_name: str, victims: Sequence[Placed]) -> Evictions:
-        """The evictions as users see them, without pods that are on their way out already."""
+        """The evictions as users see them, without pods that are terminating already."""
         nodes = {placed.pod.uid: placed.node_name for placed in victims}
         going = tuple(placed.pod for placed in victims if not placed.pod.terminating)
         return Evictions(node_name, going, nodes, self._budgets().forbidding(going))

@@ -13,11 +13,16 @@ from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 
 
 class NativePodGroupReason(StrEnum):
-    """The reason why a group is, or is not, scheduled, with the names that Kubernetes uses in the condition."""
+    """The reason why a group is, or is not, scheduled, with the names that Kubernetes uses in the condition.
+
+    Kubernetes has no holds.
+    """
 
     SCHEDULED = "Scheduled"
     UNSCHEDULABLE = "Unschedulable"
     SCHEDULER_ERROR = "SchedulerError"
+    HELD = "Held"
+    """An operator holds the group, or a group above it."""
 
 
 def next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> NativePodGroupCondition | None:

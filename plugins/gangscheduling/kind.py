@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
-from muster.framework.groups import HEALING_POLICY
+from muster.framework.groups import HEALING_POLICY, HOLD_ANNOTATIONS
 from muster.framework.model.pod import Pod
 
 from .api import NAME, POD_GROUPS, GroupSpec, NativePodGroup, group_named
@@ -21,7 +21,7 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
     composites = COMPOSITE_POD_GROUPS
     short_names = ("pg", "pgs")
     tag = "native"
-    annotations = frozenset({HEALING_POLICY})
+    annotations = frozenset({HEALING_POLICY, *HOLD_ANNOTATIONS})
 
     def group_of(self, pod: JoiningPod) -> str | None:
         """The group that the pod's spec names."""

@@ -40,13 +40,13 @@ class EvictionJudge:
     """Follows the decisions of all processes."""
 
     def __init__(self, events: Counter[str]) -> None:
-        """`events` counts decisions, by whom they were for."""
+        """`events` counts decisions, by the kind of preemptor."""
         self._events = events
         self._decided: dict[str, set[str]] = defaultdict(set)
         self._reserved: dict[str, Reserved] = {}
 
     def follow(self, sender: str, engine: Engine, blame: Blame) -> None:
-        """Judge what this process decides from now on."""
+        """Judge the further decisions of this process."""
         for algorithm in engine.algorithms.values():
             plugins = algorithm.framework.plugins.plugins
             plugin, reservation = plugins.get(DefaultPreemption.name), plugins.get(Reservation.name)
@@ -56,7 +56,7 @@ class EvictionJudge:
                 self._note_reservations(sender, reservation, engine)
 
     def requested(self, sender: str, uid: str | None) -> bool:
-        """Whether a process that deletes a pod has decided to evict this very one."""
+        """Whether a process that deletes a pod has decided to evict that pod."""
         return uid in self._decided[sender]
 
     def _note_reservations(self, sender: str, plugin: Reservation, engine: Engine) -> None:
@@ -77,10 +77,10 @@ class EvictionJudge:
     def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
         on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
 
-        def judge(whom: str, decision: EvictionDecision) -> None:
+        def judge(preemptor: str, decision: EvictionDecision) -> None:
             self._decided[sender].update(placed.pod.uid for placed in decision.victims)
             for fault in decision.faults():
-                blame(f"evicts for {whom}: {fault}")
+                blame(f"evicts for {preemptor}: {fault}")
 
         def on_pod_decision(decision: PodDecision) -> None:
             pod, names = decision.pod, engine.cache.snapshot.names
@@ -141,7 +141,7 @@ class EvictionDecision:
     reserved: Reserved | None = None
 
     def faults(self) -> Iterator[str]:
-        """All that is wrong with it."""
+        """All faults of the decision."""
         yield from self._of_priorities()
         yield from self._of_need()
         yield from self._of_groups()
@@ -155,7 +155,7 @@ class EvictionDecision:
                 yield f"{pod.key} of priority {pod.priority} is to go for priority {self.priority}"
 
     def _of_need(self) -> Iterator[str]:
-        """Victims that could stay while the others go."""
+        """Victims that could stay although the others are evicted."""
         freed = Counter[str]()
         for pod, node in self.victims:
             freed[node] += cpu(pod)
@@ -180,7 +180,7 @@ class EvictionDecision:
                 yield f"{name} is to go and could stay"
 
     def _needed_in_all(self) -> int:
-        """How much has to be free for the preemptor's group, wherever: what is left of its `minResources`."""
+        """The capacity that has to be free for the preemptor's group on any nodes: the rest of its `minResources`."""
         known, name = self.engine.shared.get(COSCHEDULING), _group_of(self.placement[0].pod)
         group = known.get(name) if isinstance(known, PodGroups) and name is not None else None
         amount = (group.spec.min_resources or {}).get(CPU) if group is not None else None
@@ -190,7 +190,7 @@ class EvictionDecision:
         return milli_value(nanos(str(amount))) - sum(map(cpu, running))
 
     def _free_in_all(self) -> int:
-        """What nodes that take pods have free together."""
+        """The total free capacity of nodes that take pods."""
         snapshot, column = self.engine.cache.snapshot, self.engine.cache.snapshot.resources.index(CPU)
         rows = (snapshot.row_of(name) for name in self._nodes())
         columns = snapshot.resources
@@ -201,7 +201,7 @@ class EvictionDecision:
         )
 
     def _of_groups(self) -> Iterator[str]:
-        """Of a group that loses none but members that go anyway, the rest goes by its own healing."""
+        """Groups that keep too few members. A group whose victims are all terminating is left to its healing."""
         known = self.engine.shared.get(COSCHEDULING)
         going = {placed.pod.uid for placed in self.victims} | self.plugin.handle.shared(
             f"{DefaultPreemption.name}.leaving", set[str]

@@ -40,17 +40,17 @@ class Meddling:
             self.touch(group)
 
     def touch_those_on_their_way(self) -> None:
-        """Groups of which some members are bound and some are not: those may have been about to be, to what is gone."""
+        """Note the groups with some members bound: Bindings of others may have been in transit."""
         bound = {group_of(pod) for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")}
         for pod in self._server.objects(PODS):
             if not pod["spec"].get("nodeName") and group_of(pod) in bound:
                 self.touch_group_of(pod)
 
     def give(self, pod: Object) -> None:
-        """Another scheduler binds this pod."""
+        """Note that another scheduler binds this pod."""
         self.touch_group_of(pod)
         self.given.add(group_of(pod) or "")
 
     def goes_unnoticed(self) -> None:
-        """The watches of a process fall silent: what changes from now on it may not know for a while."""
+        """Note that the watches of a process fall silent, so that it may not know of changes for a while."""
         self._unnoticed_until = self._loop.time() + _SILENCE_SECONDS

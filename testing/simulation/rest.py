@@ -21,7 +21,7 @@ from .trials import state_of
 
 
 class Rest:
-    """The cluster at rest: what the API has, and what the leader makes of it."""
+    """The cluster at rest: the API's objects, and the leader's view of them."""
 
     def __init__(self, server: SimulatedServer, process: Process) -> None:
         self._server = server
@@ -30,13 +30,13 @@ class Rest:
         self._reserved = Reserved(process.engine)
 
     def faults(self) -> Iterator[str]:
-        """All that does not hold."""
+        """All violations."""
         yield from self._of_belief()
         yield from self._of_capacity()
         yield from self._of_questions()
 
     def _of_belief(self) -> Iterator[str]:
-        """What the leader believes is what the API has."""
+        """The leader's view equals the API's objects."""
         engine = self._process.engine
         counted = {info.uid: node for info, node in engine.cache.placements()}
         there = {pod["metadata"]["uid"]: pod["spec"]["nodeName"] for pod in self._pods if pod["spec"].get("nodeName")}
@@ -47,13 +47,13 @@ class Rest:
         known = {name for name in engine.cache.snapshot.names if engine.cache.snapshot.live_row_of(name) is not None}
         if nodes != known:
             yield f"it knows the nodes {sorted(known)}, and there are {sorted(nodes)}"
-        if engine.cache.assumed_count or len(engine.waiting):
-            yield f"{engine.cache.assumed_count} pods are assumed and {len(engine.waiting)} held by Permit"
+        if engine.cache.assumed_count or len(engine.held_pods):
+            yield f"{engine.cache.assumed_count} pods are assumed and {len(engine.held_pods)} held by Permit"
         wait = sorted(pod["metadata"]["uid"] for pod in waiting(self._server))
         queued = sorted(line.uid for line in engine.queue.contents.dump())
         if wait != queued:
             yield f"the queue has {queued}, and the pods {wait} wait"
-        missing = self._process.watches.missing()
+        missing = self._process.informers.missing()
         if missing is not None:
             yield missing
 
@@ -74,7 +74,7 @@ class Rest:
                     yield f"{claimant} waits in {where}, and would fit without pods of lower priority"
 
     def _of_questions(self) -> Iterator[str]:
-        """Asking why a pod waits changes nothing, and never answers that the pod would fit."""
+        """A query why a pod waits changes nothing, and never reports that the pod would fit."""
         engine = self._process.engine
         for line in engine.queue.contents.dump():
             queued = engine.queue.contents.get(line.uid)
@@ -98,13 +98,13 @@ def is_no_victim(of: int, pod: Object) -> bool:
 
 
 def leftovers(process: Process) -> Iterator[str]:
-    """What a process still holds of pods and groups when there are none."""
+    """The records of pods and groups that a process keeps after all are deleted."""
     engine = process.engine
     held = {
         "pods are queued": len(list(engine.queue.contents.dump())),
         "pods are counted": engine.cache.pod_count,
         "pods are nominated": len(engine.nominator),
-        "pods are held by Permit": len(engine.waiting),
+        "pods are held by Permit": len(engine.held_pods),
         "pods are being bound": len(process.writers.bindings),
         "events are kept": process.writers.recorder.backlog,
         "reservations are kept": len(Reserved(engine).holds),

@@ -17,7 +17,7 @@ BY_DEFAULT = (
     "Warning: decided by Muster's default profile, which may not be the scheduler's: "
     "give --config, or --muster-url to ask the leader\n"
 )
-"""What is said where nobody says by what is to be decided."""
+"""The warning if no configuration is given."""
 _END_SECONDS = 60.0
 """How long a process may take to end. None takes so long: the limit keeps a broken one from hanging the suite."""
 

@@ -81,30 +81,30 @@ def words(request: pytest.FixtureRequest, kubeconfig: Path, tmp_path: Path) -> l
     return [*words, "-o", "json", "--kubeconfig", str(kubeconfig)]
 
 
-def fits(told: str) -> bool:
+def fits(shown: str) -> bool:
     """Whether what was asked about would be placed, which only the configuration without NodeResourcesFit does."""
-    answer = json.loads(told)
+    answer = json.loads(shown)
     if "fits" in answer:
         return bool(answer["fits"])
     return bool(answer["feasible"]) if "feasible" in answer else not answer["now"]["reason"]
 
 
 def test_the_default_is_used_with_a_caution(words: list[str]) -> None:
-    told = ask(*words)
-    assert (fits(told.stdout), told.stderr.endswith(BY_DEFAULT)) == (False, True)
+    shown = ask(*words)
+    assert (fits(shown.stdout), shown.stderr.endswith(BY_DEFAULT)) == (False, True)
 
 
 def test_a_file_is_used_without(words: list[str], tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(BATCH)
-    told = ask(*words, "--config", str(config), "--muster-url", f"http://127.0.0.1:{free_port()}")
-    assert (fits(told.stdout), CAUTION in told.stderr) == (True, False)
+    shown = ask(*words, "--config", str(config), "--muster-url", f"http://127.0.0.1:{free_port()}")
+    assert (fits(shown.stdout), CAUTION in shown.stderr) == (True, False)
 
 
 def test_the_leader_is_asked_for_its_configuration(words: list[str]) -> None:
     with leader(200, configz(BATCH)) as url:
-        told = ask(*words, "--muster-url", url)
-    assert (fits(told.stdout), CAUTION in told.stderr) == (True, False)
+        shown = ask(*words, "--muster-url", url)
+    assert (fits(shown.stdout), CAUTION in shown.stderr) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -120,10 +120,10 @@ def test_a_leader_whose_configuration_cannot_be_used_is_a_caution(
     kubeconfig: Path, status: int, body: object, reason: str
 ) -> None:
     with leader(status, body) as url:
-        told = ask("why", "large", "--kubeconfig", str(kubeconfig), "--muster-url", url)
-    assert told.exit_code == 0
-    assert told.stderr.startswith(f"{CAUTION}; the leader's cannot be used: ")
-    assert reason in told.stderr
+        shown = ask("why", "large", "--kubeconfig", str(kubeconfig), "--muster-url", url)
+    assert shown.exit_code == 0
+    assert shown.stderr.startswith(f"{CAUTION}; the leader's cannot be used: ")
+    assert reason in shown.stderr
 
 
 def test_what_is_not_decided_needs_no_caution(kubeconfig: Path) -> None:

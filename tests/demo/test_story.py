@@ -16,9 +16,9 @@ BUSY = "A plugin held up the scheduler"
 
 
 def test_the_whole_story_happens() -> None:
-    told = subprocess.run([MUSTER, "demo", "--once"], capture_output=True, text=True, timeout=240, check=False)
-    assert told.returncode == 0, told.stderr
-    story = " ".join(told.stdout.split())
+    shown = subprocess.run([MUSTER, "demo", "--once"], capture_output=True, text=True, timeout=240, check=False)
+    assert shown.returncode == 0, shown.stderr
+    story = " ".join(shown.stdout.split())
     for part in (
         "20 bound on 20 nodes",
         "cannot find enough sibling pods, current pods number: 7, minMember of group: 8.",

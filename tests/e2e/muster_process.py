@@ -79,7 +79,7 @@ class MusterProcess:
 
     @property
     def errors(self) -> list[str]:
-        """The lines of its log that tell of errors, and those of tracebacks."""
+        """The lines of its log that report errors, and those of tracebacks."""
         return [line for line in self.log.splitlines() if line.startswith(("E", "Traceback", " "))]
 
     def wait_until_ready(self, *, within: float = WITHIN_SECONDS) -> None:

@@ -64,16 +64,16 @@ def test_the_package_is_installed_without_its_tests_found_and_decides_in_the_san
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("nodeTier", 'Error: "nodeTier" is no name for a plugin: it begins with a capital and has only letters'),
         ("Node-Tier", 'Error: "Node-Tier" is no name for a plugin: '),
         ("NodeAffinity", 'Error: muster-scheduler has a plugin "NodeAffinity" already'),
     ],
 )
-def test_a_name_that_cannot_be_is_refused(name: str, told: str, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_is_refused(name: str, reported: str, tmp_path: Path) -> None:
     written = new(name, "--directory", str(tmp_path / "package"))
-    assert (written.exit_code, written.stderr.startswith(told)) == (2, True), written.stderr
+    assert (written.exit_code, written.stderr.startswith(reported)) == (2, True), written.stderr
     assert list(tmp_path.iterdir()) == []
 
 

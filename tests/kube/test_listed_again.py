@@ -7,7 +7,7 @@ import pytest
 
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.informer import Informer, Listed, Timing
-from muster.operator.process.watches import _Watch
+from muster.operator.process.informers import KindInformer
 from tests.kube.conftest import HOLD
 from tests.kube.fake_api import Answer, FakeApi, Json, status_answer
 from tests.kube.things import PATH, Journal, Thing, page, thing
@@ -27,10 +27,10 @@ async def test_an_elected_replica_lists_an_optional_kind_again_if_it_is_served(
     fake.on("GET", PATH, *lists)
     fake.on("WATCH", PATH, HOLD)
     informer = Informer(client, Listed(PATH, Thing), Journal(), timing=Timing(random=lambda: 0.0), optional=True)
-    watch = _Watch("things", informer, True)
+    kind = KindInformer("things", informer, True)
     running = asyncio.create_task(informer.run())
-    await watch.ready()
-    await watch.refreshed()
+    await kind.ready()
+    await kind.refreshed()
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert [each.metadata.name for each in informer.list()] == known

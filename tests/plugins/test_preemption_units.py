@@ -35,7 +35,7 @@ def test_a_group_is_asked_about_once() -> None:
 
 
 @pytest.mark.parametrize(("spare", "left"), [(2, 1), (1, 0), (0, 0)])
-def test_pods_that_were_told_to_go_are_no_more_to_spare(spare: int, left: int) -> None:
+def test_pods_that_are_being_evicted_cannot_be_spared_again(spare: int, left: int) -> None:
     units = Units(Asked(spare).of, {PODS[0].uid}, 0.0)
     found = [units.of(pod) for pod in PODS]
     assert found[0] is None

@@ -48,7 +48,7 @@ async def test_a_copy_holds_no_name_and_replays_to_the_same_decisions(tmp_path: 
     original = replayed(recording)
     assert original.exact, (original.own_way, original.broken_off)
     comparison = replayed(Recording(copy))
-    assert comparison.exact, (comparison.own_way, comparison.broken_off, comparison.told_otherwise)
+    assert comparison.exact, (comparison.own_way, comparison.broken_off, comparison.reworded)
     assert comparison.decisions == original.decisions > 5
 
 

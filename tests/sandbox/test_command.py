@@ -66,7 +66,7 @@ def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item
         (b"- kind: Pod", "not a Kubernetes object or list"),
     ],
 )
-def test_a_dump_that_is_neither_json_nor_yaml_is_told_in_a_line(tmp_path: Path, text: bytes, message: str) -> None:
+def test_a_dump_that_is_neither_json_nor_yaml_is_reported_in_a_line(tmp_path: Path, text: bytes, message: str) -> None:
     dump = tmp_path / "dump.yaml"
     dump.write_bytes(text)
     assert refused("--from", dump) == f"Error: {dump}: {message}\n"

@@ -323,7 +323,7 @@ class Upright(
         for row in snapshot.live_rows().tolist():
             yield from (pod for pod in snapshot.pods[row].values() if pod.labels.get("group") == group)
 
-    # What it is told.
+    # Notifications.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         pass
@@ -363,7 +363,7 @@ class World(VirtualScheduler):
     """Three nodes, and an engine of these plugins, NodeResourcesFit and DefaultPreemption.
 
     Attributes:
-        unreported: keys of pods whose binding the API accepts and never tells of.
+        unreported: keys of pods whose binding the API accepts and never reports.
     """
 
     def __init__(self, *plugins: type[Plugin], stopwatch: Callable[[], float] = lambda: 0.0) -> None:
@@ -394,7 +394,7 @@ class World(VirtualScheduler):
 
 
 class _Unreporting:
-    """Implements `contract.Binder`: the API does not tell of some bindings."""
+    """Implements `contract.Binder`: the API does not report some bindings."""
 
     def __init__(self, binder: Any, unreported: set[str]) -> None:
         self._binder = binder

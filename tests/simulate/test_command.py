@@ -113,24 +113,24 @@ def test_the_table_is_plain_and_loses_nothing_of_long_names_and_reasons(dump: Pa
     assert reason == FULL
 
 
-def test_what_keeps_the_members_of_a_group_is_told_once(dump: Path) -> None:
-    told = simulate("-f", "-", "--from", dump, stdin=gang(7)).stdout
-    assert told.count("is unschedulable") == 1
-    assert "default/m-0 and 6 more: pod group default/gang is unschedulable" in told
+def test_the_reason_of_the_members_of_a_group_is_shown_once(dump: Path) -> None:
+    shown = simulate("-f", "-", "--from", dump, stdin=gang(7)).stdout
+    assert shown.count("is unschedulable") == 1
+    assert "default/m-0 and 6 more: pod group default/gang is unschedulable" in shown
 
 
 def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_is_wide(dump: Path) -> None:
     web = [make_pod(f"web-{number}").requests(cpu="600m") for number in range(5)]
     wanted = listed(*gang(9)["items"], *web, make_pod("other").requests(cpu="100m"))  # type: ignore[misc]
-    told = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
-    assert told[:5] == [
+    shown = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
+    assert shown[:5] == [
         "PODS   PODGROUP       NODES      WHICH",
         "9      default/gang   <none>     default/m-0, default/m-1, default/m-2 and 6 more",
         "5      <none>         one, two   default/web-0, default/web-1, default/web-2 and 2 more",
         "1      <none>         two        default/other",
         "",
     ]
-    assert told[5].startswith("default/m-0 and 8 more: pod group default/gang is unschedulable, ")
+    assert shown[5].startswith("default/m-0 and 8 more: pod group default/gang is unschedulable, ")
     wide = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=wanted).stdout.splitlines()
     assert wide[0].split() == ["POD", "PODGROUP", "NODE", "REASON"]
     assert [line.split()[0] for line in wide[1:16]] == [
@@ -146,14 +146,14 @@ def test_the_namespace_of_pods_that_name_none_may_be_chosen(dump: Path) -> None:
     assert [each["pod"] for each in answer["pods"]] == ["team/web"]
 
 
-def test_reasons_that_differ_in_the_names_of_pods_alone_are_told_once(dump: Path) -> None:
+def test_reasons_that_differ_in_the_names_of_pods_alone_are_shown_once(dump: Path) -> None:
     few = listed(pod_group("gang", 9), *(member(f"m-{n}", "gang") for n in range(3)))
-    told = simulate("-f", "-", "--from", dump, stdin=few).stdout
-    assert told.count("cannot find enough sibling pods") == 1
-    assert "default/m-0 and 2 more: " in told
+    shown = simulate("-f", "-", "--from", dump, stdin=few).stdout
+    assert shown.count("cannot find enough sibling pods") == 1
+    assert "default/m-0 and 2 more: " in shown
 
 
-def test_the_selector_that_nodes_do_not_match_is_told(dump: Path) -> None:
+def test_the_selector_that_nodes_do_not_match_is_shown(dump: Path) -> None:
     pods = [make_pod(f"p-{n}").node_selector({"disk": "fast", "kubernetes.io/hostname": "one"}) for n in range(2)]
     result = simulate("-f", "-", "--from", dump, stdin=listed(*pods))
     assert result.stdout.splitlines()[4] == (
@@ -231,7 +231,7 @@ def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
 CRON_JOB = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}}
 
 
-def test_what_was_left_out_is_told(dump: Path) -> None:
+def test_everything_that_was_left_out_is_reported(dump: Path) -> None:
     result = simulate("-f", "-", "--from", dump, stdin=listed(CRON_JOB, CRON_JOB, make_pod("web")))
     assert result.exit_code == 0
     assert result.stderr == f"left out: 2 of batch/v1 CronJob\n{BY_DEFAULT}"

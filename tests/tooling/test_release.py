@@ -16,9 +16,8 @@ import yaml
 
 from deploy.release.agreement import expected, findings, missing_from_the_wheel, placeholders, write_checksums
 from deploy.release.bill import closure, pinned_versions
-from deploy.release.build import build
+from deploy.release.build import absolute, build, build_notes, section
 from deploy.release.kubectl_plugin import LAUNCHER
-from deploy.release.notes import absolute, build_notes, section
 from deploy.release.plan import Plan, ReleaseError, disagreements, project_version
 from tests.tooling.test_make import recipe
 from tests.tooling.test_packaging import FOLDERS, REPOSITORY

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from muster.framework.contract import GroupId
+from muster.framework.groups.holds import HOLD
 from muster.operator.top.drawing import TopView, draw
 from muster.operator.top.keys import Key, KeyDecoder
 from muster.operator.top.reasons import wrapped
@@ -53,9 +54,23 @@ def test_a_pod_whose_group_does_not_exist_has_a_row_of_its_own() -> None:
     assert [(row.kind, row.name, row.message) for row in found.rows] == [("pod", "default/ghost-0", "no group")]
 
 
-def test_a_group_stands_as_the_member_that_tells_most() -> None:
+def test_a_group_has_the_state_of_its_most_telling_member() -> None:
     members = [member("train", 0), said(member("train", 1), "WaitingOnPermit"), member("train", 2).node("node-1")]
     assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
+
+
+def test_a_held_group_comes_after_those_that_wait_and_says_why() -> None:
+    calm = group("calm", 2)
+    calm["metadata"]["annotations"] = {HOLD: "rack 4 moves"}
+    members = [said(member("calm", 0), "SchedulingGated"), member("train", 0)]
+    found = summarize(cluster([calm, group("train", 2)], [*members, make_pod("alone")]))
+    assert [(row.place, row.name, row.state) for row in found.rows] == [
+        (1, "default/train", WaitingState.ACTIVE),
+        (0, "default/calm", WaitingState.GATED),
+        (0, "default/alone", WaitingState.ACTIVE),
+    ]
+    assert found.rows[1].message == "Held: pod group default/calm is held: rack 4 moves"
+    assert (found.waiting_groups, found.pods[WaitingState.GATED]) == (1, 1)
 
 
 def test_the_status_line_counts_waiting_pods_by_state() -> None:

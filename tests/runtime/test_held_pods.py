@@ -6,8 +6,8 @@ import pytest
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Status
 from muster.framework.embedded.clock import VirtualClock
+from muster.framework.runtime.held_pods import HeldPod, HeldPods, PermitWait
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPod, HeldPods, PermitWait
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
 

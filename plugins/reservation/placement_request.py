@@ -1,4 +1,7 @@
-"""What pods refused for lack of capacity need in order to start: read from decisions, asked by the plan."""
+"""Placement requests: what pods and groups that were refused for lack of capacity need in order to start.
+
+They are read from decisions, and `planning` finds capacity for them.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +33,19 @@ _OF_CAPACITY = frozenset({"NodeResourcesFit", NAME})
 
 @dataclass(frozen=True, slots=True)
 class PlacementRequest:
-    """A pod or a group that is to be placed at once.
+    """The request of a pod or a group that has to be placed at once.
 
     Attributes:
         key: a group as `plugin/id`, a pod as `namespace/name`.
-        members: the pods, as many as are needed; of a tree none of its own.
-        states: the notes of the attempt of each of them; None where none of its kind was tried.
-        levels: labels of nodes on which all in it have to agree, if they have to.
-        slice_size, slice_level: how many members, in this order, have to agree on one label more, if they have to.
-        holding: where they have to, who in it has a node.
-        parts: of a tree, the groups that it consists of.
-        needed: of a tree, how many of them.
-        in_all: how much has to be free for it, no matter on which of some nodes.
+        members: the pods, as many as are needed; a tree has none of its own.
+        states: the cycle state of each member's attempt; None if no pod with its signature was tried.
+        levels: the node labels on which all members have to agree; empty if they need no domain.
+        slice_size, slice_level: the number of successive members that form a slice, and the label on which they have
+            to agree besides; 0 and "" without slices.
+        holding: if members need a domain, those that have a node.
+        parts: for a tree, the groups that it consists of.
+        needed: for a tree, the number of parts that have to start.
+        in_all: the capacity that has to be free for the whole group on any of some nodes.
         within: the rows that it may use; None for all.
     """
 
@@ -58,7 +62,7 @@ class PlacementRequest:
     within: Rows | None = None
 
     def groups(self) -> Iterator[PlacementRequest]:
-        """Itself and all groups in it, each before its parts."""
+        """This request and all groups in it, each before its parts."""
         yield self
         for part in self.parts:
             yield from part.groups()
@@ -70,13 +74,13 @@ class PlacementRequest:
 
 
 def lacks_capacity(decision: PodDecision) -> bool:
-    """Whether a member has no node for lack of capacity: no node took it, or too little is free for its group."""
+    """Whether a member lacks capacity: no node takes it, or too little is free for its group."""
     in_all = _in_all(decision)
     return _taken_by_none(decision) or (in_all is not None and not in_all.free and _rejected(decision))
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:
-    """The request of a pod by itself; None if it was not refused for lack of capacity."""
+    """The request of a single pod; None if it was not refused for lack of capacity."""
     if not _taken_by_none(decision):
         return None
     return PlacementRequest(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
@@ -98,7 +102,7 @@ def _in_all(decision: PodDecision) -> TotalCapacity | None:
 def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
     """The request of a group; None if it does not lack capacity, or its pods do not exist.
 
-    For a tree that runs with all parts that it needs, it is the request of the next part that waits.
+    For a tree that has all the parts that it needs, it is the request of the next waiting part.
     """
     lacking = decision.status is not None and any(lacks_capacity(each) for each in decision.members)
     if decision.asked is None or not lacking:
@@ -108,13 +112,13 @@ def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
     for leaf in decision.asked.leaves():
         if leaf.topology is not None and leaf.topology.slice_size:
             waiting[leaf.key] = _by_rank(waiting.get(leaf.key, ()))
-    wanted = _Wants(decision.plugin, waiting, states).of(decision.asked, one_more=not decision.asked.least)
+    wanted = _Requests(decision.plugin, waiting, states).of(decision.asked, one_more=not decision.asked.least)
     in_all = next((found for each in decision.members if (found := _in_all(each)) is not None), None)
     return wanted if wanted is None or in_all is None else replace(wanted, in_all=in_all)
 
 
 def _by_rank(pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
-    """Members in the order in which slices take them."""
+    """Members in the order in which they form slices."""
     ranks = []
     for pod in pods:
         ranks.append(rank(pod))
@@ -123,15 +127,15 @@ def _by_rank(pods: Sequence[PodInfo]) -> Sequence[PodInfo]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wants:
-    """The requests of a plugin's groups, from the pods that wait in each and the notes on each kind of pod."""
+class _Requests:
+    """The requests of a plugin's groups, from the waiting pods of each group and the states by pod signature."""
 
     plugin: str
     waiting_in: Mapping[str, Sequence[PodInfo]]
     states: Mapping[PodSignature, CycleState]
 
     def of(self, part: Part, *, one_more: bool) -> PlacementRequest | None:
-        """The request of a group, for `one_more` where it has all that it needs; None when its pods do not exist."""
+        """The request of a group, for one more member if it has its quorum; None if its pods do not exist."""
         key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
         levels = topology.levels[: topology.required]
         if part.parts is None:

@@ -1,8 +1,8 @@
-"""Holds: capacity on nodes that is reserved for pods that have waited long, against pods of no higher priority.
+"""Capacity on nodes that is reserved for pods that have waited long, against pods of no higher priority.
 
-The plugin creates them, its filter reads them, and a pod that no longer lacks capacity ends the hold of which it is a
-part. On a reserved node other pods may use the capacity beyond the hold, and a pod that ends before the hold is needed
-may use all free capacity: neither delays the holder.
+The plugin reserves it, its filter reads it, and a pod that no longer lacks capacity ends the reservation of which it is
+a part. On a reserved node other pods may use the capacity that is not reserved, and a pod that ends before the reserved
+capacity is needed may use all free capacity: neither delays the holder.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from .packing import FREE, Cost
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hold:
-    """The capacity that is held for one holder, or for one part of it.
+class ReservedCapacity:
+    """The capacity that is reserved for one holder, or for one part of a tree.
 
     Attributes:
         holder: a group, as `plugin/id`, or a pod, as `namespace/name`.
-        part: of a tree the group of pods that it is held for, as `plugin/id`; of others the holder.
+        part: for a tree, the group of pods in it, as `plugin/id`; otherwise the holder.
         priority: only pods of this priority or a lower one are kept off.
-        members: UIDs of the pods that it is held for.
-        start: when it is needed at the latest, seconds on the engine's clock; infinity when it is unknown.
-        rows: intp, shape (n,): the nodes' rows, each once.
-        pods: int64, shape (n,): how many members each node is held for.
+        members: UIDs of the pods for which it is held.
+        start: the latest time at which it is needed, seconds on the engine's clock; infinity if that is unknown.
+        rows: intp, shape (n,): the rows of the nodes, each once.
+        pods: int64, shape (n,): the number of members for which each node is held.
         amounts: by resource, int64 of shape (n,).
-        cost: without a start, what had to come free for all of its holder when it was planned.
+        cost: without a start, the capacity that had to become free for the whole holder when it was planned.
     """
 
     holder: str
@@ -48,26 +48,26 @@ class Hold:
     cost: Cost = FREE
 
 
-def shares(holds: Iterable[Hold], offered: Mapping[str, int]) -> dict[str, float]:
-    """The share of what nodes offer that is held, by the resources of which something is held."""
+def shares(holds: Iterable[ReservedCapacity], offered: Mapping[str, int]) -> dict[str, float]:
+    """The reserved share of the nodes' capacity, by resource, without resources of which nothing is reserved."""
     held: Counter[str] = Counter()
     for hold in holds:
         held.update({name: int(amounts.sum()) for name, amounts in hold.amounts.items()})
     return {name: amount / offered[name] for name, amount in held.items() if amount and offered.get(name)}
 
 
-class Holds:
-    """All holds, by holder; of a tree one for each of its parts, in the order that they are tried in.
+class ReservationBook:
+    """All reservations, by holder: one, or for a tree one for each part, in the order in which the parts are tried.
 
-    `ends_at` says when a pod that gets a node now will have ended, infinity for not known. `began` hears of the first
-    hold of each holder that gets a reservation, `ended` of the holder when the reservation ends. `messages` has the
-    sentence about the reservation for users, by holder and by part, as long as capacity is held for it.
+    `ends_at` returns when a pod that gets a node now will have ended, infinity if that is unknown. `began` is called
+    with the first reserved capacity of a holder when its reservation begins, and `ended` with the holder when it ends.
+    `messages` has the sentence about the reservation for users, by holder and by part, as long as capacity is held.
     """
 
     def __init__(
         self,
         ends_at: Callable[[PodInfo], float],
-        began: Callable[[Hold], None],
+        began: Callable[[ReservedCapacity], None],
         ended: Callable[[str], None],
         messages: dict[str, str],
     ) -> None:
@@ -75,21 +75,21 @@ class Holds:
         self._began = began
         self._ended = ended
         self._messages = messages
-        self._holds: dict[str, Sequence[Hold]] = {}
-        self._hold_of: dict[str, Hold] = {}
+        self._holds: dict[str, Sequence[ReservedCapacity]] = {}
+        self._hold_of: dict[str, ReservedCapacity] = {}
 
     def __len__(self) -> int:
         return len(self._holds)
 
-    def __iter__(self) -> Iterator[Hold]:
+    def __iter__(self) -> Iterator[ReservedCapacity]:
         return iter([*chain.from_iterable(self._holds.values())])
 
-    def of(self, holder: str) -> Sequence[Hold]:
+    def of(self, holder: str) -> Sequence[ReservedCapacity]:
         """The holds of this holder."""
         return self._holds.get(holder, ())
 
     def start_of(self, holder: str) -> float | None:
-        """The latest start of this holder, infinity when it is unknown; None where nothing is held for it."""
+        """The latest start of this holder, infinity if it is unknown; None if nothing is held for it."""
         holds = self.of(holder)
         return holds[0].start if holds else None
 
@@ -97,8 +97,8 @@ class Holds:
         """The message about this holder's reservation, if it has one."""
         return self._messages.get(holder)
 
-    def hold(self, holds: Sequence[Hold], message: str) -> None:
-        """Replace the reservation of the one holder of these holds."""
+    def hold(self, holds: Sequence[ReservedCapacity], message: str) -> None:
+        """Begin the reservation of the one holder of these holds, in place of its earlier one."""
         holder = holds[0].holder
         self.release(holder)
         self._holds[holder] = holds
@@ -118,29 +118,29 @@ class Holds:
         self._messages.pop(holder, None)
         self._ended(holder)
 
-    def served(self, hold: Hold) -> None:
-        """End the hold of one of several parts of a holder: the part has its nodes."""
+    def served(self, hold: ReservedCapacity) -> None:
+        """End the hold of one of several parts of a tree, because the part has its nodes."""
         self._holds[hold.holder] = [each for each in self._holds[hold.holder] if each is not hold]
         self._let_go(hold)
 
-    def _let_go(self, hold: Hold) -> None:
+    def _let_go(self, hold: ReservedCapacity) -> None:
         for uid in hold.members:
             self._hold_of.pop(uid, None)
         self._messages.pop(hold.part, None)
 
     def pod_left(self, uid: str) -> None:
-        """The pod waits for what is held no more: nothing is held for its holder any more."""
+        """End the reservation of the pod's holder, because the pod no longer waits for capacity."""
         hold = self._hold_of.get(uid)
         if hold is not None:
             self.release(hold.holder)
 
     def kept_off(self, pod: PodInfo, snapshot: SnapshotReader, now: float) -> Mask | None:
-        """bool, shape (height,): nodes on which the pod would take what is held; None for none.
+        """bool, shape (height,): nodes on which the pod would take capacity that is held for others; None for none.
 
-        What others are to get on nodes that are held for the pod itself may not have come free yet. Its own was planned
-        beside theirs, so a pod may take that, and no more; but until the moment of its own has come older holds count,
-        and those that are needed before: who ends by then may have been let into its own.
-        Parts of its tree that are tried before its own have their nodes by then, or go without.
+        On nodes that are held for the pod itself, it may use its own hold, which was planned beside the others' holds,
+        even if the capacity for these has not become free yet. Before the start of its own hold, however, older holds
+        count there, and holds that start earlier: pods that end in time may have been placed into its own hold.
+        Parts of its tree that are tried before its own part do not count, because they have their nodes by then.
         """
         own = self._hold_of.get(pod.uid)
         siblings = () if own is None else self._holds[own.holder]
@@ -159,16 +159,16 @@ class Holds:
                 found[own.rows] |= _short(counted, pod, snapshot)[own.rows]
         return found
 
-    def _concerns(self, hold: Hold, pod: PodInfo) -> bool:
+    def _concerns(self, hold: ReservedCapacity, pod: PodInfo) -> bool:
         if pod.priority > hold.priority or pod.uid in hold.members:
             return False
         return hold.start == inf or self._ends_at(pod) > hold.start
 
 
-def _is_left(own: Hold, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> Mask:
-    """bool, shape (n,): nodes of a hold on which what is held is enough for the pod and those of its members there.
+def _is_left(own: ReservedCapacity, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> Mask:
+    """bool, shape (n,): nodes of a hold on which it is enough for the pod and for the hold's members that are there.
 
-    Members are there while a group is tried. Only the nodes in the mask `asked` are looked at.
+    Members are on these nodes while their group is tried. Only the nodes in the mask `asked` are checked.
     """
     found = np.zeros(len(own.rows), np.bool_)
     for at in np.flatnonzero(asked).tolist():
@@ -182,8 +182,8 @@ def _is_left(own: Hold, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> 
     return found
 
 
-def _short(concerned: Collection[Hold], pod: PodInfo, snapshot: SnapshotReader) -> Mask:
-    """bool, shape (height,): nodes where the pod finds too little beside these holds, of which there is one or more."""
+def _short(concerned: Collection[ReservedCapacity], pod: PodInfo, snapshot: SnapshotReader) -> Mask:
+    """bool, shape (height,): nodes on which these holds, one or more, leave too little for the pod."""
     columns, height = snapshot.resources, snapshot.height
     rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
     place = np.zeros(height, np.intp)

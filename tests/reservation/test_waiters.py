@@ -1,4 +1,4 @@
-"""For whom capacity is to be reserved: those of the highest priority that have waited longest, and nobody too early."""
+"""The pods for which capacity is reserved: those of highest priority that waited longest, and none too early."""
 
 from collections.abc import Mapping
 from math import inf
@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from muster.framework.contract import PodInfo
 from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.packing import FREE, Cost
-from muster.plugins.reservation.waiting import Chance, LongWaiters, Waiter
+from muster.plugins.reservation.waiters import Chance, LongWaiters, Waiter
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
 from tests.reservation.jumping import ClockThatJumps
@@ -265,7 +265,7 @@ _holders, _pods = st.sampled_from(["a", "b", "c"]), st.lists(st.sampled_from("vw
 
 
 class PodsThatWait(RuleBasedStateMachine):
-    """Pods are refused with one holder or another; beside it the plain list of who waits with whom."""
+    """Pods are refused with one holder or another; beside it the plain list of which wait together."""
 
     def __init__(self) -> None:
         super().__init__()

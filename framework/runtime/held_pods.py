@@ -55,7 +55,7 @@ class HeldPod:
         return {plugin: self._holds[plugin].message for plugin in self._timers}
 
     @property
-    def turned_away(self) -> bool:
+    def is_rejected(self) -> bool:
         """Whether the pod was rejected."""
         return self._verdict is not None
 
@@ -100,9 +100,9 @@ class HeldPods:
         self._by_uid: dict[str, HeldPod] = {}
         self._in_pre_bind: dict[str, asyncio.Future[Status]] = {}
 
-    def add(self, waiting: HeldPod) -> None:
+    def add(self, pod: HeldPod) -> None:
         """Hold a pod."""
-        self._by_uid[waiting.pod.uid] = waiting
+        self._by_uid[pod.pod.uid] = pod
 
     def discard(self, uid: str) -> None:
         """Stop holding the pod."""
@@ -113,14 +113,15 @@ class HeldPods:
         return self._by_uid.get(uid)
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Reject the pod, if it waits here; returns whether it did. kube-scheduler's WaitingPod.Preempt and CancelPod.
+        """Reject a held pod, or cancel its PreBind; returns whether there was anything to end.
 
-        This includes a pod that was rejected before and has not released its node yet.
+        A pod that was rejected before and has not released its node yet counts too. Upstream: WaitingPod.Preempt and
+        CancelPod.
         """
-        waiting = self._by_uid.get(uid)
-        if waiting is not None:
-            waiting.fail(Status.failure("preempted").by(plugin))
-            return waiting.turned_away
+        held = self._by_uid.get(uid)
+        if held is not None:
+            held.fail(Status.failure("preempted").by(plugin))
+            return held.is_rejected
         cancelled = self._in_pre_bind.get(uid)
         if cancelled is None:
             return False

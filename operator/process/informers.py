@@ -24,14 +24,16 @@ if TYPE_CHECKING:
 
 T_contra = TypeVar("T_contra", contravariant=True, bound="HasMetadata")
 
-_LOOK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 PODS = Listed("/api/v1/pods", Pod, field_selector="status.phase!=Succeeded,status.phase!=Failed")
 NODES = Listed("/api/v1/nodes", Node)
 
 
 @dataclass(frozen=True, slots=True)
-class _Watch:
+class KindInformer:
+    """The informer of one kind, under the name that users read."""
+
     name: str
     informer: Informer[Any]
     optional: bool
@@ -48,14 +50,14 @@ class _Watch:
         """Return when it is settled."""
         while not self.settled:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self.informer.synced.wait(), _LOOK_SECONDS)
+                await asyncio.wait_for(self.informer.synced.wait(), _POLL_SECONDS)
 
     async def refreshed(self) -> None:
         """Return when it is listed again, or found to be optional and out of reach."""
         refresh = asyncio.ensure_future(self.informer.refresh())
         try:
             while not (refresh.done() or self._is_out_of_reach()):
-                await asyncio.wait((refresh,), timeout=_LOOK_SECONDS)
+                await asyncio.wait((refresh,), timeout=_POLL_SECONDS)
             if refresh.done():
                 refresh.result()
         finally:
@@ -69,12 +71,12 @@ class _Watch:
         return self.optional and isinstance(self.informer.status.error, (NotFound, Forbidden))
 
 
-class Watches:
-    """Pods, nodes and what the plugins asked for.
+class Informers:
+    """The informers of pods, of nodes and of the kinds that plugins watch.
 
     Attributes:
         pods: the pod informer, which lists every pod that has not ended.
-        listers: the informers of the kinds that plugins asked for.
+        listers: the informers of the kinds that plugins watch, by resource.
     """
 
     def __init__(
@@ -86,51 +88,51 @@ class Watches:
         *,
         more: Mapping[str, Informer[Any]],
     ) -> None:
-        """`more` are informers that the engine does not hear of, by name for people."""
+        """`more` are informers that the engine gets no reports from, by the names that users read."""
         now = timing.clock
         self.pods = Informer(client, PODS, Timed(engine.pod_handler, "Pod", metrics, now), timing=timing)
         nodes = Informer(client, NODES, Timed(engine.node_handler, "Node", metrics, now), timing=timing)
-        self._watches = [_Watch("nodes", nodes, False), _Watch("pods", self.pods, False)]
+        self._kinds = [KindInformer("nodes", nodes, False), KindInformer("pods", self.pods, False)]
         self.listers: dict[str, Lister] = {}
         for kind, handler in engine.object_handlers.items():
             timed = Timed(handler, kind.resource, metrics, now)
             informer = Informer(client, Listed(kind.path, kind.type), timed, timing=timing, optional=kind.optional)
             self.listers[kind.resource] = informer
-            self._watches.append(_Watch(kind.resource, informer, kind.optional))
-        self._watches += [_Watch(name, informer, False) for name, informer in more.items()]
+            self._kinds.append(KindInformer(kind.resource, informer, kind.optional))
+        self._kinds += [KindInformer(name, informer, False) for name, informer in more.items()]
         self._pace = engine.standstill.pace
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
-        """Set the informers off, each as a task that `spawn` starts. They wait while a decision is under way."""
-        self._tasks = [spawn(self._pace(watch.informer.run())) for watch in self._watches]
+        """Start the informers, each as a task of `spawn`. They wait while a decision is in progress."""
+        self._tasks = [spawn(self._pace(kind.informer.run())) for kind in self._kinds]
 
     async def stop(self) -> None:
-        """End them."""
+        """Stop the informers."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def missing(self) -> str | None:
-        """None when every kind is settled, else which are not, and why."""
-        missing = [watch.describe() for watch in self._watches if not watch.settled]
+        """The kinds that are not settled, with the reason for each; None if all are."""
+        missing = [kind.describe() for kind in self._kinds if not kind.settled]
         return f"handlers are not fully synchronized: {', '.join(missing)}" if missing else None
 
     async def complete(self) -> None:
-        """Return when scheduling may begin."""
-        await asyncio.gather(*(watch.ready() for watch in self._watches))
+        """Return when every kind is settled, so that scheduling may begin."""
+        await asyncio.gather(*(kind.ready() for kind in self._kinds))
 
     async def refresh(self) -> None:
-        """Return when all is known that other leaders have done until now: every kind is listed again.
+        """List every kind again, and return when everything that earlier leaders did is known.
 
         A watch of any kind may be late. A leader that does not know a group yet would evict one of its pods without
         the others, and one that does not know a PodDisruptionBudget would violate it.
         """
-        await asyncio.gather(*(watch.refreshed() for watch in self._watches))
+        await asyncio.gather(*(kind.refreshed() for kind in self._kinds))
 
 
 class Timed(Generic[T_contra]):
-    """An informer's handler of one kind with a stopwatch: how long each change took to reach cache and queue.
+    """A handler that measures how long another handler takes for each change, until cache and queue have it.
 
     `kind` begins the label: `PodAdd`, `NodeUpdate`, …
     """
@@ -156,7 +158,7 @@ class Timed(Generic[T_contra]):
         self._metrics.event_handling_duration.observe((self._update,), self._now() - began)
 
     def on_delete(self, obj: T_contra, /) -> None:
-        """An object is gone."""
+        """Remove an object."""
         began = self._now()
         self._handler.on_delete(obj)
         self._metrics.event_handling_duration.observe((self._delete,), self._now() - began)

@@ -1,8 +1,8 @@
-"""Pods that wait for lack of capacity, and which of them get reservations: the ones that have waited longest.
+"""Waiters: pods and groups that wait for capacity, and which of them get reservations: those that have waited longest.
 
 One object serves the plugins of all profiles. `refusals` says when a wait begins. A pod waits with one holder at a
-time, the one with which it was refused last. One timer is armed, for the waiter whose next round begins first. A waiter
-that, by the last plan, no reservation can help gives its turn to others; `looks` has it planned for again when
+time, the one with which it was refused last. One timer is set, for the waiter whose next round begins first. A waiter
+that no reservation can help, by its last plan, gives its turn to others; `replanning` makes a new plan for it when
 something has changed.
 """
 
@@ -24,18 +24,18 @@ from .rounds import begins_at, round_at
 SLACK_SECONDS = 0.01
 """Timers may fire a little early."""
 _PLAN_SECONDS = 5.0
-"""A plan without a known start is not made again sooner, unless a new round has begun."""
+"""The least time between two plans without a known start in one round."""
 
 
 class Chance(IntEnum):
     """The chance of a waiter by the last plan; the better chance comes first."""
 
     OPEN = 0
-    """It could start when pods have ended that may do so soon, or there is no plan yet."""
+    """It can start when pods that may end soon have ended, or there is no plan yet."""
     SLIM = 1
-    """Pods that seem to stay for ever are in its way, but something has come free for it."""
+    """Long-lived pods are in its way, but some capacity has become free for it."""
     NONE = 2
-    """No reservation can help it as things are."""
+    """No reservation can help it now."""
 
 
 @dataclass(slots=True)
@@ -44,15 +44,15 @@ class Waiter:
 
     Attributes:
         holder: the group, as `plugin/id`, or the pod, as `namespace/name`.
-        since: when the first of its pods was refused first, under whichever leader, seconds on the engine's clock.
-        priority: the highest of its pods'.
+        since: the time of the first refusal of its pods, whichever process led then, seconds on the engine's clock.
+        priority: the highest priority of its pods.
         pods: its waiting pods, by UID.
         chance: the result of the last plan.
         round: the round of this plan, -1 before the first plan.
         planned_at: the time of this plan.
-        left: how many members lacked capacity, and how much, at the first plan of that round.
-        hindered: whether anything but capacity kept it off some nodes at the last plan.
-        to_plan: whether to plan for it although it has no turn.
+        left: the number of members that lacked capacity at the first plan of that round, and how much they lacked.
+        hindered: whether something other than capacity excluded some nodes at the last plan.
+        to_plan: whether to plan for it although it is not its turn.
     """
 
     holder: str
@@ -67,7 +67,7 @@ class Waiter:
     to_plan: bool = False
 
     def judge(self, number: int, now: float, cost: Cost) -> None:
-        """A plan was made in this round. Who waits for long-lived pods and has gained nothing waits in vain."""
+        """Note the cost of a plan in this round. A waiter for long-lived pods without any progress has no chance."""
         before, left = self.chance, (cost.lacking, cost.missing)
         if number < 1 or not cost.blocked:
             self.chance = Chance.OPEN
@@ -83,11 +83,11 @@ class Waiter:
 class LongWaiters:
     """Pods and groups that have been refused, and for how long they have waited.
 
-    `activate` has pods retried. `left` is called with the UID of each pod that waits no more. `start_of` returns the
+    `activate` retries pods. `left` is called with the UID of each pod that no longer waits. `start_of` returns the
     start of a holder's reservation, infinity if it is unknown, None if the holder has none.
 
     Attributes:
-        refusals: when pods were refused first.
+        refusals: the first refusals of pods.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class LongWaiters:
         return self._waiters.get(holder)
 
     def refused(self, holder: str, pods: Iterable[PodInfo]) -> bool:
-        """Note that no node fits these pods; whether capacity is to be reserved for them now."""
+        """Note that these pods fit on no node; returns whether to reserve capacity for them now."""
         waiter = self._waiters.get(holder)
         if waiter is None:
             pods = [*pods]
@@ -150,23 +150,23 @@ class LongWaiters:
         return nsmallest(self._most, due, key=self._place)
 
     def comes_before(self, waiter: Waiter, other: Waiter) -> bool:
-        """Whether capacity that either can use goes to this waiter, if it has a chance, rather than to the other."""
+        """Whether capacity that both can use goes to this waiter if it has a chance, and not to the other."""
         return (-waiter.priority, waiter.since) < (-other.priority, other.since) or other.chance is not Chance.OPEN
 
     def has_place(self, holder: str) -> bool:
-        """Whether capacity is to be reserved for it."""
+        """Whether the holder is among the waiters for which capacity is to be reserved."""
         return any(each.holder == holder for each in self.first())
 
     def in_vain(self) -> list[Waiter]:
-        """The waiters for which no capacity can be found, or only once pods have ended that seem to stay for ever."""
+        """The waiters without capacity in sight: none can be found, or only when long-lived pods have ended."""
         return [waiter for waiter in self._due.values() if waiter.chance is not Chance.OPEN]
 
     def round_of(self, waiter: Waiter) -> int:
-        """The round that the waiter is in now."""
+        """The current round of the waiter."""
         return round_at(self._clock.now(), waiter.since, self._after_seconds)
 
     def lately_planned(self, waiter: Waiter) -> bool:
-        """Whether a plan for it would come to the same as the last one."""
+        """Whether a new plan would be the same as the last one."""
         return (
             waiter.round == self.round_of(waiter)
             and self._clock.now() < waiter.planned_at + _PLAN_SECONDS
@@ -174,14 +174,14 @@ class LongWaiters:
         )
 
     def judge(self, waiter: Waiter, cost: Cost | None) -> None:
-        """Note the cost of the plan for a waiter, None for no plan."""
+        """Note the cost of a waiter's plan; None if no plan was found."""
         if cost is None:
             waiter.chance, waiter.to_plan = Chance.NONE, False
         else:
             waiter.judge(self.round_of(waiter), self._clock.now(), cost)
 
     def plan_for(self, waiter: Waiter) -> None:
-        """Make a new plan for a waiter that may have a chance now."""
+        """Retry a waiter that may have a chance now, with a new plan."""
         waiter.to_plan = True
         self.try_again(waiter.holder)
 
@@ -192,12 +192,12 @@ class LongWaiters:
             self.pod_left(uid)
 
     def pod_gone(self, uid: str) -> None:
-        """The pod got a node, or is gone for good."""
+        """Forget a pod that got a node, or is gone, and its refusals."""
         self.refusals.forget(uid)
         self.pod_left(uid)
 
     def pod_left(self, uid: str) -> None:
-        """The pod got a node, lacks something else, or is gone. A group waits as long as one of its pods does."""
+        """Forget a pod that got a node, lacks something else, or is gone. A group waits as long as one of its pods."""
         holder = self._holder_of.pop(uid, None)
         if holder is None:
             return
@@ -210,7 +210,7 @@ class LongWaiters:
         self._left(uid)
 
     def try_first(self) -> None:
-        """Retry the waiters that are to have a reservation and have none."""
+        """Retry the waiters that should have a reservation and have none."""
         for waiter in self.first():
             if self._start_of(waiter.holder) is None:
                 self.try_again(waiter.holder)
@@ -251,13 +251,13 @@ class LongWaiters:
                 self._await_round(waiter)
 
     def _forget_rounds(self) -> None:
-        """Keep no more rounds of waiters that have left than of those that wait."""
+        """Remove the rounds of waiters that have left, once they outnumber the others."""
         if len(self._rounds) > 2 * len(self._waiters):
             self._rounds = [each for each in self._rounds if self._waits(each[2])]
             heapify(self._rounds)
 
     def _rounds_begin(self) -> None:
-        """Retry the waiters whose round has begun; those that have a plan get a new one."""
+        """Retry the waiters whose round has begun, with a new plan for those that have one."""
         self._timer, self._timer_at = None, inf
         self._begin_rounds()
         begun, self._begun = self._begun, []
