@@ -54,7 +54,7 @@ def test_ginkgo_is_told_each_expression_and_the_order() -> None:
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[[str], Suite]]:
     """Starts a program that is given as a script of the shell and reports to the file `reports` in its folder."""
-    suites = []
+    suites: list[Suite] = []
     with closing(Guard()) as guard:
 
         def run(script: str) -> Suite:
