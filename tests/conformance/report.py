@@ -6,6 +6,7 @@ compared here as the result `e2e`, and fails for regressions. Everything here is
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -25,7 +26,7 @@ class Outcome:
         name: its whole name, with the labels in brackets.
         state: `passed`, `failed`, `skipped`, `timedout` and so on, in Ginkgo's words.
         seconds: how long it took, with all that it waited for before and after.
-        message: the beginning of what it said when it failed, or why it was skipped.
+        message: file and line of the check that failed and the beginning of what it said, or why it was skipped.
     """
 
     name: str
@@ -44,8 +45,20 @@ class Outcome:
         return self.state not in (PASSED, SKIPPED)
 
 
+class _Location(msgspec.Struct, rename="pascal"):
+    file_name: str = ""
+    line_number: int = 0
+
+
 class _Failure(msgspec.Struct, rename="pascal"):
     message: str = ""
+    location: _Location = msgspec.field(default_factory=_Location)
+
+    def told(self) -> str:
+        """Where it failed and what was said there, in one line; nothing for none."""
+        at = self.location
+        place = [f"{PurePosixPath(at.file_name).name}:{at.line_number}:"] if at.file_name else []
+        return " ".join([*place, *self.message.split()])
 
 
 class _Report(msgspec.Struct, rename="pascal"):
@@ -68,11 +81,10 @@ def read(line: bytes) -> Outcome | None:
     it only looked at before the run. Only what was attempted has become anything.
     """
     report = _decoder.decode(line)
-    message = " ".join(report.failure.message.split())
     if report.leaf_node_type != "It" or not report.num_attempts:
         return None
     name = " ".join(filter(None, [*(report.container_hierarchy_texts or ()), report.leaf_node_text]))
-    return Outcome(name, report.state, round(report.run_time / _NANOSECONDS, 1), message[:_TOLD])
+    return Outcome(name, report.state, round(report.run_time / _NANOSECONDS, 1), report.failure.told()[:_TOLD])
 
 
 @dataclass(frozen=True, slots=True)

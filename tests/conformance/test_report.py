@@ -19,23 +19,27 @@ def line(state: str, *, kind: str = "It", message: str | None = None, attempts: 
         "RunTime": 12_345_678_901,
         "NumAttempts": attempts,
     }
-    return json.dumps(report | ({"Failure": {"Message": message}} if message is not None else {})).encode()
+    location = {"FileName": "k8s.io/kubernetes@v1.37.1/test/e2e/scheduling/predicates.go", "LineNumber": 645}
+    failure = {"Failure": {"Message": message, "Location": location}} if message is not None else {}
+    return json.dumps(report | failure).encode()
 
 
 def test_a_test_that_passed_is_read_with_its_whole_name_and_its_time() -> None:
     assert read(line("passed")) == Outcome(NAME, "passed", 12.3)
 
 
-def test_a_test_that_failed_is_read_with_the_beginning_of_what_it_said_in_one_line() -> None:
+def test_a_test_that_failed_is_read_with_where_it_did_and_the_beginning_of_what_it_said_in_one_line() -> None:
     outcome = read(line("failed", message=f"Timed out\n  after 300s.\n{'x' * 1000}"))
 
     assert outcome is not None
-    assert outcome.message.startswith("Timed out after 300s. xxx")
+    assert outcome.message.startswith("predicates.go:645: Timed out after 300s. xxx")
     assert len(outcome.message) == 200
 
 
 def test_a_test_that_found_the_cluster_unfit_is_an_outcome() -> None:
-    assert read(line("skipped", message="needs 2 zones")) == Outcome(NAME, "skipped", 12.3, "needs 2 zones")
+    assert read(line("skipped", message="needs 2 zones")) == Outcome(
+        NAME, "skipped", 12.3, "predicates.go:645: needs 2 zones"
+    )
 
 
 @pytest.mark.parametrize("state", ["skipped", "passed"])
