@@ -25,10 +25,10 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
 	bench-scale bench-topology bench-vast bench-web parity parity-groups parity-preemption simulate-faults simulate-all \
 	simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
-	release site
+	release site e2e
 
 help: ## List the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 demo: $(RUNNABLE) ## Show Muster at work on a cluster of its own in this terminal
 	$(VENV)/bin/muster demo
@@ -103,6 +103,7 @@ compare-all: $(INSTALLED) control-plane ## Compare with kube-scheduler all that 
 	$(RUN) -m tests.parity --record; status=$$?; \
 	$(RUN) -m tests.gangscheduling.parity --record || status=1; \
 	$(RUN) -m tests.gangscheduling.parity 45 15 --trees --record || status=1; \
+	$(RUN) -m tests.controlplane.build e2e-tests && $(RUN) -m tests.conformance --record || status=1; \
 	$(RUN) -m bench tables --write && exit $$status
 
 tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with the results that are kept
@@ -116,6 +117,10 @@ parity-preemption: $(INSTALLED) control-plane ## Compare whom both evict on rand
 
 parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
 	$(RUN) -m tests.gangscheduling.parity $(SITUATIONS)
+
+e2e: $(INSTALLED) control-plane ## Run Kubernetes' own end-to-end tests of scheduling with both: E2E_ARGS="--focus Gang"
+	@$(RUN) -m tests.controlplane.build e2e-tests
+	$(RUN) -m tests.conformance $(E2E_ARGS)
 
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
@@ -141,10 +146,10 @@ fuzz: $(INSTALLED) control-plane ## Feed fresh random input to all that is read;
 bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200 random clusters of each situation
 	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal tests/reservation/test_bounds.py $(PYTEST_ARGS)
 
-nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, the soak
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory fuzz bounds real-faults soak
+	$(MAKE) --no-print-directory fuzz bounds real-faults e2e soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

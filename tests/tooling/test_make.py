@@ -40,3 +40,16 @@ def test_make_demo_installs_nothing_after_make_venv(tmp_path: Path) -> None:
     [stamps] = [command for command in recipe("venv", f"VENV={tmp_path}") if command.startswith("touch ")]
     subprocess.run(stamps, shell=True, check=True)
     assert recipe("demo", f"VENV={tmp_path}") == [f"{tmp_path}/bin/muster demo"]
+
+
+def test_make_e2e_builds_kubernetes_tests_and_runs_them() -> None:
+    assert recipe("e2e", "E2E_ARGS=--focus gang")[-2:] == [
+        ".venv/bin/python -m tests.controlplane.build e2e-tests",
+        ".venv/bin/python -m tests.conformance --focus gang",
+    ]
+
+
+def test_the_list_of_commands_names_each_of_them() -> None:
+    listed = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+
+    assert {"help", "e2e", "nightly", "bench-all"} <= {line.split()[0] for line in listed.splitlines()}
