@@ -129,7 +129,7 @@ class Batching:
         return True
 
     def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The plugins whose rejections depend only on a pod's signature, and those with at most its class besides."""
+        """The plugins whose rejections depend only on a pod's signature, and on its equivalence class at most."""
         by_signature = self._policy.asked.signature_plugins.get(profile, _NONE)
         return by_signature, by_signature | self._policy.asked.class_plugins.get(profile, _NONE)
 

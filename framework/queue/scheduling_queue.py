@@ -254,8 +254,8 @@ class SchedulingQueue:
 
     # Other things happen.
 
-    def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
-        """An event occurred: move the entities that it may help, except that of the pod `besides` (a UID).
+    def move_all(self, event: ClusterEvent, old: object, new: object, *, except_uid: str = "") -> None:
+        """An event occurred: move the entities that it may help, except the one with the pod `except_uid`.
 
         Costs next to nothing if no pod waits for such an event.
         """
@@ -269,7 +269,7 @@ class SchedulingQueue:
         if waits:
             batches, entities = unschedulable_pods.concerned_by(event, Place.UNSCHEDULABLE)
             for entity in entities:
-                if besides not in entity.pods:
+                if except_uid not in entity.pods:
                     self._moves.reconsider(entity, happened)
             for batch in batches:
                 self._batching.reconsider(batch, happened)

@@ -146,7 +146,7 @@ class PodEventHandler:
                 self._nominator.nominate(info, new.status.nominated_node_name)
         elif old is not None and old.status.nominated_node_name:
             if self._nominator.clear(info.uid):
-                self._queue.move_all(ASSIGNED_POD_DELETE, info, None, besides=info.uid)
+                self._queue.move_all(ASSIGNED_POD_DELETE, info, None, except_uid=info.uid)
         elif len(self._nominator) and (node_name := self._nominator.nominated_node(info.uid)):
             self._nominator.nominate(info, node_name)
 

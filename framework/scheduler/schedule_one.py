@@ -243,7 +243,7 @@ class BindingCycle:
         """
         for attempt in attempts:
             if attempt.leaves_nomination:
-                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
         if not any(attempt.held for attempt in attempts):
             self._being_bound.begin(attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE])
 
@@ -360,7 +360,7 @@ class FailureHandler:
         """Handle the failure of pods that had a node reserved: its capacity may help other pods."""
         self.handle_failure(attempts)
         for attempt in attempts:
-            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
             checkpoint()
 
     def refresh(self, attempt: Attempt) -> bool:
@@ -378,4 +378,4 @@ class FailureHandler:
         if attempt.nominated:
             nominator.nominate(attempt.queued.info, attempt.nominated)
         elif attempt.nominated == "" and nominator.clear(pod.uid):
-            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, except_uid=pod.uid)

@@ -272,8 +272,8 @@ class Settling(SchedulingQueue):
         super().requeue(pods, rejection)
         self.settle()
 
-    def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
-        super().move_all(event, old, new, besides=besides)
+    def move_all(self, event: ClusterEvent, old: object, new: object, *, except_uid: str = "") -> None:
+        super().move_all(event, old, new, except_uid=except_uid)
         self.settle()
 
     def activate(self, pods: Iterable[PodInfo]) -> None:
