@@ -104,7 +104,7 @@ class Places:
             self.move(entity, cause, When.FAILED, found=status, entering=entering)
         else:
             entity.unschedulable_plugins = frozenset({status.plugin})
-            self.move(entity, cause, When.NOT_LET_IN, entering=entering)
+            self.move(entity, cause, When.GATED, entering=entering)
 
     def move_by_backoff(
         self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once

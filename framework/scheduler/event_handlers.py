@@ -139,7 +139,7 @@ class PodEventHandler:
             if self._nominator.clear(info.uid) and old is not None and info.node_name not in ("", nominated):
                 self._queue.move_all(ASSIGNED_POD_DELETE, PodInfo(old), None)
         elif new.status.nominated_node_name:
-            gated = self._queue.contents.was_never_let_in(info.uid)
+            gated = self._queue.contents.gated_since_added(info.uid)
             if gated or self._queue.contents.place_of(info.uid) is None:
                 self._nominator.learn(info, new.status.nominated_node_name, gated=gated)
             else:

@@ -164,7 +164,7 @@ class Profiles:
             self._reports.still_gated(pod, status.message)
             return status
         if status is None:
-            self.nominator.let_in(pod.uid)
+            self.nominator.ungate(pod.uid)
         self._reports.gates.end(pod.uid)
         return status
 
