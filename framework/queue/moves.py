@@ -95,7 +95,7 @@ class Moves:
     def update(self, entity: QueuedEntity, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
         """Replace a pod of the entity by its new version, and move it if one of the `events` helps it."""
         pod = entity.replace(new)
-        if entity.batched_by is not None and not entity.batched_by_what_it_is():
+        if entity.batched_by is not None and not entity.batch_is_current():
             self._batching.leave(entity)
         if self._changes_group(pod, Cause.of(events[0].event)):
             return
@@ -158,7 +158,7 @@ class Moves:
 
     def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Move the entity if it is unschedulable and the event helps it; whether it was moved."""
-        if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
+        if entity.place is not Place.UNSCHEDULABLE or self._is_reserved_by_nomination(entity, event):
             return False
         if not entity.pending_plugins and self._group_lacks_capacity(entity):  # cheaper than calling hints
             return False
@@ -178,7 +178,7 @@ class Moves:
         self.move_by_strategy(entity, strategy, Cause.of(event.event))
         return True
 
-    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+    def _is_reserved_by_nomination(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Whether the freed capacity is for other pods, because this pod is nominated to another node."""
         if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
             return False

@@ -148,7 +148,7 @@ class Places:
             else:
                 entity.sort_key, entity.sort_key_is_old = key, False
         if isinstance(found, Status):
-            self._strike(entity, found)
+            self._back_off_after_error(entity, found)
         entity.place = row.target
         self._put(entity)
         if row.target in _OUTSIDE:
@@ -284,14 +284,14 @@ class Places:
         elif place not in _OUTSIDE:
             self.backoff_q.add(entity)
 
-    def _strike(self, entity: QueuedEntity, error: Status) -> None:
+    def _back_off_after_error(self, entity: QueuedEntity, error: Status) -> None:
         """Back off an entity because a plugin failed, for a second at least."""
         now = self._now()
         entity.timestamp = now
         entity.consecutive_errors += 1
         entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
         for pod in entity.all_pods():
-            self._policy.keeps_out(pod, error)
+            self._policy.note_entry_failure(pod, error)
 
 
 def _first_pod(entity: QueuedEntity) -> PodInfo:

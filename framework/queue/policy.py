@@ -218,7 +218,7 @@ class GuardedPolicy:
         """Forget the types of keys, because no key is in use: the next key determines them."""
         self._kinds = None
 
-    def keeps_out(self, pod: PodInfo, status: Status) -> None:
+    def note_entry_failure(self, pod: PodInfo, status: Status) -> None:
         """Note that the pod cannot enter because a plugin failed; `report_failures` reports it."""
         self.unreported[pod.uid] = pod, status
 

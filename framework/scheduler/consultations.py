@@ -87,20 +87,20 @@ class Consultations:
         if consultation is None:
             return False
         if consultation.outdated:
-            attempt.begin_anew()
+            attempt.reset()
             attempt.state.consultation = None
             self.add(Delayed(attempt.profile, None, [attempt]))
             return True
         if consultation.preemption is None or consultation.evictions is not None:
             return False
-        attempt.begin_anew()
+        attempt.reset()
         self._spawn(Delayed(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
         return True
 
     def ask_for_group(self, delayed: Delayed) -> None:
         """Ask the open questions about evictions for a group, which is then decided again."""
         for attempt in delayed.attempts:
-            attempt.begin_anew()
+            attempt.reset()
         self._spawn(delayed, delayed.attempts, self._ask_if_cleared)
 
     def _begin(self, delayed: Delayed) -> bool:
@@ -125,7 +125,7 @@ class Consultations:
     def _ask(self, delayed: Delayed, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
         for attempt in about:
             attempt.state.consultation = self._question(attempt, delayed.group is not None, nominated_first)
-            attempt.begin_anew()
+            attempt.reset()
         asked = any(attempt.state.consultation.asked for attempt in about if attempt.state.consultation is not None)
         if asked:
             self._spawn(delayed, about, self._ask_about_nodes)

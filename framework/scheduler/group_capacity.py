@@ -123,7 +123,7 @@ class GroupCapacity:
                 return True
         return False
 
-    def may_be_made(self, priority: int) -> bool:
+    def may_be_freed_for(self, priority: int) -> bool:
         """Whether pods of lower priority run, which could be evicted for pods of this priority."""
         priorities = self._snapshot.priorities
         return bool(priorities) and min(priorities) < priority

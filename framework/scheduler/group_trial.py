@@ -85,7 +85,7 @@ class GroupTrials:
             if attempt.pod.signature not in known:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
-                by_itself.begin_anew()
+                by_itself.reset()
                 self._cycle.schedule_pod(by_itself)
                 found.append(by_itself.decision())
                 checkpoint()
@@ -109,7 +109,7 @@ class GroupTrials:
         trial = TriedMembers()
         together = WaitingTogether([attempt.pod for attempt in attempts], missing)
         for attempt in attempts:
-            attempt.begin_anew()
+            attempt.reset()
             attempt.state.write(WaitingTogether.KEY, together)
             checkpoint()
         reserved: list[Attempt] = []
@@ -180,7 +180,7 @@ class GroupTrials:
 
     def _passing(self, attempt: Attempt) -> Rows:
         """The rows of the feasible nodes of the pod; capacities are also counted on nodes that it may not use."""
-        attempt.begin_anew()
+        attempt.reset()
         algorithm = self._algorithms[attempt.framework.name]
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
         return found.rows[:0] if found.filtered is None else found.filtered.feasible

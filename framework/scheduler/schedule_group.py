@@ -153,7 +153,7 @@ class GroupScheduler:
             outcome.failed += trial.refused
             return outcome
         for attempt in trial.refused:
-            attempt.begin_anew()
+            attempt.reset()
         return self._each_by_itself(asked.calls, asked.group, asked.topology, trial.refused, outcome=outcome)
 
     def _refuse(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
@@ -301,7 +301,7 @@ class GroupScheduler:
             attempt.state.within = rows
             self._cycle.schedule_pod(attempt)
             fits = attempt.status is None
-            attempt.begin_anew()
+            attempt.reset()
             if fits:
                 return rows
             checkpoint()

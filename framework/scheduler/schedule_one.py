@@ -173,7 +173,7 @@ class SchedulingCycle:
         if attempt.state.long_work.left is None:
             return False
         attempt.framework.filtering.work_out(attempt.state, attempt.pod)
-        attempt.begin_anew()
+        attempt.reset()
         return True
 
     def assume_and_reserve(self, attempt: Attempt) -> bool:

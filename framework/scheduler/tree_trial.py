@@ -80,7 +80,7 @@ class TreeTrials:
         waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:
             waiting.setdefault(calls.part_of(attempt.pod), []).append(attempt)
-            attempt.begin_anew()
+            attempt.reset()
         return self._search(_Ground(calls, waiting), tree, None)
 
     def _search(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
