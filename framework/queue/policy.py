@@ -53,7 +53,7 @@ class QueuePolicy(Protocol):
         """The QueueSort plugin's key, smaller first. At each position, all keys have numbers or all have strings."""
         ...
 
-    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+    def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
         """The first rejection by a PreEnqueue plugin, with the plugin's name; None or success if the pod may enter.
 
         Plugin `first`, unless it is empty, is called before the others.
@@ -175,7 +175,7 @@ class GuardedPolicy:
             self._log("group_of", pod, group)
             return PreEnqueueAnswer(None, group)
         try:
-            status: object = self.asked.pre_enqueue(pod, first)
+            status: object = self.asked.run_pre_enqueue(pod, first)
         except (KeyboardInterrupt, GivenUp):
             raise
         except BaseException as error:

@@ -154,8 +154,11 @@ class Profiles:
         key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, plugin.sort_key, pod)
         return key
 
-    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin. Also notifies the nominator, reports, and plugins that follow."""
+    def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+        """The first rejection by a PreEnqueue plugin; None if the pod may enter.
+
+        Also notifies followers, ungates or gates the pod's nomination, and reports or clears the gate.
+        """
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
