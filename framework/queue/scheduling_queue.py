@@ -108,7 +108,7 @@ class SchedulingQueue:
         A pod in flight keeps its version until it returns.
         """
         if old.uid != new.uid:
-            self.delete(old)
+            self.remove(old)
             self.add(new)
             return
         flying, entity = self._in_flight.get(new.uid), self._places.entity_of.get(new.uid)
@@ -122,8 +122,8 @@ class SchedulingQueue:
         else:
             self._moves.update(entity, new, events)
 
-    def delete(self, info: PodInfo) -> None:
-        """The pod was deleted, or has a node. If it is in flight, it does not return."""
+    def remove(self, info: PodInfo) -> None:
+        """Remove a pod that was deleted, or that has a node. If it is in flight, it does not return."""
         flying, entity = self._in_flight.get(info.uid), self._places.entity_of.get(info.uid)
         if flying is not None:
             flying.deleted = True
@@ -136,7 +136,7 @@ class SchedulingQueue:
     def pop(self) -> QueuedEntity | None:
         """The entity to try next, its pods now in flight; None if nothing is ready, or only after `settle`.
 
-        For each of its pods `done`, `requeue` or `delete` must follow.
+        For each of its pods `done`, `requeue` or `remove` must follow.
         """
         self._places.refresh_turns()
         entity = self._next()

@@ -85,7 +85,7 @@ class PodEventHandler:
                 self._reassigned(info)
             else:
                 if mine:
-                    self._queue.delete(info)
+                    self._queue.remove(info)
                 self._assigned(info)
         elif mine and not self._cache.is_assumed(info.uid):
             self._queue.update(before or PodInfo(old), info)
@@ -106,7 +106,7 @@ class PodEventHandler:
                 self._cache.remove_pod(info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
         elif self._known.is_ours(pod):
-            self._queue.delete(info)
+            self._queue.remove(info)
             held = self._held_pods.get(info.uid)
             if held is not None:
                 # Its binding task unreserves it and frees the node.

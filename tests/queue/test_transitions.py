@@ -210,12 +210,12 @@ class Play:
             entity = self.harness.pop()
             self.relabel(second)
             self.harness.fail(entity, rejected_by("Gate"))
-        self.queue.delete(first)
+        self.queue.remove(first)
         self.hold()
         self.queue.pop()
 
     def remove(self) -> None:
-        self.queue.delete(self.bring())
+        self.queue.remove(self.bring())
 
 
 def _fails(_: QueuedPod) -> Status:
