@@ -131,7 +131,7 @@ class QueueingHints:
             return QueueingStrategy.AFTER_BACKOFF
         return QueueingStrategy.SKIP
 
-    def asks_each(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+    def needs_each_member(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Whether `strategy` calls a hint for each pod of the entity."""
         return event.target is None and any(
             self._by_pod(registration)

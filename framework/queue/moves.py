@@ -32,7 +32,7 @@ class _DueMove(NamedTuple):
 
     strategy: QueueingStrategy
     cause: Cause
-    asks: bool
+    runs_pre_enqueue: bool
 
 
 class Moves:
@@ -162,7 +162,7 @@ class Moves:
             return False
         if not entity.pending_plugins and self._group_lacks_capacity(entity):  # cheaper than calling hints
             return False
-        if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
+        if self.are_many(entity.pods) and self._hints.needs_each_member(entity, event):
             self.considered.setdefault(entity, deque()).append(event)
             self._places.on_entry()
             return False
@@ -183,7 +183,7 @@ class Moves:
         if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
             return False
         [pod] = entity.pods.values()
-        return self._policy.asked.is_nominated_elsewhere(pod.info, event.old.node_name)
+        return self._policy.unguarded.is_nominated_elsewhere(pod.info, event.old.node_name)
 
     def _group_lacks_capacity(self, entity: QueuedEntity) -> bool:
         return entity.group is not None and self._policy.lacks_capacity(entity)
@@ -269,7 +269,7 @@ class Moves:
     def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
         """Make an entity that backs off active. PreEnqueue was called for its pods when backoff began."""
         if self.are_many(entity.pods):
-            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, asks=False)
+            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, runs_pre_enqueue=False)
         else:
             self._places.move(entity, cause, When.READY)
 
@@ -277,12 +277,16 @@ class Moves:
         """Whether there are too many pods to call plugins for all of them at once."""
         return len(pods) > self._most_at_once
 
-    def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
+    def _move_later(
+        self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, runs_pre_enqueue: bool = True
+    ) -> None:
         """Let `settle` move a large group, unless a move that is due is as soon."""
         self._places.move(entity, cause, When.LARGE)
         known = self.due.get(entity)
         if known is None or known.strategy < strategy:
-            self.due[entity] = _DueMove(strategy, cause, asks or (known is not None and known.asks))
+            self.due[entity] = _DueMove(
+                strategy, cause, runs_pre_enqueue or (known is not None and known.runs_pre_enqueue)
+            )
         self._places.on_entry()
 
     def settle(self) -> None:
@@ -302,7 +306,7 @@ class Moves:
             self.considered.pop(entity, None)
         while self.due:
             entity, move = next(iter(self.due.items()))
-            go = self._places.enter if move.asks else self._places.move_by_backoff
+            go = self._places.enter if move.runs_pre_enqueue else self._places.move_by_backoff
             go(entity, move.strategy, move.cause, checkpoint)
             self._forget(entity)
 

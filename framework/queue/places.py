@@ -116,8 +116,8 @@ class Places:
         when = When.READY
         if strategy is not QueueingStrategy.IMMEDIATELY and entity.is_backing_off(self._now()):
             when = When.BACKING_OFF_AFTER_ERROR if entity.consecutive_errors else When.BACKING_OFF
-        asks = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
-        found = self.key_of(entity, pause) if asks else None
+        sorts_now = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
+        found = self.key_of(entity, pause) if sorts_now else None
         self.move(entity, cause, when, found=found)
 
     # Entities move, and pods join and leave them.
@@ -230,7 +230,7 @@ class Places:
                 self.wake(batch)
             else:
                 active = self.active_q.peek(now)
-                is_first = active is None or self.woken.place_of(batch) < self.active_q.place_of(active)
+                is_first = active is None or self.woken.order_of(batch) < self.active_q.order_of(active)
                 if not (is_first or self.woken.is_overdue(now)):
                     return None
                 self.woken.discard(batch)

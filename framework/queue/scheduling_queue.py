@@ -252,7 +252,7 @@ class SchedulingQueue:
                 by_group[group] = entity
         return entities
 
-    # Other things happen.
+    # Events occur, pods are activated, and time passes.
 
     def move_all(self, event: ClusterEvent, old: object, new: object, *, except_uid: str = "") -> None:
         """An event occurred: move the entities that it may help, except the one with the pod `except_uid`.
@@ -346,7 +346,7 @@ class SchedulingQueue:
             entity.timestamp = now
         self._moves.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
-    # What is asked of those that wait.
+    # Queries.
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
         """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
