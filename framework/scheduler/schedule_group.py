@@ -186,7 +186,7 @@ class GroupScheduler:
             searched.no_domain,
             notes,
             post_filtered.message,
-            asked=Part(group, asked.missing, holding, asked.topology),
+            tried_as=Part(group, asked.missing, holding, asked.topology),
             waiting_in={group: asked.waiting},
             untried=self._trials.alone(beside, members),
         )
