@@ -172,8 +172,8 @@ class Filtering:
             tables.append(_worded(plugin, found.table))
             rejected = found.codes != 0
             if rejected.any():
-                turned_away = left[rejected]
-                rejector[turned_away], codes[turned_away] = len(names), found.codes[rejected]
+                rows_rejected = left[rejected]
+                rejector[rows_rejected], codes[rows_rejected] = len(names), found.codes[rejected]
                 left = left[~rejected]
         return Diagnosis(nodes.names(), rejector, codes, names, tables)
 

@@ -4,7 +4,7 @@ For each signature, the plugins that compute capacity (`CapacityPlugin`) say how
 sums are kept, and computed again only for rows that a journal names, so it costs next to nothing to find that a group
 of thousands does not fit. The queue checks capacity before it wakes a group, and the group cycle before it continues a
 trial. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit. If
-members do not fit in their own order, members that are hard to place come first: large ones, and previously refused
+members do not fit in their own order, members that are hard to place come first: large ones, and previously rejected
 ones.
 """
 
@@ -53,9 +53,9 @@ def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> lis
     return _in_order(attempts, less)
 
 
-def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
-    """`order`, with pods of the refused signatures moved to the front."""
-    signatures = {attempt.pod.signature for attempt in refused}
+def to_the_front(rejected: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
+    """`order`, with pods of the rejected signatures moved to the front."""
+    signatures = {attempt.pod.signature for attempt in rejected}
     return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
 
 

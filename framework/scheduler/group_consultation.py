@@ -19,7 +19,7 @@ from ..snapshot.snapshot import Snapshot
 from .attempt import Attempt
 
 ROUNDS = 5
-"""How often extenders are asked about evictions before the group is refused."""
+"""How often extenders are asked about evictions before the group is rejected."""
 
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 _BEING_ASKED = Status.unschedulable("extenders are being asked")

@@ -79,7 +79,7 @@ class GroupScheduler:
         """Decide for the waiting members of `group`, and act on it; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), as_queued(attempts)
-        outcome = self._place_or_refuse_guarded(calls, group, attempts)
+        outcome = self._decide_guarded(calls, group, attempts)
         if outcome.needs_extenders:
             return False
         commit()
@@ -104,17 +104,17 @@ class GroupScheduler:
             self._ports.spawn(self._binding.bind(calls, group, outcome))
         return True
 
-    def _place_or_refuse_guarded(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """Place or refuse the members; a failure of the group plugin is an error of the group.
+    def _decide_guarded(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+        """Place or reject the members; a failure of the group plugin is an error of the group.
 
         Failed is raised only while nothing is reserved.
         """
         try:
-            return self._place_or_refuse(calls, group, attempts)
+            return self._decide(calls, group, attempts)
         except Failed as failed:
             return GroupOutcome.at_fault(calls, group, len(attempts), attempts, status=failed.status)
 
-    def _place_or_refuse(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+    def _decide(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Assume and reserve the members, or find the reason why the group waits. Raises Failed."""
         missing, topology = calls.missing(group), calls.topology(group)
         for attempt in attempts:
@@ -132,13 +132,13 @@ class GroupScheduler:
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(calls, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
-        for attempt in (*searched.trial.placed, *searched.trial.refused):
+        for attempt in (*searched.trial.placed, *searched.trial.rejected):
             members.append(attempt.decision())
             checkpoint()
         asked = _Asked(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if len(searched.trial.placed) >= missing:
             return self._start(asked, searched.trial, members, outcome)
-        return self._refuse(asked, searched, members)
+        return self._reject(asked, searched, members)
 
     def _start(
         self, asked: _Asked, trial: TriedMembers, members: Sequence[PodDecision], outcome: GroupOutcome
@@ -150,16 +150,16 @@ class GroupScheduler:
         )
         self._binding.place(trial.placed, asked.missing, outcome)
         if not outcome.placed:
-            outcome.failed += trial.refused
+            outcome.failed += trial.rejected
             return outcome
-        for attempt in trial.refused:
+        for attempt in trial.rejected:
             attempt.reset()
-        return self._each_by_itself(asked.calls, asked.group, asked.topology, trial.refused, outcome=outcome)
+        return self._each_by_itself(asked.calls, asked.group, asked.topology, trial.rejected, outcome=outcome)
 
-    def _refuse(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
-        """Too few members fit: let `reject_group` word the reason, and PodGroupPostFilter look for pods to evict."""
+    def _reject(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
+        """Too few members fit: let `reject_group` give the reason, and PodGroupPostFilter look for pods to evict."""
         calls, group, trial = asked.calls, asked.group, searched.trial
-        cause, placed = trial.refusal or Status.pending(), len(trial.placed)
+        cause, placed = trial.rejection or Status.pending(), len(trial.placed)
         status = calls.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
         status = untried = status.by(calls.name).with_condition_reason(cause.condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
@@ -190,7 +190,7 @@ class GroupScheduler:
             waiting_in={group: asked.waiting},
             untried=self._trials.alone(beside, members),
         )
-        outcome = self._reject(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
+        outcome = self._rejected_outcome(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
         outcome.awaits_victims = post_filtered.evicts
         return outcome
 
@@ -202,7 +202,7 @@ class GroupScheduler:
         trial, placed = searched.trial, len(searched.trial.placed)
         if placed >= asked.missing:
             return trial.placed[: asked.missing]
-        cause = trial.refusal or Status.unschedulable()
+        cause = trial.rejection or Status.unschedulable()
         try:
             return asked.calls.reject_trial(
                 asked.group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain
@@ -245,7 +245,7 @@ class GroupScheduler:
         notes: AttemptState,
         place: PlaceTogether,
     ) -> PostFiltered:
-        """The result of PodGroupPostFilter for a refused group."""
+        """The result of PodGroupPostFilter for a rejected group."""
         waiting = tuple(attempt.pod for attempt in attempts)
         info = PodGroupInfo(
             key=group,
@@ -334,7 +334,7 @@ class GroupScheduler:
             return Searched(try_())
         return self._domains.search(topology, calls.placed_members(group), attempts, missing, try_=try_)
 
-    def _reject(
+    def _rejected_outcome(
         self,
         calls: GroupCalls,
         status: Status,
@@ -344,9 +344,9 @@ class GroupScheduler:
         decision: GroupDecision,
         post_filtered: PostFiltered,
     ) -> GroupOutcome:
-        """The outcome of a refused group: members that were tried get `status`, the others get `untried`."""
-        rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
-        pending = set().union(*(attempt.pending for attempt in trial.refused))
+        """The outcome of a rejected group: members that were tried get `status`, the others get `untried`."""
+        rejectors = set().union(*(attempt.rejectors for attempt in trial.rejected))
+        pending = set().union(*(attempt.pending for attempt in trial.rejected))
         if rejectors or status.code is Code.PENDING:
             rejectors.add(calls.name)
         if status.code is Code.PENDING:
@@ -355,7 +355,7 @@ class GroupScheduler:
                 self._cycle.schedule_pod(attempt)
                 checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
-        tried = (*trial.refused, *trial.placed)
+        tried = (*trial.rejected, *trial.placed)
         for place, attempt in enumerate((*tried, *trial.untried)):
             reason = status if place < len(tried) else untried
             placed = bool(attempt.node_name)

@@ -61,22 +61,22 @@ class TreeCycle:
         for attempt in tried:
             members.append(attempt.decision())
             checkpoint()
-        refusals = [attempt.status for attempt in tried if attempt.status is not None]
-        refused = trial.error or _refused(calls, trial, anyone=bool(trial.placed))
-        condition_reason = next((each.condition_reason for each in refusals if each.condition_reason), "")
-        refused = None if refused is None else refused.with_condition_reason(condition_reason)
+        statuses = [attempt.status for attempt in tried if attempt.status is not None]
+        rejection = trial.error or _why_rejected(calls, trial, anyone=bool(trial.placed))
+        condition_reason = next((each.condition_reason for each in statuses if each.condition_reason), "")
+        rejection = None if rejection is None else rejection.with_condition_reason(condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered()
-        if refused is not None and refused.code is Code.UNSCHEDULABLE:
+        if rejection is not None and rejection.code is Code.UNSCHEDULABLE:
 
             def place(copies: Sequence[Attempt]) -> Tried:
                 found = self._trials.run(calls, tree, copies)
                 if found.fits and found.placed:
                     return found.placed
-                return found.error or _refused(calls, found, anyone=False) or Status.unschedulable()
+                return found.error or _why_rejected(calls, found, anyone=False) or Status.unschedulable()
 
             post_filtered = post_filter(notes, place)
         reasons: dict[str, Status | None] = {}
-        _collect_reasons(calls, tree, trial, refused, reasons=reasons)
+        _collect_reasons(calls, tree, trial, rejection, reasons=reasons)
         for key, status in reasons.items():
             reasons[key] = None if status is None else status.with_condition_reason(condition_reason)
         parts = {key: _with_message(status, post_filtered) for key, status in reasons.items()}
@@ -84,12 +84,12 @@ class TreeCycle:
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
         for pod in waiting:
             waiting_in[calls.part_of(pod)].append(pod)
-        untried = [] if refused is None else self._alone(attempts, members)
+        untried = [] if rejection is None else self._alone(attempts, members)
         decision = GroupDecision(
             calls.name,
             group,
-            None if refused is None else _with_message(refused.by(calls.name), post_filtered),
-            None if refused is None else next(iter(refusals), Status.pending()),
+            None if rejection is None else _with_message(rejection.by(calls.name), post_filtered),
+            None if rejection is None else next(iter(statuses), Status.pending()),
             len(trial.placed),
             max(1, tree.least),
             members,
@@ -102,7 +102,7 @@ class TreeCycle:
             waiting_in,
             untried,
         )
-        placed = trial.placed if refused is None else ()
+        placed = trial.placed if rejection is None else ()
         to_untried = parts if calls.terse else reasons
         failed = self._fail(
             calls, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
@@ -146,7 +146,7 @@ class TreeCycle:
         return failed
 
 
-def _refused(calls: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
+def _why_rejected(calls: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
     """The reason why the tree is not placed; None if it is.
 
     A tree that has its quorum is not placed either if no waiting member (`anyone`) found a node.
