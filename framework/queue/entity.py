@@ -59,7 +59,7 @@ class QueuedPodInfo(QueuedPod):
     def failed(self, now: float, rejection: Rejection) -> None:
         """The pod's attempt has failed at `now`, seconds on the engine's clock.
 
-        A pod that no node could take keeps its place in the order, as equal pods do.
+        A pod that no node could take keeps its position in the order, as equal pods do.
         """
         if not rejection.no_node:
             self.timestamp = now

@@ -353,7 +353,7 @@ class SchedulingQueue:
         return self._batching.holds_for_all(batch, rejectors)
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
-        """The pod's place in the order of attempts: smaller goes first. An ERROR if it has none."""
+        """The pod's sort key: the pod with the smallest key is tried first. An ERROR if it has none."""
         return self._policy.sort_key((pod,))
 
     def position_of(self, uid: str) -> QueuePosition | None:

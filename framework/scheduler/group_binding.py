@@ -1,8 +1,9 @@
 """How members of a group that fit get their nodes: reserved, permitted and bound together, or released together.
 
-`schedule_group` calls `place` within its decision, and runs `bind` as one task for all members. Guarantees: none of the
-members that were placed in one transaction is bound if the quorum is lost before; a member that loses its node
-releases what was reserved for it, the last member first; and a large group leaves writes free for other pods.
+`schedule_group` calls `reserve_and_permit` within its decision, and runs `bind` as one task for all members.
+Guarantees: none of the members that were placed in one transaction is bound if the quorum is lost before; a member that
+loses its node releases what was reserved for it, the last member first; and a large group leaves writes free for other
+pods.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class GroupBinding:
         self._failures = pods.failures
         self._observer = pods.observer
 
-    def place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
+    def reserve_and_permit(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
         """Reserve for real, then permit. If too few members are left, all are released, the last first."""
         commit()
         for index, attempt in enumerate(fitting):

@@ -31,10 +31,10 @@ from .attempt import Attempt
 def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
     """The attempts in kube-scheduler's order: by priority, then by most attempts, then by longest wait."""
 
-    def place(attempt: Attempt) -> tuple[int, int, float, str]:
+    def sort_key(attempt: Attempt) -> tuple[int, int, float, str]:
         return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
 
-    return _in_order(attempts, place)
+    return _in_order(attempts, sort_key)
 
 
 def alike(attempts: Sequence[Attempt]) -> bool:

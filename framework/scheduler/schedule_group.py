@@ -42,7 +42,7 @@ from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
 
 
-class _Asked(NamedTuple):
+class _GroupRequest(NamedTuple):
     """A group that needs nodes for `missing` of its `waiting` members at once; there is an attempt for each of them."""
 
     calls: GroupCalls
@@ -135,80 +135,82 @@ class GroupScheduler:
         for attempt in (*searched.trial.placed, *searched.trial.rejected):
             members.append(attempt.decision())
             checkpoint()
-        asked = _Asked(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
+        request = _GroupRequest(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if len(searched.trial.placed) >= missing:
-            return self._start(asked, searched.trial, members, outcome)
-        return self._reject(asked, searched, members)
+            return self._start(request, searched.trial, members, outcome)
+        return self._reject(request, searched, members)
 
     def _start(
-        self, asked: _Asked, trial: TriedMembers, members: Sequence[PodDecision], outcome: GroupOutcome
+        self, request: _GroupRequest, trial: TriedMembers, members: Sequence[PodDecision], outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the members that fit, then try the others one by one."""
         placed = len(trial.placed)
         outcome.decision = GroupDecision(
-            asked.calls.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
+            request.calls.name, request.group, None, None, placed, request.missing, members, request.waiting
         )
-        self._binding.place(trial.placed, asked.missing, outcome)
+        self._binding.reserve_and_permit(trial.placed, request.missing, outcome)
         if not outcome.placed:
             outcome.failed += trial.rejected
             return outcome
         for attempt in trial.rejected:
             attempt.reset()
-        return self._each_by_itself(asked.calls, asked.group, asked.topology, trial.rejected, outcome=outcome)
+        return self._each_by_itself(request.calls, request.group, request.topology, trial.rejected, outcome=outcome)
 
-    def _reject(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
+    def _reject(
+        self, request: _GroupRequest, searched: Searched[TriedMembers], members: Sequence[PodDecision]
+    ) -> GroupOutcome:
         """Too few members fit: let `reject_group` give the reason, and PodGroupPostFilter look for pods to evict."""
-        calls, group, trial = asked.calls, asked.group, searched.trial
+        calls, group, trial = request.calls, request.group, searched.trial
         cause, placed = trial.rejection or Status.pending(), len(trial.placed)
-        status = calls.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
+        status = calls.reject_group(group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain)
         status = untried = status.by(calls.name).with_condition_reason(cause.condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
-        if status.code is Code.UNSCHEDULABLE and asked.attempts[0].framework.plugins.pod_group_post_filter:
-            place = partial(self._place_copies, asked)
-            post_filtered = self._post_filter(calls, group, asked.attempts, asked.missing, notes=notes, place=place)
+        if status.code is Code.UNSCHEDULABLE and request.attempts[0].framework.plugins.pod_group_post_filter:
+            place = partial(self._place_copies, request)
+            post_filtered = self._post_filter(calls, group, request.attempts, request.missing, notes=notes, place=place)
             if post_filtered.extender_status is not None:
                 return GroupOutcome.of_extenders(
-                    calls, group, asked.missing, asked.attempts, status=post_filtered.extender_status
+                    calls, group, request.missing, request.attempts, status=post_filtered.extender_status
                 )
             status = status.with_reasons(with_preemption(status.message, post_filtered.message))
             untried = status if calls.terse else untried
-        holding = [*calls.placed_members(group)] if asked.topology is not None else ()
-        beside = trial.untried[: asked.missing] if trial.as_one else trial.untried
+        holding = [*calls.placed_members(group)] if request.topology is not None else ()
+        to_try_alone = trial.untried[: request.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
             calls.name,
             group,
             status,
             cause,
             placed,
-            asked.missing,
+            request.missing,
             members,
-            asked.waiting,
+            request.waiting,
             searched.no_domain,
             notes,
             post_filtered.message,
-            tried_as=Part(group, asked.missing, holding, asked.topology),
-            waiting_in={group: asked.waiting},
-            untried=self._trials.alone(beside, members),
+            tried_as=Part(group, request.missing, holding, request.topology),
+            waiting_in={group: request.waiting},
+            untried=self._trials.alone(to_try_alone, members),
         )
         outcome = self._rejected_outcome(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
         outcome.awaits_victims = post_filtered.evicts
         return outcome
 
-    def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
+    def _place_copies(self, request: _GroupRequest, copies: Sequence[Attempt]) -> Tried:
         """Place copies of the members in a trial of preemption; the reason if too few fit."""
-        searched = self._search(asked.calls, asked.group, asked.topology, copies, missing=asked.missing)
+        searched = self._search(request.calls, request.group, request.topology, copies, missing=request.missing)
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
-        if placed >= asked.missing:
-            return trial.placed[: asked.missing]
+        if placed >= request.missing:
+            return trial.placed[: request.missing]
         cause = trial.rejection or Status.unschedulable()
         try:
-            return asked.calls.reject_trial(
-                asked.group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain
+            return request.calls.reject_trial(
+                request.group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain
             )
         except Failed as failed:
-            asked.calls.log_failure(REJECT_TRIAL, asked.group, failed.status)
+            request.calls.log_failure(REJECT_TRIAL, request.group, failed.status)
             return failed.status
 
     def _decide_tree(
@@ -231,7 +233,7 @@ class GroupScheduler:
         if extender_statuses:
             return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=extender_statuses[0])
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
-        self._binding.place(found.placed, len(found.placed), outcome)
+        self._binding.reserve_and_permit(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
         return outcome
 
@@ -356,8 +358,8 @@ class GroupScheduler:
                 checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
         tried = (*trial.rejected, *trial.placed)
-        for place, attempt in enumerate((*tried, *trial.untried)):
-            reason = status if place < len(tried) else untried
+        for index, attempt in enumerate((*tried, *trial.untried)):
+            reason = status if index < len(tried) else untried
             placed = bool(attempt.node_name)
             own = calls.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
             attempt.status = own.with_condition_reason(reason.condition_reason)
