@@ -12,13 +12,12 @@ Work that grows with the number of members passes checkpoints, where the schedul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
-from ..contract.pod_group import PodGroupInfo, with_preemption
+from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
@@ -34,10 +33,10 @@ from .domain_trial import Searched
 from .engine_services import EngineServices
 from .group_binding import GroupBinding, has_quorum
 from .group_capacity import as_queued
-from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
-from .group_post_filter import PlaceTogether, PostFiltered, PreemptionTrial, Tried, post_filter
+from .group_post_filter import GroupPostFilter, PostFiltered
 from .group_trial import GroupTrials, TriedMembers
+from .preemption_trial import Tried
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
 
@@ -64,6 +63,7 @@ class GroupScheduler:
         domains: DomainSearch,
         *,
         trees: TreeCycle,
+        post_filter: GroupPostFilter,
     ) -> None:
         self._services = services
         self._cycle = pods.scheduling_cycle
@@ -73,6 +73,7 @@ class GroupScheduler:
         self._trials = trials
         self._domains = domains
         self._trees = trees
+        self._post_filter = post_filter
         self._ports = services.ports
 
     def schedule_group(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
@@ -165,9 +166,15 @@ class GroupScheduler:
         status = calls.reject_group(group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain)
         status = untried = status.by(calls.name).with_condition_reason(cause.condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
-        if status.code is Code.UNSCHEDULABLE and request.attempts[0].framework.plugins.pod_group_post_filter:
-            place = partial(self._place_copies, request)
-            post_filtered = self._post_filter(calls, group, request.attempts, request.missing, notes=notes, place=place)
+        if status.code is Code.UNSCHEDULABLE:
+            post_filtered = self._post_filter.run(
+                calls,
+                group,
+                request.attempts,
+                request.missing,
+                notes=notes,
+                try_together=partial(self._try_copies, request),
+            )
             if post_filtered.extender_status is not None:
                 return GroupOutcome.of_extenders(
                     calls, group, request.missing, request.attempts, status=post_filtered.extender_status
@@ -196,8 +203,8 @@ class GroupScheduler:
         outcome.awaits_victims = post_filtered.evicts
         return outcome
 
-    def _place_copies(self, request: _GroupRequest, copies: Sequence[Attempt]) -> Tried:
-        """Place copies of the members in a trial of preemption; the reason if too few fit."""
+    def _try_copies(self, request: _GroupRequest, copies: Sequence[Attempt]) -> Tried:
+        """Try copies of the members in a trial of preemption; the reason if too few fit."""
         searched = self._search(request.calls, request.group, request.topology, copies, missing=request.missing)
         if isinstance(searched, Status):
             return searched
@@ -217,54 +224,15 @@ class GroupScheduler:
         self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the parts of a tree that fit, in one transaction."""
-        extender_statuses: list[Status] = []
-
-        def post_filter_tree(notes: AttemptState, place: PlaceTogether) -> PostFiltered:
-            if not attempts[0].framework.plugins.pod_group_post_filter:
-                return PostFiltered()
-            found = self._post_filter(calls, group, attempts, len(attempts), notes=notes, place=place)
-            outcome.awaits_victims = found.evicts
-            if found.extender_status is not None:
-                extender_statuses.append(found.extender_status)
-            return found
-
         checkpoint()
-        found = self._trees.decide(calls, group, tree, attempts, post_filter=post_filter_tree)
-        if extender_statuses:
-            return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=extender_statuses[0])
+        found = self._trees.decide(calls, group, tree, attempts)
+        if found.extender_status is not None:
+            return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=found.extender_status)
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
+        outcome.awaits_victims = found.awaits_victims
         self._binding.reserve_and_permit(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
         return outcome
-
-    def _post_filter(
-        self,
-        calls: GroupCalls,
-        group: str,
-        attempts: Sequence[Attempt],
-        missing: int,
-        *,
-        notes: AttemptState,
-        place: PlaceTogether,
-    ) -> PostFiltered:
-        """The result of PodGroupPostFilter for a rejected group."""
-        waiting = tuple(attempt.pod for attempt in attempts)
-        info = PodGroupInfo(
-            key=group,
-            uid=calls.uid(group),
-            members=waiting,
-            missing=missing,
-            priority=calls.preemption_priority(group, waiting),
-            may_preempt=calls.may_preempt(group, waiting),
-            terse=calls.terse,
-        )
-
-        framework = attempts[0].framework
-        algorithm = self._services.algorithms[framework.name]
-        consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
-        trial = PreemptionTrial(algorithm, self._services.nominator, attempts, place, consultation=consultation)
-        found = post_filter(framework, notes, info, trial)
-        return replace(found, extender_status=consultation.extender_status)
 
     def _each_by_itself(
         self,
