@@ -148,13 +148,13 @@ class Filtering:
             return replace(found, error=found.error or failed.status)
         return replace(found, nominated={**found.nominated, **rejected}, error=found.error or _error_of(rejected))
 
-    def work_out(self, state: AttemptState, pod: PodInfo) -> None:
+    def finish_long_work(self, state: AttemptState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do, so that it can be asked once more."""
         work = state.long_work
         while work.left is not None:
             (name, left), work.left = work.left, None
             checkpoint()
-            self._calls.work_out(self._plugins.plugins[name], state, pod, left)
+            self._calls.finish_long_work(self._plugins.plugins[name], state, pod, left)
 
     def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""

@@ -101,7 +101,7 @@ class Algorithm:
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
             return found
-        self.framework.filtering.work_out(state, pod)
+        self.framework.filtering.finish_long_work(state, pod)
         return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
     def _find(self, state: AttemptState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:

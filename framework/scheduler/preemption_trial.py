@@ -146,7 +146,7 @@ class PreemptionTrial:
                 for attempt in checked:
                     fits = self._fits(attempt, reserved)
                     if attempt.state.long_work.left is not None:
-                        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
+                        attempt.framework.filtering.finish_long_work(attempt.state, attempt.pod)
                         fits = self._fits(attempt, reserved)
                     if not fits:
                         return False

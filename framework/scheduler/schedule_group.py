@@ -258,7 +258,7 @@ class GroupScheduler:
                 continue
             attempt.state.within = self._first_that_fits(attempt, within)
             self._cycle.run(attempt)
-            if self._cycle.work_out(attempt):
+            if self._cycle.finish_long_work(attempt):
                 self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             attempt.notify_followers()

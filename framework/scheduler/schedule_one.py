@@ -97,10 +97,11 @@ class PodScheduler:
         """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
-        # Only if a Filter left long work; otherwise neither branch runs.
-        if self.set_aside.add_if_long(attempt, partial(cycle.work_out, attempt)):
+        # If a Filter left long work, this run ended before any node was chosen. The pod is set aside until the work is
+        # done; if it was set aside before, the work is done here, and the second run has all verdicts.
+        if self.set_aside.add_if_long(attempt, partial(cycle.finish_long_work, attempt)):
             return
-        if cycle.work_out(attempt):
+        if cycle.finish_long_work(attempt):
             cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopen_if_needed(attempt):
             return
@@ -135,7 +136,7 @@ class SchedulingCycle:
     def schedule_pod(self, attempt: Attempt) -> None:
         """Set `attempt.node_name`, or its status, without PostFilter. Reserves nothing."""
         self._search(attempt, post_filter=False)
-        if self.work_out(attempt):
+        if self.finish_long_work(attempt):
             self._search(attempt, post_filter=False)
 
     def _search(self, attempt: Attempt, *, post_filter: bool) -> None:
@@ -168,11 +169,11 @@ class SchedulingCycle:
                 attempt.node_name = algorithm.snapshot.names[row]
         return found
 
-    def work_out(self, attempt: Attempt) -> bool:
+    def finish_long_work(self, attempt: Attempt) -> bool:
         """Do the long work of a Filter plugin; False if there is none, True if the pod has to be tried again."""
         if attempt.state.long_work.left is None:
             return False
-        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
+        attempt.framework.filtering.finish_long_work(attempt.state, attempt.pod)
         attempt.reset()
         return True
 
