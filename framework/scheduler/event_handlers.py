@@ -151,6 +151,10 @@ class PodEventHandler:
             self._nominator.nominate(info, node_name)
 
     def _notify(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Notify followers, always before the queue: PreEnqueue has to find the pod counted as a member of its group.
+
+        So the last member that a group lacks activates the group here, and then joins it when it is added to the queue.
+        """
         pod = new or old
         if pod is not None:
             for follower, calls in self._followers:

@@ -110,6 +110,8 @@ class PodScheduler:
         commit()
         attempt.notify_followers()
         if attempt.status is not None:
+            # Not `handle_release`: what Reserve or Permit gave back was taken only within this decision, so no other
+            # pod was rejected for it.
             self.failures.handle_failure([attempt])
             return
         self._services.queue.found_node(attempt.pod.uid)
@@ -351,6 +353,8 @@ class FailureHandler:
             self._services.queue.activate(attempt.pod for attempt in back if attempt.displaced)
             self._review.begin()
         self._observer.failed(attempts)
+        # Only now, although the pods may be ready already: no decision begins before this call ends (`Standstill`), so
+        # none sees the pods without their nominations.
         for attempt in back:
             self._nominate(attempt)
             status = attempt.status or Status.failure()
