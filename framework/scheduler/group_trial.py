@@ -7,7 +7,7 @@ Between two members other work may run, and the trial may be given up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -22,10 +22,9 @@ from ..snapshot.view import Rows
 from ..work import checkpoint, shielded
 from .algorithm import Algorithm
 from .attempt import Attempt
-from .group_capacity import GroupCapacity, alike, larger_first, to_the_front
+from .group_capacity import GroupCapacity
+from .member_order import alike, larger_first, other_orders
 from .schedule_one import SchedulingCycle
-
-_TIMES_TO_THE_FRONT = 2
 
 
 @dataclass(slots=True)
@@ -70,7 +69,7 @@ class GroupTrials:
         if decided or not _order_matters(calls, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
-        for order in self._orders(larger, missing):
+        for order in other_orders(larger, missing):
             checkpoint()
             trial = self._try(order, missing)
             if len(trial.placed) >= missing:
@@ -90,16 +89,6 @@ class GroupTrials:
                 found.append(by_itself.decision())
                 checkpoint()
         return found
-
-    def _orders(self, larger: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
-        """The orders to try, beginning with `larger`. Each has to be tried before the next is requested."""
-        order = larger
-        yield order
-        for _ in range(_TIMES_TO_THE_FRONT):
-            order = to_the_front([attempt for attempt in order if attempt.status is not None], order)
-            yield order
-        if len(larger) > missing:
-            yield larger[::-1]
 
     def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """Place members one after another, each beside the previous ones; then undo everything, the last first.

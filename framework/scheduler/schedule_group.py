@@ -32,10 +32,10 @@ from .domain_search import DomainSearch
 from .domain_trial import Searched
 from .engine_services import EngineServices
 from .group_binding import GroupBinding, has_quorum
-from .group_capacity import as_queued
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupPostFilter, PostFiltered
 from .group_trial import GroupTrials, TriedMembers
+from .member_order import as_queued
 from .preemption_trial import Tried
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
