@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..metrics import EntityType
 from .entity import QueuedEntity, QueuedPodInfo
-from .hints import InFlightPods
+from .in_flight import InFlightPods
 from .places import Places
 from .sub_queues import WINDOW_SECONDS, Batch
 from .transitions import Place

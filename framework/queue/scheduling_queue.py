@@ -32,7 +32,8 @@ from ..work import checkpoint
 from .batching import Batching
 from .contents import QueueContents, QueuePosition
 from .entity import QueuedEntity, QueuedPodInfo, Rejection
-from .hints import InFlightPods, ObjectEvent, QueueingHints, QueueingStrategy
+from .hints import ObjectEvent, QueueingHints, QueueingStrategy
+from .in_flight import InFlightPods
 from .moves import Moves
 from .places import Places
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
