@@ -115,20 +115,20 @@ class Scheduler:
         delayed = self._consultations.next()
         if delayed is not None:
             pods = [attempt.queued for attempt in delayed.attempts]
-            return self._requeue_if_given_up(pods, partial(self._resume, delayed))
+            return self._requeue_if_aborted(pods, partial(self._resume, delayed))
         attempt = self._pods.set_aside.next()
         if attempt is not None:
             alone = Delayed(attempt.profile, None, [attempt])
-            return self._requeue_if_given_up([attempt.queued], partial(self._resume, alone))
+            return self._requeue_if_aborted([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
             return self._review.review_some
         entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
             return self._queue.settle if self._queue.is_unsettled else None
-        return self._requeue_if_given_up(tuple(entity.pods.values()), partial(self._decide_entity, entity))
+        return self._requeue_if_aborted(tuple(entity.pods.values()), partial(self._decide_entity, entity))
 
-    def _requeue_if_given_up(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
-        """The decision as a function that makes these pods ready again if it is given up."""
+    def _requeue_if_aborted(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
+        """The decision as a function that makes these pods ready again if it is aborted."""
 
         def decided() -> None:
             try:
