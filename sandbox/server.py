@@ -85,7 +85,7 @@ class Sandbox:
         return f"http://{HOST}:{self._port}"
 
     def kubeconfig(self, path: Path) -> Path:
-        """Writes a kubeconfig for the sandbox and returns its path."""
+        """Writes a kubeconfig for the sandbox and returns its path. Whoever waits for the file reads all of it."""
         config = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -94,7 +94,9 @@ class Sandbox:
             "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "sandbox"}}],
             "current-context": "sandbox",
         }
-        path.write_text(yaml.safe_dump(config, sort_keys=False))
+        with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False) as written:
+            yaml.safe_dump(config, written, sort_keys=False)
+        Path(written.name).replace(path)
         return path
 
     def load(self, objects: Iterable[Object]) -> contents.Loaded:

@@ -70,13 +70,13 @@ class GroupDecision:
         cause: the status that was passed to `reject_group`.
         placed: how many members fit in the trial.
         missing: how many had to.
-        members: each member that was tried, as it was refused or placed by itself, in the order tried.
+        members: each member that was tried, as it was rejected or placed by itself, in the order tried.
         waiting: all waiting members, the most important first, whether they were tried or not.
         no_domain: with a topology, the result of the search for a domain if none could take the group.
         state: the notes that PodGroupPostFilter plugins wrote.
         post_filter: the result of PodGroupPostFilter, as a sentence; "" if it was not asked.
         parts: for a tree, the result of each of its leaves, by its key: None for a leaf that has what it needs.
-        asked: for a refusal, the group as it was tried, a tree with its parts.
+        tried_as: for a rejection, the group as it was tried, a tree with its parts.
         waiting_in: the waiting members of each leaf, by its key, the most important first.
         untried: if some members were not tried, one of each kind of them, as it would be decided alone.
     """
@@ -93,7 +93,7 @@ class GroupDecision:
     state: CycleState = field(default_factory=CycleState)
     post_filter: str = ""
     parts: Mapping[str, Status | None] = field(default_factory=dict)
-    asked: Part | None = None
+    tried_as: Part | None = None
     waiting_in: Mapping[str, Sequence[PodInfo]] = field(default_factory=dict)
     untried: Sequence[PodDecision] = ()
 

@@ -170,7 +170,7 @@ class PluginCalls:
         self.log_failure(POD_GROUP_POST_FILTER, plugin, about, found[1])
         return found
 
-    def work_out(self, plugin: Plugin, state: AttemptState, pod: PodInfo, left: Callable[[], bool]) -> None:
+    def finish_long_work(self, plugin: Plugin, state: AttemptState, pod: PodInfo, left: Callable[[], bool]) -> None:
         """Do what a Filter has left to do."""
         answer = self.call(FILTER_WORK, plugin, pod, left)
         state.long_work.gave_up = answer is not True

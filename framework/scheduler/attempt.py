@@ -76,7 +76,7 @@ class Attempt:
         nowhere = within is not None and not len(within) and not self.rejectors
         return None if nowhere and self.status is not None and self.status.rejected else self.status
 
-    def begin_anew(self) -> None:
+    def reset(self) -> None:
         """Forget all results except extenders' answers. Must be called while nothing is reserved."""
         before = self.state
         self.state = AttemptState(sampled=before.sampled)

@@ -33,6 +33,7 @@ from .domain_search import DomainSearch
 from .engine_services import EngineServices
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
 from .group_capacity import GroupCapacity
+from .group_post_filter import GroupPostFilter
 from .group_trial import GroupTrials
 from .ports import Ports
 from .profiles import Profiles
@@ -169,8 +170,9 @@ def _scheduler(services: EngineServices, review: Review, capacity: GroupCapacity
     )
     pods = PodScheduler(services, consultations, review)
     trials = GroupTrials(pods.scheduling_cycle, services.algorithms, snapshot, capacity)
-    trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials.alone)
-    groups = GroupScheduler(services, pods, trials, domains, trees=trees)
+    post_filter = GroupPostFilter(services)
+    trees = TreeCycle(TreeTrials(trials, domains, snapshot), trials, post_filter)
+    groups = GroupScheduler(services, pods, trials, domains, trees=trees, post_filter=post_filter)
     return Scheduler(services, pods, groups, consultations, review=review)
 
 

@@ -89,7 +89,7 @@ class ProfileHandle:
     def end_nomination(self, pod: PodInfo) -> None:
         """End the pod's nomination, and move the pods that wait for its capacity."""
         if self.nominator.clear(pod.uid):
-            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, except_uid=pod.uid)
 
     def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""

@@ -154,8 +154,11 @@ class Profiles:
         key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, plugin.sort_key, pod)
         return key
 
-    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin. Also notifies the nominator, reports, and plugins that follow."""
+    def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+        """The first rejection by a PreEnqueue plugin; None if the pod may enter.
+
+        Also notifies followers, ungates or gates the pod's nomination, and reports or clears the gate.
+        """
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
@@ -164,7 +167,7 @@ class Profiles:
             self._reports.still_gated(pod, status.message)
             return status
         if status is None:
-            self.nominator.let_in(pod.uid)
+            self.nominator.ungate(pod.uid)
         self._reports.gates.end(pod.uid)
         return status
 
@@ -184,19 +187,19 @@ class Profiles:
             return True
         if group is None:
             priority = max(pod.priority for pod in pods)
-            return capacity.enough(framework, pods, 1) or (may_evict and self._may_be_made(priority, pods, 1))
+            return capacity.enough(framework, pods, 1) or (may_evict and self._may_be_freed_for(priority, pods, 1))
         plugin, own_id = framework.groups.named(group)
         try:
             missing = max(1, plugin.missing(own_id))
             if capacity.enough(framework, pods, missing):
                 return True
-            return may_evict and self._may_be_made(plugin.preemption_priority(own_id, tuple(pods)), pods, missing)
+            return may_evict and self._may_be_freed_for(plugin.preemption_priority(own_id, tuple(pods)), pods, missing)
         except Failed:  # the attempt reports it
             return True
 
-    def _may_be_made(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
+    def _may_be_freed_for(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
         """Whether evictions could free capacity for these pods, on account of their priority or by another rule."""
-        return self._capacity.may_be_made(priority) or self._rules.may_claim(pods, missing)
+        return self._capacity.may_be_freed_for(priority) or self._rules.may_claim(pods, missing)
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""

@@ -97,10 +97,11 @@ class PodScheduler:
         """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
-        # Only if a Filter left long work; otherwise neither branch runs.
-        if self.set_aside.add_if_long(attempt, partial(cycle.work_out, attempt)):
+        # If a Filter left long work, this run ended before any node was chosen. The pod is set aside until the work is
+        # done; if it was set aside before, the work is done here, and the second run has all verdicts.
+        if self.set_aside.add_if_long(attempt, partial(cycle.finish_long_work, attempt)):
             return
-        if cycle.work_out(attempt):
+        if cycle.finish_long_work(attempt):
             cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopen_if_needed(attempt):
             return
@@ -109,6 +110,8 @@ class PodScheduler:
         commit()
         attempt.notify_followers()
         if attempt.status is not None:
+            # Not `handle_release`: what Reserve or Permit gave back was taken only within this decision, so no other
+            # pod was rejected for it.
             self.failures.handle_failure([attempt])
             return
         self._services.queue.found_node(attempt.pod.uid)
@@ -135,7 +138,7 @@ class SchedulingCycle:
     def schedule_pod(self, attempt: Attempt) -> None:
         """Set `attempt.node_name`, or its status, without PostFilter. Reserves nothing."""
         self._search(attempt, post_filter=False)
-        if self.work_out(attempt):
+        if self.finish_long_work(attempt):
             self._search(attempt, post_filter=False)
 
     def _search(self, attempt: Attempt, *, post_filter: bool) -> None:
@@ -168,12 +171,12 @@ class SchedulingCycle:
                 attempt.node_name = algorithm.snapshot.names[row]
         return found
 
-    def work_out(self, attempt: Attempt) -> bool:
+    def finish_long_work(self, attempt: Attempt) -> bool:
         """Do the long work of a Filter plugin; False if there is none, True if the pod has to be tried again."""
         if attempt.state.long_work.left is None:
             return False
-        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
-        attempt.begin_anew()
+        attempt.framework.filtering.finish_long_work(attempt.state, attempt.pod)
+        attempt.reset()
         return True
 
     def assume_and_reserve(self, attempt: Attempt) -> bool:
@@ -243,7 +246,7 @@ class BindingCycle:
         """
         for attempt in attempts:
             if attempt.leaves_nomination:
-                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
         if not any(attempt.held for attempt in attempts):
             self._being_bound.begin(attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE])
 
@@ -350,6 +353,8 @@ class FailureHandler:
             self._services.queue.activate(attempt.pod for attempt in back if attempt.displaced)
             self._review.begin()
         self._observer.failed(attempts)
+        # Only now, although the pods may be ready already: no decision begins before this call ends (`Standstill`), so
+        # none sees the pods without their nominations.
         for attempt in back:
             self._nominate(attempt)
             status = attempt.status or Status.failure()
@@ -360,7 +365,7 @@ class FailureHandler:
         """Handle the failure of pods that had a node reserved: its capacity may help other pods."""
         self.handle_failure(attempts)
         for attempt in attempts:
-            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
             checkpoint()
 
     def refresh(self, attempt: Attempt) -> bool:
@@ -378,4 +383,4 @@ class FailureHandler:
         if attempt.nominated:
             nominator.nominate(attempt.queued.info, attempt.nominated)
         elif attempt.nominated == "" and nominator.clear(pod.uid):
-            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, except_uid=pod.uid)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 
 def assign(members: int, size: int, capacity: npt.NDArray[np.int64], held: npt.NDArray[np.int64]) -> list[int]:
-    """The part of each member, by its place in rank order; shorter where parts have no capacity for whole slices more.
+    """The part of each member, by its position in rank order; shorter where no part has capacity for one more slice.
 
     Args:
         members: how many are to be placed.
@@ -51,7 +51,7 @@ def assign(members: int, size: int, capacity: npt.NDArray[np.int64], held: npt.N
 
 
 def distribute(assigned: Sequence[int], own: Sequence[int]) -> list[int | None]:
-    """The part of each member, by its place in rank order, None for members beyond those that were `assigned` one.
+    """The part of each member, by its position in rank order, None for members beyond those that were `assigned` one.
 
     `own` is the part of the node that each member is nominated to, negative for none. A nominated member gets its own
     part if it is assigned to anyone, since the others have to leave the capacity to it. The others share the rest in
@@ -67,7 +67,7 @@ def distribute(assigned: Sequence[int], own: Sequence[int]) -> list[int | None]:
         if left[part] > 0:
             left[part] -= 1
             rest.append(part)
-    without = [place for place, part in enumerate(found) if part is None]
-    for place, part in zip(without, rest, strict=False):
-        found[place] = part
+    without = [index for index, part in enumerate(found) if part is None]
+    for index, part in zip(without, rest, strict=False):
+        found[index] = part
     return found

@@ -105,14 +105,14 @@ def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
     For a tree that has all the parts that it needs, it is the request of the next waiting part.
     """
     lacking = decision.status is not None and any(lacks_capacity(each) for each in decision.members)
-    if decision.asked is None or not lacking:
+    if decision.tried_as is None or not lacking:
         return None
     states = {each.pod.signature: each.state for each in (*decision.untried, *decision.members)}
     waiting = dict(decision.waiting_in)
-    for leaf in decision.asked.leaves():
+    for leaf in decision.tried_as.leaves():
         if leaf.topology is not None and leaf.topology.slice_size:
             waiting[leaf.key] = _by_rank(waiting.get(leaf.key, ()))
-    wanted = _Requests(decision.plugin, waiting, states).of(decision.asked, one_more=not decision.asked.least)
+    wanted = _Requests(decision.plugin, waiting, states).of(decision.tried_as, one_more=not decision.tried_as.least)
     in_all = next((found for each in decision.members if (found := _in_all(each)) is not None), None)
     return wanted if wanted is None or in_all is None else replace(wanted, in_all=in_all)
 
