@@ -27,7 +27,7 @@ from ..work import checkpoint
 from .attempt import Attempt
 from .domain_order import Counts, DomainCapacity, Numbers, SignatureDemand, capacity_of, closest, in_slices
 from .domain_ranking import ByPlacementScore, DomainRanking, Tightest
-from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, hold
+from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, restrict_to
 from .group_capacity import GroupCapacity
 from .node_choice import Choose
 from .placed_members import PlacedMembers, domains_at
@@ -97,7 +97,7 @@ class DomainSearch:
                 return failed.status
             if found.no_domain is None or depth == topology.required:
                 return found
-        hold(attempts, None)
+        restrict_to(attempts, None)
         return Searched(try_())
 
     def _search_level(self, asked: DomainQuestion[T], partition: Partition, only: int | None) -> Searched[T]:
@@ -148,7 +148,7 @@ class DomainSearch:
         """
         rows, size = partition.rows[number], asked.topology.slice_size
         if not size:
-            hold(asked.attempts, rows)
+            restrict_to(asked.attempts, rows)
             checkpoint()
             return asked.try_members()
         parts = self._partitions.of((*partition.keys, asked.topology.slice_level))
@@ -158,21 +158,23 @@ class DomainSearch:
         inside = np.bincount(within[within >= 0], minlength=count) > 0
         in_parts = None if not count else self._count(within, count, asked.attempts)
         capacity = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
-        held_on = within[self.placed.rows_by_pod(asked.placed)]
-        held = np.bincount(held_on[held_on >= 0], minlength=count)
+        parts_of_placed = within[self.placed.rows_by_pod(asked.placed)]
+        placed_in = np.bincount(parts_of_placed[parts_of_placed >= 0], minlength=count)
         own = [self._nominated_part(within, attempt.pod) for attempt in ranked]
         checkpoint()
         while True:
-            assigned = assign(len(ranked), size, capacity, held)
+            assigned = assign(len(ranked), size, capacity, placed_in)
             checkpoint()
             wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
             given = [*zip(ranked, distribute(assigned, own), strict=True)]
             for attempt, part in given:
                 if part is not None:
                     attempt.state.within = parts.rows[part]
-            unheld = [attempt for attempt, part in given if part is None]
+            unassigned = [attempt for attempt, part in given if part is None]
             short = len(assigned) < asked.missing and inside.any()
-            hold(unheld, parts.rows[int(np.where(inside, capacity - wanted, -1).argmax())] if short else rows[:0])
+            restrict_to(
+                unassigned, parts.rows[int(np.where(inside, capacity - wanted, -1).argmax())] if short else rows[:0]
+            )
             checkpoint()
             trial = asked.try_members()
             if len(trial.placed) >= asked.missing or short or not count:
@@ -212,7 +214,7 @@ class DomainSearch:
             if len(partition):
                 number = only if only is not None else closest(capacity) if capacity is not None else 0
             if number == NONE:
-                hold(asked.attempts, np.zeros(0, np.intp))
+                restrict_to(asked.attempts, np.zeros(0, np.intp))
                 trial = asked.try_()
             else:
                 trial = self._evaluate(asked, partition, number)

@@ -119,7 +119,7 @@ class DomainQuestion(Generic[T]):
         checkpoint()
 
 
-def hold(attempts: Iterable[Attempt], within: Rows | None) -> None:
+def restrict_to(attempts: Iterable[Attempt], within: Rows | None) -> None:
     """Restrict these members to the rows `within`; None for all nodes."""
     for attempt in attempts:
         attempt.state.within = within

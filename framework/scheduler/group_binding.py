@@ -48,8 +48,8 @@ class GroupBinding:
                 self._give_up(attempt, fitting[index + 1 :], outcome)
                 return
             checkpoint()
-        # All members are reserved before the first is permitted, so Permit holds no member for a sibling whose Reserve
-        # fails.
+        # All members are reserved before the first is permitted, so that no member waits at Permit for a sibling whose
+        # Reserve fails.
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
             if self._cycle.permit(attempt):
@@ -80,7 +80,7 @@ class GroupBinding:
             attempts = outcome.placed
             await self._all(map(self._binding_cycle.await_clearance, attempts))
             # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost
-            # their nodes, while others were held at Permit.
+            # their nodes, while others waited at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
                 give_back = partial(self._give_back, calls, group, outcome, gone)

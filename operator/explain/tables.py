@@ -30,8 +30,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield f"{explanation.prefilter.plugin}: {explanation.prefilter.message}"
     if explained.group:
         yield explained.group
-    if explained.held and explained.held != explained.group:
-        yield explained.held
+    if explained.at_permit and explained.at_permit != explained.group:
+        yield explained.at_permit
     if explanation.message:
         yield explanation.message
     yield from evictions.sentences(explained.evicted)

@@ -21,7 +21,7 @@ from .state import TopState
 
 _TITLES = ("STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE")
 _STYLES = {
-    WaitingState.HELD: "magenta",
+    WaitingState.PERMIT: "magenta",
     WaitingState.BACKOFF: "yellow",
     WaitingState.UNSCHEDULABLE: "red",
     WaitingState.GATED: "cyan",

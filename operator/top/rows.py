@@ -17,7 +17,7 @@ from enum import StrEnum
 from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
 from muster.framework.scheduler.gate_reports import GATED
-from muster.operator.explain.group_views import held_of, said_of
+from muster.operator.explain.group_views import permit_message, scheduling_message
 from muster.operator.web.census import take
 from muster.operator.web.cluster import ClusterState
 
@@ -31,7 +31,7 @@ RowId = GroupId | str
 class WaitingState(StrEnum):
     """How a pod or group waits, the most telling first: a group has the first that one of its members has."""
 
-    HELD = "held"
+    PERMIT = "permit"
     BACKOFF = "backoff"
     UNSCHEDULABLE = "unschedulable"
     GATED = "gated"
@@ -45,7 +45,13 @@ class WaitingState(StrEnum):
         return [*WaitingState].index(self)
 
 
-COUNTED = (WaitingState.ACTIVE, WaitingState.BACKOFF, WaitingState.UNSCHEDULABLE, WaitingState.GATED, WaitingState.HELD)
+COUNTED = (
+    WaitingState.ACTIVE,
+    WaitingState.BACKOFF,
+    WaitingState.UNSCHEDULABLE,
+    WaitingState.GATED,
+    WaitingState.PERMIT,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,8 @@ def state_of(pod: Pod) -> WaitingState:
         return WaitingState.PLACED
     if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
-    if held_of(pod):
-        return WaitingState.HELD
+    if permit_message(pod):
+        return WaitingState.PERMIT
     if condition is None or condition.status != "False":
         return WaitingState.ACTIVE
     return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE
@@ -149,5 +155,5 @@ def _of_pod(pod: Pod) -> TopRow:
         needed=1,
         priority=pod.spec.priority or 0,
         since=pod.metadata.creation_timestamp or "",
-        message=GATED if pod.spec.scheduling_gates else said_of(pod),
+        message=GATED if pod.spec.scheduling_gates else scheduling_message(pod),
     )

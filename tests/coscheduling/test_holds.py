@@ -157,11 +157,11 @@ async def test_pods_that_wait_at_permit_give_their_nodes_back_when_their_group_i
     world.add_group("g", 2)
     keys = world.add(*make_members("g", 2))
     await world.settle()
-    assert len(world.engine.held_pods) == 1
+    assert len(world.engine.waiting_pods) == 1
 
     hold(world)
     await world.settle()
-    assert len(world.engine.held_pods) == 0
+    assert len(world.engine.waiting_pods) == 0
     assert world.engine.cache.assumed_count == 0
     assert world.places() == {"gated": 2}
     assert [world.conditions[key] for key in keys] == [GATED] * 2

@@ -42,7 +42,7 @@ def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_sta
         ("default/broken", WaitingState.BACKOFF, "0/1"),
         ("default/fresh", WaitingState.ACTIVE, "0/1"),
         ("default/gated", WaitingState.GATED, "0/1"),
-        ("default/held", WaitingState.HELD, "0/1"),
+        ("default/held", WaitingState.PERMIT, "0/1"),
         ("default/large", WaitingState.UNSCHEDULABLE, "0/1"),
         ("default/bare", WaitingState.EMPTY, "0/3"),
         ("default/done", WaitingState.PLACED, "1/1"),
@@ -56,7 +56,7 @@ def test_a_pod_whose_group_does_not_exist_has_a_row_of_its_own() -> None:
 
 def test_a_group_has_the_state_of_its_most_telling_member() -> None:
     members = [member("train", 0), said(member("train", 1), "WaitingOnPermit"), member("train", 2).node("node-1")]
-    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
+    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.PERMIT]
 
 
 def test_a_held_group_comes_after_those_that_wait_and_says_why() -> None:
@@ -76,7 +76,7 @@ def test_a_held_group_comes_after_those_that_wait_and_says_why() -> None:
 def test_the_status_line_counts_waiting_pods_by_state() -> None:
     title, counts, *_ = screen(TopState())
     assert title == "muster top  here"
-    assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  held 1  | 1 group waits, 1 pod placed, 0 nodes")
+    assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  permit 1  | 1 group waits, 1 pod placed, 0 nodes")
 
 
 def test_the_table_has_a_row_for_each_and_the_selected_one_is_reversed() -> None:
