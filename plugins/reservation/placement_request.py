@@ -1,4 +1,4 @@
-"""Placement requests: what pods and groups that were refused for lack of capacity need in order to start.
+"""Placement requests: what pods and groups that were rejected for lack of capacity need in order to start.
 
 They are read from decisions, and `planning` finds capacity for them.
 """
@@ -80,7 +80,7 @@ def lacks_capacity(decision: PodDecision) -> bool:
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:
-    """The request of a single pod; None if it was not refused for lack of capacity."""
+    """The request of a single pod; None if it was not rejected for lack of capacity."""
     if not _taken_by_none(decision):
         return None
     return PlacementRequest(decision.pod.key, [decision.pod], [decision.state], within=decision.within)

@@ -128,7 +128,7 @@ def leftovers(process: Process) -> Iterator[str]:
         "pods wait at Permit": len(engine.waiting_pods),
         "pods are being bound": len(process.writers.bindings),
         "events are kept": process.writers.recorder.backlog,
-        "reservations are kept": len(Reserved(engine).holds),
+        "reservations are kept": len(Reserved(engine).capacities),
         "quotas are used, or have pods without a node": _using(engine),
     }
     return (f"{count} {what}" for what, count in held.items() if count)

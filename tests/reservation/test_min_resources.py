@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -24,7 +24,7 @@ def scheduler_of(nodes: int, coscheduling: Mapping[str, object] = {}) -> Virtual
 def held(scheduler: VirtualScheduler) -> dict[str, int]:
     """Thousandths of cores that are held, by node."""
     names, found = scheduler.engine.cache.snapshot.names, dict[str, int]()
-    for hold in held_in(scheduler.engine.shared):
+    for hold in reserved_in(scheduler.engine.shared):
         found |= {names[row]: n for row, n in zip(hold.rows.tolist(), hold.amounts["cpu"].tolist(), strict=True)}
     return found
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -80,7 +80,7 @@ class Cluster(VirtualScheduler):
     @property
     def broken(self) -> list[str]:
         """Pods without a node although the reported time of their start has passed."""
-        for hold in held_in(self.engine.shared):
+        for hold in reserved_in(self.engine.shared):
             for uid in hold.members if hold.start < inf else ():
                 self._reported.setdefault(uid, hold.start)
         late = {uid for uid, moment in self._reported.items() if moment + LATE < self.clock.now()}
@@ -89,7 +89,7 @@ class Cluster(VirtualScheduler):
     @property
     def wrongly_held(self) -> list[str]:
         """Pods for which capacity is held though they do not wait, or twice."""
-        held = [uid for hold in held_in(self.engine.shared) for uid in hold.members]
+        held = [uid for hold in reserved_in(self.engine.shared) for uid in hold.members]
         waiting = {pod["metadata"]["uid"] for key, pod in self.api.pods.items() if not self.node_of(key)}
         return [uid for uid, times in Counter(held).items() if times > 1 or uid not in waiting]
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -44,7 +44,7 @@ class Held(VirtualScheduler):
     def held(self) -> list[str]:
         """The nodes on which capacity is reserved."""
         names = self.engine.cache.snapshot.names
-        return sorted({names[row] for hold in held_in(self.engine.shared) for row in hold.rows.tolist()})
+        return sorted({names[row] for hold in reserved_in(self.engine.shared) for row in hold.rows.tolist()})
 
     def change_group(self, kind: str, key: str, **spec: Any) -> None:
         self.api.change(kind, key, lambda group: group["spec"].update(spec))
@@ -196,7 +196,7 @@ async def test_it_is_computed_anew_when_its_moment_is_long_over_though_nothing_h
         scheduler.run_for(f"default/{pod}", seconds)
     scheduler.add(make_pod("large").requests(cpu="4"))
     await scheduler.run(AFTER + 5)
-    [hold] = held_in(scheduler.engine.shared)
+    [hold] = reserved_in(scheduler.engine.shared)
     await scheduler.run(hold.start - 10 - scheduler.clock.now())
     scheduler.add(make_pod("small").requests(cpu="1"))
     await scheduler.run(39)

@@ -183,7 +183,7 @@ BUGS = {
         "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),
     "a reservation that outlasts the wait of its pod": Bug(
-        "muster.plugins.reservation.reserved_capacity", "self.release(hold.holder)", "pass"
+        "muster.plugins.reservation.reserved_capacity", "self.release(capacity.holder)", "pass"
     ),
     "a hold that nobody heeds": Bug(
         "muster.framework.groups.holds", "if HOLD not in annotations:", "if True:", "held_group_comes"

@@ -29,7 +29,7 @@ HOLDS = (hold("oldest", 0), hold("old", 0), hold("gang", 0, members=2), hold("so
 )
 def test_reservations_in_the_way(uid: str, on_node_0: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Older ones are, and those needed earlier; where a pod has none of its own all are. Of a gang all others are."""
-    monkeypatch.setattr(reserved, "held_in", lambda shared: HOLDS)
+    monkeypatch.setattr(reserved, "reserved_in", lambda shared: HOLDS)
     cache = SimpleNamespace(snapshot=SimpleNamespace(names=["node-0", "node-1"]))
     found = Reserved(cast("Engine", SimpleNamespace(shared={}, cache=cache)))
     assert found.against_all({uid}, 0, "node-0") == on_node_0

@@ -39,7 +39,7 @@ APPROVALS = WatchedKind(
 
 
 class Approvals(PermitPlugin, ObjectFollower, EnqueueExtensions):
-    """Lets pods wait at Permit. A pod gives up its node after five minutes; it is retried when the Approval allows it."""
+    """Lets pods wait at Permit. A pod releases its node after five minutes, and is retried once approved."""
 
     name = "Approvals"
     watches = (APPROVALS,)
