@@ -30,7 +30,7 @@ class Part:
         key: its id: for a leaf the answer of `GroupPlugin.part_of` about its members, for the root that of `group_of`.
         needed: for a leaf, how many more members must get a node, 0 or less when it has its quorum; for any other part,
             how many of its parts must fit.
-        holding: members anywhere in it that hold a node.
+        holding: members anywhere in it that have a node.
         topology: where all of its members have to be together.
         parts: the groups of which it consists, in the order in which they are tried; None for a leaf.
     """
@@ -62,7 +62,7 @@ class Shortage:
     """The shortage of a part in a trial: too few of its members, or of its parts, fit.
 
     Attributes:
-        fitting: how many did; of members, besides those that hold a node.
+        fitting: how many did; of members, besides those that have a node.
         left: how many were no longer tried.
         tried: whether any was tried.
         no_domain: why there is no domain for it, if it needs one.

@@ -53,7 +53,7 @@ class DisruptionUnit:
 
     Attributes:
         key: distinguishes it from others.
-        pods: all of them that hold a node, reserved or bound.
+        pods: all of them that have a node, reserved or bound.
         priority: what a preemptor's has to exceed to evict any of them.
         spare: how many of them may be evicted without the others; one more, and all are.
         composite: whether they are the pods of a group of groups.

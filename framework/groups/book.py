@@ -33,11 +33,11 @@ def _none_above(group: str) -> Iterable[str]:
 class GroupBook(ABC, Generic[G, R]):
     """A family's knowledge of its groups, by `namespace/name`; one object serves the plugins of all profiles.
 
-    `group_key` names the group to which a pod belongs; `new` creates the record of a group. `ended` is called after
-    members have ended, with their group and its quorum state before: no plugin sees that by itself.
+    `group_key` reads the group that a pod names; `new` creates the record of a group. `ended` is called when a member
+    has ended, with the group and its previous quorum state, because plugins do not see pods that have ended.
 
     Attributes:
-        members: which pods belong to which group, and which of them hold nodes.
+        members: which pods belong to which group, and which of them have nodes.
         holds: which groups operators hold.
         profiles: the schedulerNames of the profiles.
     """
@@ -59,7 +59,6 @@ class GroupBook(ABC, Generic[G, R]):
         self._clock = clock
         self._ended = ended
         self.members = Members(group_key, new)
-        self.record = self.members.record
         self.holds = GroupHolds(above)
         self.profiles: set[str] = set()
         self._readers: list[Callable[[str], None]] = []
@@ -76,10 +75,10 @@ class GroupBook(ABC, Generic[G, R]):
         pod = old or new
         if pod is None:
             return
-        left = self.members.group_of(pod)
+        left = self.members.counted_in(pod)
         leaves = None if left is None else self.record(left)
         changed = self.members.follow(old, new)
-        joined = self.members.group_of(new) if new is not None else None
+        joined = self.members.counted_in(new) if new is not None else None
         if leaves is not None and left != joined:
             if not leaves.pods:
                 leaves.first_seen = None
@@ -145,6 +144,10 @@ class GroupBook(ABC, Generic[G, R]):
             self._announcements.announce(record, announcement)
 
     # Questions about groups.
+
+    def record(self, group: str) -> R:
+        """The group's record; an empty one, which is not stored, for a group with neither object nor members."""
+        return self.members.record(group)
 
     def get(self, group: str) -> G | None:
         """The group's object as last seen."""

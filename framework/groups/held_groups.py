@@ -44,7 +44,7 @@ class HeldGroups:
             return False
         released: dict[str, PodInfo] = {}
         for waiting in self._handle.waiting_pods:
-            if self._members.group_of(waiting.pod) == group:
+            if self._members.counted_in(waiting.pod) == group:
                 waiting.reject(self._plugin, reason)
                 released[waiting.pod.key] = waiting.pod
         self._handle.activate(released)
@@ -65,5 +65,5 @@ class HeldGroups:
             self._handle.report_gate(pod, reason)
 
     def _reason(self, pod: PodInfo) -> str | None:
-        group = self._members.wanted(pod)
+        group = self._members.named_by(pod)
         return None if group is None else self._holds.text(group)

@@ -1,6 +1,6 @@
 """Base classes of group plugins: the behaviour that plugins with a book of groups share, whatever the kind of groups.
 
-`GroupBookPlugin` is the minimum: members hold nodes from Reserve on, until they are unreserved or expire. `GangPlugin`
+`GroupBookPlugin` is the minimum: members have nodes from Reserve on, until they are unreserved or expire. `GangPlugin`
 is the base of adapters that start the pods of a group together: it gates pods whose group is missing or held, and
 retries waiting members when their group has changed for the better. The process finds both in every profile.
 """
@@ -53,7 +53,7 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
         return self._groups.missing(group)
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         placed: Iterable[PodInfo] = self._groups.record(group).placed_pods()
         return placed
 
@@ -68,16 +68,16 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Counts the member as placed."""
-        self._groups.members.place(pod)
+        self._groups.members.count_placed(pod)
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Counts the member as not placed."""
-        self._groups.members.displace(pod)
+        self._groups.members.count_released(pod)
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
         """Counts a member as not placed that was bound but never reported on its node."""
-        self._groups.members.expire(pod)
+        self._groups.members.count_expired(pod)
 
 
 class GangPlugin(
@@ -127,7 +127,7 @@ class GangPlugin(
         """A pod left the group without being deleted."""
 
     def _quorum_reached(self, group: str) -> None:
-        """As many members hold nodes as the group needs."""
+        """As many members have nodes as the group needs."""
 
     def _fell_short(self, group: str) -> None:
         """The group may no longer be tried."""
@@ -152,7 +152,7 @@ class GangPlugin(
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Gates a pod until its group exists, is not held, and may be tried."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return None
         if group not in self._groups:
@@ -162,7 +162,7 @@ class GangPlugin(
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """Reports a pod that waits for its group, or whose group is held. An admitted pod may complete its group."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is not None and group not in self._groups:
             self._missing.waits_for(pod, group)
             return
@@ -188,12 +188,12 @@ class GangPlugin(
         if pod is None:
             return
         members = self._groups.members
-        counted_in, wanted = members.group_of(pod), members.wanted(pod)
-        if old is None and counted_in is None and wanted is None:
+        counted_in, named = members.counted_in(pod), members.named_by(pod)
+        if old is None and counted_in is None and named is None:
             return  # as most of the pods that are listed when a scheduler starts
-        before = {group: self._groups.quorum_state(group) for group in {counted_in, wanted} if group is not None}
+        before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
         self._groups.follow_pod(old, new)
-        if new is not None and counted_in is not None and counted_in != wanted:
+        if new is not None and counted_in is not None and counted_in != named:
             self._member_moved(counted_in, pod)
         for group, state in before.items():
             self._quorum_changed(group, state)
@@ -210,7 +210,7 @@ class GangPlugin(
         group = found.metadata.key
         known = self._groups.get(group)
         for pod in self._owned.follow_group(self._groups, known, None if new is None else found):
-            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
+            self.on_pod(None if self._groups.members.counted_in(pod) is None else pod, pod)
         if new is None:
             self._follow_group(group, None)
             self._nominations.take_back(group)
@@ -234,7 +234,7 @@ class GangPlugin(
 
     def _group(self, pod: PodInfo) -> str | None:
         """The pod's group, if it exists."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         return group if group is not None and group in self._groups else None
 
     def _activate_members(self, *groups: str) -> None:
@@ -255,7 +255,7 @@ class GangPlugin(
         Members whose Bindings are in flight do not count as bound: these may fail as well, and the bound members may be
         enough for the quorum but not in the domains that the group needs.
         """
-        group, status = self._groups.members.wanted(decision.pod), decision.status
+        group, status = self._groups.members.named_by(decision.pod), decision.status
         if group is None or status is None or status.code is not Code.ERROR:
             return False
         if self._groups.missing(group) + self._groups.record(group).in_flight <= 0:

@@ -81,7 +81,7 @@ class GroupCalls:
         return self._of(group, points.TOPOLOGY, _topology, self._plugin.topology, group)
 
     def placed_members(self, group: str) -> Sequence[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         return self._of(group, points.PLACED_MEMBERS, _pods, self._plugin.placed_members, group)
 
     def reject_member(self, pod: PodInfo, status: Status, own: Status | None, *, placed: bool) -> Status:

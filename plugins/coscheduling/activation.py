@@ -146,7 +146,7 @@ class GroupActivation:
 
     def _capacity_freed(self, pod: PodInfo, old: object, new: object) -> Hint:
         """QUEUE if the group lacked minResources at the last attempt; a denied group waits until its denial ends."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None or not self._groups.state(group).is_short:
             return Hint.SKIP
         if self._groups.is_denied(group):

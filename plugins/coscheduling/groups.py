@@ -61,8 +61,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """A pod that has not ended was added, changed or removed."""
         pod = old or new
-        left = self.members.group_of(pod) if pod is not None else None
-        if left is not None and (new is None or new.terminating or self.members.wanted(new) != left):
+        left = self.members.counted_in(pod) if pod is not None else None
+        if left is not None and (new is None or new.terminating or self.members.named_by(new) != left):
             self.reservations.member_leaves(self.record(left))
         super().follow_pod(old, new)
 
@@ -132,11 +132,11 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return created, _FIRST if failed_at is None else failed_at
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The pod's group with the members that hold nodes, and how many of these may be evicted without the others.
+        """The pod's group with the members that have nodes, and how many of these may be evicted without the others.
 
         None for a pod without a group, and if the PodGroup allows evicting its pods one by one.
         """
-        group = self.members.group_of(pod)
+        group = self.members.counted_in(pod)
         record = self.record(group) if group is not None else None
         found = record.group if record is not None else None
         if group is None or record is None or found is None:
@@ -161,8 +161,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def bound(self, pod: PodInfo) -> str | None:
         """The API accepted a member's binding. Returns the group if this completed its bound quorum."""
-        self.members.bind(pod)
-        group = self.members.group_of(pod)
+        self.members.count_bound(pod)
+        group = self.members.counted_in(pod)
         if group is None:
             return None
         self._changed(group)

@@ -57,7 +57,7 @@ class HeldMembers:
         if waiting is None:
             return False
         waiting.reject(NAME, message)
-        self._members.displace(waiting.pod)
+        self._members.count_released(waiting.pod)
         return True
 
     def discount_rejected(self, group: str) -> None:
@@ -65,7 +65,7 @@ class HeldMembers:
         for uid in self.of(group):
             waiting = self._waiting.get(uid)
             if waiting is not None and not waiting.pending_plugins:
-                self._members.displace(waiting.pod)
+                self._members.count_released(waiting.pod)
 
     def _end_wait(self, group: str, uid: str) -> WaitingPod | None:
         """End a member's wait here. Returns the framework's waiting pod; None if something else ended its wait."""

@@ -84,7 +84,7 @@ def rejected_after_post_filter(group: str, pod: PodInfo) -> str:
 
 
 def waits_at_permit(placed: int, min_member: int) -> str:
-    """The member holds a node and waits for the others."""
+    """The member has a node and waits for the others."""
     return f"waiting for minCount pods from a gang to be scheduled: {placed} of {min_member}"
 
 

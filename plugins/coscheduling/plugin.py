@@ -175,7 +175,7 @@ class Coscheduling(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """See `GroupPreFilter`. PENDING if the group was deleted or held after its members were admitted."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return None
         if group not in self._groups:
@@ -283,7 +283,7 @@ class Coscheduling(
         If the API refused to bind the member while others were bound, the member is nominated to its node.
         """
         pod, status = decision.pod, decision.status
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return
         self._groups.reservations.given_up(group)
@@ -300,7 +300,7 @@ class Coscheduling(
             self._activation.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
-        """Allows the member and all held siblings if the quorum holds nodes; otherwise holds the member."""
+        """Allows the member and all held siblings if the quorum has nodes; otherwise holds the member."""
         group = self._group(pod)
         if group is None:
             return ALLOW

@@ -48,7 +48,7 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
 
     @property
     def placed_or_succeeded(self) -> int:
-        """How many members hold a node or have succeeded; a member that succeeded needs no successor."""
+        """How many members have a node or have succeeded; a member that succeeded needs no successor."""
         return len(self.placed) + self.succeeded
 
     @property
@@ -167,7 +167,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
         If none is, the pod is evicted alone, as a disruption of its group. The priority is that of the outermost group.
         """
-        group = self.members.group_of(pod)
+        group = self.members.counted_in(pod)
         found = self.get(group) if group is not None else None
         if group is None or found is None:
             return None
@@ -214,8 +214,8 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def bound(self, pod: PodInfo) -> None:
         """The API accepted a member's binding, which may complete the quorum of its group."""
-        self.members.bind(pod)
-        group = self.members.group_of(pod)
+        self.members.count_bound(pod)
+        group = self.members.counted_in(pod)
         if group is not None:
             self._announce_state(self.record(group))
 

@@ -68,7 +68,7 @@ class GangScheduling(
         For a part of a tree, always the root. A group with a topology is named even when it has its quorum, because its
         placed members determine the domain of later ones. So is the group of a pod that may not belong to it (`fault`).
         """
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         found = None if group is None else self._groups.get(group)
         if group is None or found is None:
             return None
@@ -105,7 +105,7 @@ class GangScheduling(
 
     def part_of(self, pod: PodInfo) -> str:
         """The pod's PodGroup."""
-        return self._groups.members.wanted(pod) or ""
+        return self._groups.members.named_by(pod) or ""
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """Whether the group may evict pods: its own policy decides, or else the policy that all its pods share."""
@@ -165,7 +165,7 @@ class GangScheduling(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Rejects members of held groups and of gangs with too few of them, and pods that may not form one group."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return None
         found = self._groups.get(group)

@@ -32,7 +32,7 @@ class LeafRecord(Protocol):
         ...
 
     def placed_pods(self) -> Iterator[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         ...
 
 
