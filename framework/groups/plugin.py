@@ -108,43 +108,48 @@ class GangPlugin(
         """The book that the plugins of all profiles share."""
 
     @abstractmethod
-    def _activate(self, group: str) -> None:
+    def _retry_group(self, group: str) -> None:
         """Retry the waiting members."""
 
-    def _lack(self, group: str) -> str | None:
-        """The reason why members of an existing group are gated; None if they are not."""
+    # Hooks, each with the moment at which it is called.
+
+    def _why_not_ready(self, group: str) -> str | None:
+        """PreEnqueue asks about an existing group that is not held: why its members are gated; None if they are not."""
         return None
 
-    def _gather(self, record: GroupRecord[Any]) -> None:
-        """An incomplete group may be complete now: retry it in a moment, with all members that arrive until then."""
+    def _on_member_admitted(self, record: GroupRecord[Any]) -> None:
+        """PreEnqueue admitted a member of a group that lacked members in its last attempt.
+
+        The group may be complete now: it is retried in a moment, with all members that arrive until then.
+        """
         record.was_incomplete = False
         self._retry_soon(record.key)
 
-    def _member_came(self, group: str) -> None:
-        """A member without a node arrived; the quorum may still be incomplete."""
+    def _on_member_added(self, group: str) -> None:
+        """The informer reported a new member without a node; the quorum may still be incomplete."""
 
-    def _member_moved(self, group: str, pod: PodInfo) -> None:
-        """A pod left the group without being deleted."""
+    def _on_member_left(self, group: str, pod: PodInfo) -> None:
+        """A pod that exists is no longer a member."""
 
-    def _quorum_reached(self, group: str) -> None:
-        """As many members have nodes as the group needs."""
+    def _on_quorum_placed(self, group: str) -> None:
+        """Members or the object changed, and as many members have nodes as the group needs."""
 
-    def _fell_short(self, group: str) -> None:
-        """The group may no longer be tried."""
+    def _on_quorum_lost(self, group: str) -> None:
+        """A member left, and too few remain for the group to be tried."""
 
-    def _essence(self, group: Any) -> object:
-        """What decisions read of a group's object; its status, which changes all the time, is no part of it."""
+    def _decision_inputs(self, group: Any) -> object:
+        """The parts of a group's object on which decisions depend, which its frequently changing status is not."""
         return group.metadata.uid, group.spec, hold_in(group.annotations)
 
-    def _follow_group(self, group: str, new: Any) -> None:
-        """Update the book: the group has this object now, or none (None)."""
+    def _update_book(self, group: str, new: Any) -> None:
+        """Update the book: the informer reported that the group has this object now, or none (None)."""
         self._groups.follow_group(group, new)
 
-    def _group_changed(self, group: str) -> None:
-        """The group's object was added, or its essence changed."""
+    def _on_group_changed(self, group: str) -> None:
+        """The group's object was added, or its decision inputs changed; the book is up to date."""
         if not self._held.begin(group) and self._groups.missing(group) <= 0:
-            self._quorum_reached(group)
-        self._activate(group)
+            self._on_quorum_placed(group)
+        self._retry_group(group)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """No events: the plugin sees changes of a group and its pods itself, and activates the group in question."""
@@ -157,7 +162,7 @@ class GangPlugin(
             return None
         if group not in self._groups:
             return Status.unresolvable(group_missing(group))
-        reason = self._groups.holds.text(group) or self._lack(group)
+        reason = self._groups.holds.text(group) or self._why_not_ready(group)
         return None if reason is None else Status.unresolvable(reason)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
@@ -171,7 +176,7 @@ class GangPlugin(
         if status is None and group is not None:
             record = self._groups.record(group)
             if record.was_incomplete:
-                self._gather(record)
+                self._on_member_admitted(record)
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Gates a pod that was in the queue when its group was held."""
@@ -194,16 +199,16 @@ class GangPlugin(
         before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
         self._groups.follow_pod(old, new)
         if new is not None and counted_in is not None and counted_in != named:
-            self._member_moved(counted_in, pod)
+            self._on_member_left(counted_in, pod)
         for group, state in before.items():
             self._quorum_changed(group, state)
         if new is None:
             self._missing.waits_no_more(pod.uid)
-        elif old is None and not new.node_name and (joined := self._group(new)) is not None:
-            self._member_came(joined)
+        elif old is None and not new.node_name and (joined := self._existing_group(new)) is not None:
+            self._on_member_added(joined)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows the groups' objects. Members are retried when their group is added or its essence changes."""
+        """Follows the groups' objects. Members are retried when their group is added or its decision inputs change."""
         found: Any = new or old
         if not isinstance(found, self.kind.objects.type):
             return
@@ -212,13 +217,13 @@ class GangPlugin(
         for pod in self._owned.follow_group(self._groups, known, None if new is None else found):
             self.on_pod(None if self._groups.members.counted_in(pod) is None else pod, pod)
         if new is None:
-            self._follow_group(group, None)
-            self._nominations.take_back(group)
-        elif known is not None and self._essence(known) == self._essence(new):
+            self._update_book(group, None)
+            self._nominations.withdraw(group)
+        elif known is not None and self._decision_inputs(known) == self._decision_inputs(new):
             self._groups.refresh(group, new)
         else:
-            self._follow_group(group, new)
-            self._group_changed(group)
+            self._update_book(group, new)
+            self._on_group_changed(group)
 
     def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
         """Members were added or removed, have ended, or were placed by another scheduler."""
@@ -226,13 +231,13 @@ class GangPlugin(
             return
         (enough, missing), (was_enough, was_missing) = self._groups.quorum_state(group), before
         if not missing:
-            self._quorum_reached(group)
+            self._on_quorum_placed(group)
         if (enough and not was_enough) or missing < was_missing:
-            self._activate(group)
+            self._retry_group(group)
         if was_enough and not enough:
-            self._fell_short(group)
+            self._on_quorum_lost(group)
 
-    def _group(self, pod: PodInfo) -> str | None:
+    def _existing_group(self, pod: PodInfo) -> str | None:
         """The pod's group, if it exists."""
         group = self._groups.members.named_by(pod)
         return group if group is not None and group in self._groups else None
@@ -243,7 +248,7 @@ class GangPlugin(
 
     def _retry_soon(self, group: str) -> None:
         """Retry the group in a moment."""
-        self.handle.clock.call_later(GATHERING_SECONDS, partial(self._activate, group))
+        self.handle.clock.call_later(GATHERING_SECONDS, partial(self._retry_group, group))
 
     def _reservation_text(self, group: str) -> str | None:
         """The sentence about the group's reservation; None without one."""

@@ -28,7 +28,7 @@ class NativePodGroupReason(StrEnum):
 
 
 def reason_of(status: Status) -> NativePodGroupReason:
-    """The reason of a group that is refused with this status."""
+    """The reason of a group that is rejected with this status."""
     if not status.rejected:
         return NativePodGroupReason.SCHEDULER_ERROR
     over_quota = status.condition_reason == QUOTA_EXCEEDED

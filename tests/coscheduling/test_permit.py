@@ -316,7 +316,7 @@ async def test_a_group_whose_members_all_fit_holds_nobody_and_says_nothing(make_
     await world.settle()
 
     assert set(world.bound()) == set(keys)
-    assert world.groups.held.of("default/g") == ()
+    assert world.groups.at_permit.of("default/g") == ()
     assert world.notes(keys[0]) == world.notes(keys[1]) == []
 
 

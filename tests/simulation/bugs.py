@@ -190,8 +190,8 @@ BUGS = {
     ),
     "a resume that wakes nobody": Bug(
         "muster.framework.groups.plugin",
-        "self._follow_group(group, new)\n            self._group_changed(group)",
-        "self._follow_group(group, new)\n            if known is None:\n                self._group_changed(group)",
+        "self._update_book(group, new)\n            self._on_group_changed(group)",
+        "self._update_book(group, new)\n            if known is None:\n                self._on_group_changed(group)",
         "held_group_comes",
     ),
 }

@@ -269,7 +269,7 @@ async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
     await room.run(10)
 
     groups = room.groups
-    assert (groups.members._records, groups.members._group_of, groups.reservations._asking) == ({}, {}, {})
+    assert (groups.members._records, groups.members._group_of, groups.min_resources._asking) == ({}, {}, {})
     assert word(room, "one") == ("", "")
 
 
