@@ -196,7 +196,7 @@ class GroupBook(ABC, Generic[G, R]):
         """The tree of groups with which this one is decided, in its present state; None for a group in no tree."""
         return None
 
-    def falling_with(self, group: str) -> Sequence[str]:
+    def evicted_with(self, group: str) -> Sequence[str]:
         """The other groups that cannot continue without this one."""
         return ()
 

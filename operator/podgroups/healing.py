@@ -122,7 +122,7 @@ class Healer(GroupWorker):
     def _restart(self, key: str, group: GroupObject, *, lost: int, doomed: int) -> None:
         """End the run of a group, and the runs of the groups that cannot continue without it."""
         others = 0
-        for other in self._groups.falling_with(key):
+        for other in self._groups.evicted_with(key):
             found, bound = self._groups.get(other), self._bound(other)
             run = self._run_of(other)
             if found is None or not bound or run.doomed:

@@ -28,14 +28,14 @@ from muster.framework.groups import GroupReporter, group_missing
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, NativePodGroup
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .conditions import NativePodGroupReason, reason_of
+from .group_statuses import NativeGangPlugin
 from .groups import NativePodGroups
 from .kind import NATIVE_POD_GROUP_KIND
+from .record import NativePodGroupReason, reason_of
 from .recorded import RECORDED
 from .reporting import NativePodGroupReporter
 from .trees import is_composite
 from .validation import fault
-from .verdicts import NativeGangPlugin
 
 
 class GangScheduling(
@@ -60,7 +60,7 @@ class GangScheduling(
 
     def _why_not_ready(self, group: str) -> str | None:
         """The reason why the group, or its tree, is not ready."""
-        return self._groups.lack(group)
+        return self._groups.why_not_ready(group)
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group with which a waiting pod is tried: its group as long as that lacks its quorum; later members are
@@ -232,7 +232,7 @@ class GangScheduling(
     def _announce_too_few(self, group: str) -> None:
         """Announce that a group now needs more pods than exist, because its earlier announcement no longer holds."""
         record = self._groups.record(group)
-        if record.announced is None or record.has_enough or record.is_called_held:
+        if record.announced is None or record.has_enough or record.reports_hold:
             return
         text = messages.too_few(
             self._groups.quorum(group), record.placed_or_succeeded, self._groups.remaining_count(group)

@@ -1,4 +1,4 @@
-"""The verdicts on a rejected group, its parts and its members, in the words of kube-scheduler's pod group cycle.
+"""The statuses of a rejected group, its parts and its members, in the words of kube-scheduler's pod group cycle.
 
 The engine calls it during decisions, so it changes nothing. `GangScheduling` adds what follows from decisions.
 """
@@ -13,7 +13,7 @@ from .groups import NativePodGroups
 
 
 class NativeGangPlugin(GangPlugin):
-    """The base of `GangScheduling`: a `GangPlugin` that words the verdicts on PodGroups of scheduling.k8s.io."""
+    """The base of `GangScheduling`: a `GangPlugin` with the statuses of rejected PodGroups of scheduling.k8s.io."""
 
     _groups: NativePodGroups
 
@@ -33,9 +33,9 @@ class NativeGangPlugin(GangPlugin):
         found = self._groups.get(group)
         if found is None:
             return cause
-        held = self._groups.holds.text(group)
-        if held is not None:
-            return Status.pending(held)
+        hold = self._groups.holds.text(group)
+        if hold is not None:
+            return Status.pending(hold)
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.record(group).placed_or_succeeded
@@ -52,8 +52,8 @@ class NativeGangPlugin(GangPlugin):
         if cause is None:
             return Status.unschedulable(messages.UNSCHEDULABLE)
         if isinstance(cause, Status):
-            verdict = messages.member_error if part.parts is None else messages.part_error
-            return Status.failure(verdict(cause.message))
+            text_of = messages.member_error if part.parts is None else messages.part_error
+            return Status.failure(text_of(cause.message))
         if part.parts is not None:
             text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
         else:
