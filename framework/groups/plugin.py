@@ -24,9 +24,9 @@ from ..model.pod_info import PodInfo
 from .book import GroupBook
 from .held_groups import HeldGroups
 from .holds import hold_in
+from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .owned_pods import OWNED_PODS, OwnedPods
-from .pod_reports import MissingGroups, group_missing
 from .record import GroupRecord
 from .reporting import GroupReporter
 
@@ -201,7 +201,7 @@ class GangPlugin(
         if new is not None and counted_in is not None and counted_in != named:
             self._on_member_left(counted_in, pod)
         for group, state in before.items():
-            self._quorum_changed(group, state)
+            self.quorum_changed(group, state)
         if new is None:
             self._missing.waits_no_more(pod.uid)
         elif old is None and not new.node_name and (joined := self._existing_group(new)) is not None:
@@ -225,8 +225,8 @@ class GangPlugin(
             self._update_book(group, new)
             self._on_group_changed(group)
 
-    def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """Members were added or removed, have ended, or were placed by another scheduler."""
+    def quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
+        """Members were added or removed, have ended, or got nodes elsewhere; `before` is the state then."""
         if group not in self._groups:
             return
         (enough, missing), (was_enough, was_missing) = self._groups.quorum_state(group), before
@@ -250,7 +250,7 @@ class GangPlugin(
         """Retry the group in a moment."""
         self.handle.clock.call_later(GATHERING_SECONDS, partial(self._retry_group, group))
 
-    def _reservation_text(self, group: str) -> str | None:
+    def reservation_text(self, group: str) -> str | None:
         """The sentence about the group's reservation; None without one."""
         return self._reserved.get(f"{self.name}/{group}")
 

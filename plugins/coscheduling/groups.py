@@ -167,7 +167,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         group = self.members.counted_in(pod)
         if group is None:
             return None
-        self._changed(group)
+        self.mark_changed(group)
         state = self.state(group)
         if state.refused:
             state.refused.pop(pod.key, None)

@@ -79,7 +79,7 @@ class Coscheduling(
         super().__init__(args, handle)
         self._activation = handle.shared(f"{NAME}.activation", lambda: GroupActivation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
-        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self._reservation_text)
+        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self)
 
     def _new_book(self) -> PodGroups:
         return PodGroups(self.args, self.handle.clock, self.handle.waiting_pods)
@@ -154,7 +154,7 @@ class Coscheduling(
 
     def _on_quorum_lost(self, group: str) -> None:
         """Retry members that have reserved capacity or a nomination, so that they release it."""
-        if self._reservation_text(group) is not None or any(self._nominations.of(group)):
+        if self.reservation_text(group) is not None or any(self._nominations.of(group)):
             self._activation.activate(group)
 
     def _decision_inputs(self, group: PodGroup) -> object:
@@ -214,12 +214,12 @@ class Coscheduling(
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            text = with_reservation(cause.message, self._reservation_text(group))
+            text = with_reservation(cause.message, self.reservation_text(group))
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
-        text = with_reservation(text, self._reservation_text(group))
+        text = with_reservation(text, self.reservation_text(group))
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
     # Following decisions.
@@ -273,7 +273,7 @@ class Coscheduling(
                 text = messages.group_unschedulable(
                     group, decision.placed, decision.missing, cause.message, no_domain=decision.no_domain
                 )
-                text = with_reservation(text, self._reservation_text(group))
+                text = with_reservation(text, self.reservation_text(group))
             over_quota = cause.condition_reason == QUOTA_EXCEEDED
             reason = PodGroupReason.QUOTA_EXCEEDED if over_quota else PodGroupReason.UNSCHEDULABLE
             self._groups.announce(group, reason, with_preemption(text, decision.post_filter))

@@ -16,8 +16,9 @@ the decision; until then the finding is in the attempt's cycle state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from muster.framework.contract import (
     GroupDecision,
@@ -67,20 +68,28 @@ class Finding:
     in_all: TotalCapacity | None = None
 
 
+class ReservationReader(Protocol):
+    """The plugin, which knows for which groups the plugin Reservation reserves capacity."""
+
+    def reservation_text(self, group: str) -> str | None:
+        """The sentence about the group's reservation; None without one."""
+        ...
+
+
 class GroupPreFilter:
-    """Checks groups for one profile's plugin. `reservation_text` returns the sentence about a group's reservation."""
+    """Checks groups for one profile's plugin."""
 
     def __init__(
         self,
         groups: PodGroups,
         handle: Handle,
         activation: GroupActivation,
-        reservation_text: Callable[[str], str | None],
+        reserved: ReservationReader,
     ) -> None:
         self._groups = groups
         self._handle = handle
         self._activation = activation
-        self._reservation_text = reservation_text
+        self._reserved = reserved
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the member in question."""
@@ -98,7 +107,7 @@ class GroupPreFilter:
             self._handle.metrics.podgroups_denied.add(())
             self._groups.state(group).may_fit_now = True
         helped = of_group.post_filter if of_group is not None else ""
-        reservation = self._reservation_text(group)
+        reservation = self._reserved.reservation_text(group)
         for finding in found:
             checked_resources = finding.has_resources is not None
             if finding.reason is not None:
@@ -118,7 +127,7 @@ class GroupPreFilter:
                 self._activation.min_resources_missing(group, kept_until=finding.kept_until)
 
     def _recently_failed(self, group: str) -> Finding | None:
-        if self._reservation_text(group) is not None:
+        if self._reserved.reservation_text(group) is not None:
             return None
         if self._groups.is_denied(group):
             expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
@@ -156,7 +165,7 @@ class GroupPreFilter:
             text = f"spec.minResources: {fault(found.spec.min_resources)}"
             return Finding(Status.unresolvable(text), PodGroupReason.NOT_ENOUGH_RESOURCES, text)
         # Other groups may not use capacity that Reservation reserves for this one; what is kept for them is elsewhere.
-        has_reservation = self._reservation_text(group) is not None
+        has_reservation = self._reserved.reservation_text(group) is not None
         kept = [] if has_reservation else [*self._groups.min_resources.of_others(group)]
         rows = self._rows(group, need)
         back = requested(self._groups.record(group).placed_pods())

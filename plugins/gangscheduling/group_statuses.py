@@ -24,7 +24,7 @@ class NativeGangPlugin(GangPlugin):
         status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         if not status.rejected:
             return status
-        return Status(status.code, (with_reservation(status.message, self._reservation_text(group)),))
+        return Status(status.code, (with_reservation(status.message, self.reservation_text(group)),))
 
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
@@ -62,7 +62,7 @@ class NativeGangPlugin(GangPlugin):
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
-        return Status.unschedulable(with_reservation(text, self._reservation_text(part.key)))
+        return Status.unschedulable(with_reservation(text, self.reservation_text(part.key)))
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """The message for a member: its own reason if it found no node, or else that its node is of no use."""

@@ -6,10 +6,10 @@ It knows which pods are members and which of them have nodes; all of it is rebui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part
-from muster.framework.groups import GroupBook, HealingPolicy, healing_policy
+from muster.framework.groups import GroupBook, HealingPolicy, QuorumFollower, healing_policy
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
@@ -28,9 +28,9 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         faults: why pods cannot be one group.
     """
 
-    def __init__(self, clock: Clock, ended: Callable[[str, tuple[bool, int]], None] | None = None) -> None:
+    def __init__(self, clock: Clock, quorum: QuorumFollower | None = None) -> None:
         self.trees = GroupTrees(self)
-        super().__init__(group_key, clock, NativePodGroupRecord, ended, above=self.trees.above)
+        super().__init__(group_key, clock, NativePodGroupRecord, quorum, above=self.trees.above)
         self.faults = GroupFaults(self)
 
     # Reports of the watches.
@@ -56,10 +56,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         self.holds.follow(name, {} if new is None else new.annotations)
         self.trees.follow_composite(key, new)
         self.faults.forget_all()
-        self._changed(name)
+        self.mark_changed(name)
         for group in self.trees.leaves(name):
             self._announce_state(self.record(group))
-            self._changed(group)
+            self.mark_changed(group)
 
     # Questions about groups.
 

@@ -54,7 +54,7 @@ class GangScheduling(
         self._trees = self._groups.trees
 
     def _new_book(self) -> NativePodGroups:
-        return NativePodGroups(self.handle.clock, self._quorum_changed)
+        return NativePodGroups(self.handle.clock, self)
 
     # The queue.
 

@@ -1,6 +1,7 @@
 """Permit: members hold nodes until the quorum does, for as long as the group says."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
@@ -184,7 +185,7 @@ async def test_each_timeout_is_posted(make_world: MakeWorld) -> None:
     world = await half_placed(make_world, timeout=10)
     posted: list[str] = []
     announcements = world.groups._announcements
-    announcements._changed = lambda group: posted.append(word(world, "g")[0])
+    announcements._book = SimpleNamespace(mark_changed=lambda group: posted.append(word(world, "g")[0]))
     await world.run(60)
 
     assert posted == ["Timeout"] * 4

@@ -110,7 +110,7 @@ BUGS = {
         "return self.quorum(group) - len(self.record(group).placed) - 1",
     ),
     "a native gang that is not told who has succeeded": Bug(
-        "muster.framework.groups.book", "self._ended(group, state)", "pass", "member_ends"
+        "muster.framework.groups.book", "self._quorum.quorum_changed(group, state)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._places.backoff_q.completed(now)", "None"
@@ -163,8 +163,8 @@ BUGS = {
     ),
     "a gang that shrinks to less than it needs": Bug(
         "muster.framework.groups.healing",
-        "borne = policy is HealingPolicy.SHRINK and",
-        "borne = policy is HealingPolicy.SHRINK or",
+        "tolerated = policy is HealingPolicy.SHRINK and",
+        "tolerated = policy is HealingPolicy.SHRINK or",
         "member_is_lost",
     ),
     "a lost member that its successor hides": Bug(
