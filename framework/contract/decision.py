@@ -55,7 +55,7 @@ class PodDecision:
 
     @property
     def left_alone(self) -> bool:
-        """Whether the decision contains nothing new: the reason for the last refusal of the group still holds."""
+        """Whether the decision contains nothing new: the reason for the last rejection of the group is still valid."""
         return self.state.get(LEFT_ALONE) is not None
 
 
@@ -65,7 +65,7 @@ class GroupDecision:
 
     Attributes:
         plugin: the name of the group's plugin.
-        group: as its `group_of` named it.
+        group: its id, as the plugin's `group_of` named it.
         status: the one status that all members get, `reject_group`'s answer; None when the group's quorum was placed.
         cause: the status that was passed to `reject_group`.
         placed: how many members fit in the trial.
@@ -105,7 +105,7 @@ class GroupDecision:
 
 
 RESERVATIONS = "reservations"
-"""`Handle.shared(RESERVATIONS, dict)`: the reservation of a waiting group, a sentence for users, by `plugin/id`."""
+"""`Handle.shared(RESERVATIONS, dict)`: the reservation of a waiting group, a sentence for users, by `EntityGroup`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NewType
 
 from ..model.pod_info import PodInfo
 from .topology import NoDomain, Topology
+
+EntityGroup = NewType("EntityGroup", str)
+"""The name of a group among those of all plugins, `<plugin>/<id>`: entities of the queue, attempts and reservations
+have it. Wherever else a group is a text, it is the plugin's own id: `namespace/name` for a PodGroup."""
 
 COMPOSITE_PREFIX = "CompositePodGroup/"
 """The prefix of the id of a group of groups, before its `namespace/name`.
@@ -20,6 +25,11 @@ No namespace can have this name, and a group of pods may have the same name as a
 
 IMPOSSIBLE = 1_000_000_000
 """More members than any group has: the need of a part that has too few parts."""
+
+
+def entity_group(plugin: str, group: str) -> EntityGroup:
+    """The name of a plugin's group among the groups of all plugins."""
+    return EntityGroup(f"{plugin}/{group}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from ..contract.cycle_state import CycleState
 from ..contract.decision import RESERVATIONS, DecisionFollower, GroupDecision, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
+from ..contract.group_tree import EntityGroup, entity_group
 from ..contract.group_view import GroupKind
 from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
@@ -101,7 +102,7 @@ class GangPlugin(
         self._missing = MissingGroups(self._groups, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
         self._held = HeldGroups(self._groups.holds, self._groups.members, self._nominations, handle, plugin=self.name)
-        self._reserved: dict[str, str] = handle.shared(RESERVATIONS, dict)
+        self._reserved: dict[EntityGroup, str] = handle.shared(RESERVATIONS, dict)
 
     @abstractmethod
     def _new_book(self) -> GroupBook[Any, Any]:
@@ -252,7 +253,7 @@ class GangPlugin(
 
     def reservation_text(self, group: str) -> str | None:
         """The sentence about the group's reservation; None without one."""
-        return self._reserved.get(f"{self.name}/{group}")
+        return self._reserved.get(entity_group(self.name, group))
 
     def _keep_node_if_binding_failed(self, decision: PodDecision) -> bool:
         """Nominate a member whose binding failed to its node unless its group's quorum is bound; whether it did.

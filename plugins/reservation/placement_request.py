@@ -21,6 +21,7 @@ from muster.framework.contract import (
     Topology,
     TotalCapacity,
     checkpoint,
+    entity_group,
     rank,
 )
 
@@ -136,7 +137,7 @@ class _Requests:
 
     def of(self, part: Part, *, one_more: bool) -> PlacementRequest | None:
         """The request of a group, for one more member if it has its quorum; None if its pods do not exist."""
-        key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
+        key, topology = entity_group(self.plugin, part.key), part.topology or Topology((), 0)
         levels = topology.levels[: topology.required]
         if part.parts is None:
             count = 1 if one_more else max(0, part.needed)

@@ -35,6 +35,7 @@ from muster.framework.contract import (
     StatusTable,
     Timer,
     Verdicts,
+    entity_group,
 )
 from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import rfc3339
@@ -235,7 +236,7 @@ class Reservation(
         """Follows the decision on a group, or on a tree of groups: begins or ends its reservation."""
         if not self._on or any(each.left_alone for each in decision.members):
             return
-        holder = f"{decision.plugin}/{decision.group}"
+        holder = entity_group(decision.plugin, decision.group)
         if decision.status is None:
             self._group_placed(holder, decision)
             return
@@ -249,7 +250,7 @@ class Reservation(
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
         """End the reservations of the parts that got their nodes; other parts of a tree may have started than these."""
         with_node = {each.pod.uid for each in decision.members if each.status is None}
-        unfit = {f"{decision.plugin}/{part}" for part, status in decision.parts.items() if status is not None}
+        unfit = {entity_group(decision.plugin, part) for part, status in decision.parts.items() if status is not None}
         reserved = self._shared.reserved.of(holder)
         served = [
             capacity
