@@ -142,7 +142,7 @@ class PodGroupTrial(Protocol):
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member now, and rows that perhaps could after evictions.
 
-        Rows that extenders refused are left out once they were asked, see `ask_about_nodes`.
+        Rows that extenders rejected are left out once they were asked, see `ask_about_nodes`.
         """
         ...
 

@@ -1,7 +1,7 @@
 """Consumers: the pod, or the PodGroup for all its pods, that a claim is reserved for (upstream: `BindTo`).
 
 A group's reservation belongs to every pod of the group, so no single pod releases it. It is released when the group is
-refused and none of its pods has a node.
+rejected and none of its pods has a node.
 """
 
 from __future__ import annotations
