@@ -12,7 +12,7 @@ from functools import partial
 
 from ..contract.plugin import QueuedPod
 from ..queue.entity import QueuedEntity, Rejection
-from ..work import GivenUp, Worker, at_each, checkpoint
+from ..work import Aborted, Worker, at_each, checkpoint
 from .attempt import Attempt
 from .consultations import Consultations, Delayed
 from .engine_services import EngineServices
@@ -90,11 +90,11 @@ class Scheduler:
             self._end_if_decided()
         return True
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """End the decision in progress, if there is one: its pods are ready again, unless it had committed."""
         if self._worker.busy:
             try:
-                self._worker.give_up()
+                self._worker.abort()
             finally:
                 self._end_if_decided()
 
@@ -114,23 +114,23 @@ class Scheduler:
         delayed = self._consultations.next()
         if delayed is not None:
             pods = [attempt.queued for attempt in delayed.attempts]
-            return self._given_back_if_given_up(pods, partial(self._resume, delayed))
+            return self._requeue_if_aborted(pods, partial(self._resume, delayed))
         attempt = self._pods.set_aside.next()
         if attempt is not None:
             alone = Delayed(attempt.profile, None, [attempt])
-            return self._given_back_if_given_up([attempt.queued], partial(self._resume, alone))
+            return self._requeue_if_aborted([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
             return self._review.review_some
         entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
             return self._queue.settle if self._queue.is_unsettled else None
-        return self._given_back_if_given_up(tuple(entity.pods.values()), partial(self._take, entity))
+        return self._requeue_if_aborted(tuple(entity.pods.values()), partial(self._take, entity))
 
-    def _given_back_if_given_up(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
+    def _requeue_if_aborted(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
         def decided() -> None:
             try:
                 decide()
-            except GivenUp:
+            except Aborted:
                 self._queue.requeue(pods, Rejection())
                 self._queue.activate(queued.info for queued in pods)
                 raise
