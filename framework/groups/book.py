@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import ClassVar, Generic, Protocol
+from typing import Any, ClassVar, Generic, Protocol
 
 from ..contract.group import Disruption
 from ..contract.group_tree import Part
@@ -92,7 +92,7 @@ class GroupBook(ABC, Generic[G, R]):
                 leaves.first_seen = None
             self._member_changed(leaves, pod, None)
             if pod.uid in leaves.unaccounted:
-                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, leaves.key, pod.uid))
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(_write_off, self, leaves.key, pod.uid))
         if joined is not None and new is not None:
             record = self.record(joined)
             if record.first_seen is None:
@@ -216,13 +216,14 @@ class GroupBook(ABC, Generic[G, R]):
         waiting = (group for group in self if self.record(group).pods and self.missing(group) > 0)
         return [self.age(group) for group in waiting if self.holds.text(group) is None]
 
-    def _write_off(self, group: str, uid: str) -> None:
-        """A removed member was not reported as ended in time, so it was deleted."""
-        if uid in self.record(group).unaccounted:
-            self.members.write_off(group, uid)
-            self.mark_changed(group)
-
     def mark_changed(self, group: str) -> None:
         """Notify the readers that a group's object, members or latest decision changed."""
         for reader in self._readers:
             reader(group)
+
+
+def _write_off(book: GroupBook[Any, Any], group: str, uid: str) -> None:
+    """Count a removed member that was not reported as ended in time as deleted."""
+    if uid in book.record(group).unaccounted:
+        book.members.write_off(group, uid)
+        book.mark_changed(group)

@@ -18,7 +18,7 @@ _NAMED = 5
 
 
 def denied(group: str, expiration: str) -> str:
-    """The group was denied a moment ago; `expiration` is how long that holds, as Go prints it."""
+    """The group was denied a moment ago; `expiration` is how long a denial lasts, as Go prints it."""
     return f"pod with pgName: {group} last failed in {expiration}, deny."
 
 

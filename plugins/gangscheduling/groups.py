@@ -160,7 +160,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         ]
 
     def remaining_count(self, group: str) -> int:
-        """The number of `remaining` members; computed without listing them where none can be held back."""
+        """The number of `remaining` members; computed without listing them if none can be gated or left to others."""
         record = self.record(group)
         if record.gated or any(kind.scheduler not in self.profiles for kind in record.kinds):
             return len(self.remaining(group))

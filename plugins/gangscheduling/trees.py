@@ -95,7 +95,7 @@ class CompositeRecord:
 
 @dataclass(slots=True)
 class _Derived:
-    """Answers about one group that hold until an object in a tree changes; None if not computed yet.
+    """Answers about one group that are valid until an object in a tree changes; None if not computed yet.
 
     Attributes:
         ready: of leaves and roots, whether they may be tried; composites in between are computed each time.
@@ -249,9 +249,9 @@ class GroupTrees:
 
     def why_not_ready(self, name: str) -> str:
         """The reason for users why a group is not ready, with the reason of its first part that is not."""
-        held = self._leaves.holds.own(name)
-        if held is not None:
-            return held
+        hold = self._leaves.holds.own(name)
+        if hold is not None:
+            return hold
         if not is_composite(name):
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count
