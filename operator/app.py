@@ -224,7 +224,7 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
             tls = await self_signed(["localhost", "127.0.0.1"])
     application = pages(process, assembly.configuration, authorizer, serving.flags)
     if serving.web:
-        from muster.operator.web.leading import (
+        from muster.operator.web.process_cluster import (
             mounted,  # templates and all, which a scheduler without pages can do without
         )
 

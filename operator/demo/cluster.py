@@ -13,7 +13,7 @@ from muster.operator.kube.client import ApiClient
 _PODS = "/api/v1/namespaces/default/pods"
 _GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -99,4 +99,4 @@ async def _polled(look: Callable[[], Awaitable[T | None]]) -> T:
         found = await look()
         if found is not None:
             return found
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)

@@ -18,7 +18,7 @@ from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
 from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.explain.group_views import held_of, said_of
-from muster.operator.web.census import take
+from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
 
 _ERROR = "SchedulerError"
@@ -84,7 +84,7 @@ class QueueSummary:
 
 def summarize(known: ClusterState) -> QueueSummary:
     """The summary: waiting groups in the order in which they are tried, held groups, single pods, then other groups."""
-    census = take(known)
+    census = take_census(known)
     waiting = [pod for pod in known.pods if not pod.spec.node_name]
     alone = sorted(
         (pod for pod in waiting if census.group_of(pod) is None),

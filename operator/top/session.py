@@ -66,7 +66,7 @@ class TopSession:
         self._wall = wall
         self._state = TopState()
         self._version = ticker.version
-        self._summary = summarize(ticker.known)
+        self._summary = summarize(ticker.state)
         self._rows: list[TopRow] = []
         self._asked: tuple[RowId, Sequence[str]] | None = None
         self._answering: asyncio.Task[None] | None = None
@@ -110,7 +110,7 @@ class TopSession:
         while True:
             if await self._ticker.changed_since(self._version, within=_REDRAW_SECONDS):
                 self._version = self._ticker.version
-                self._summary = await asyncio.to_thread(summarize, self._ticker.known)
+                self._summary = await asyncio.to_thread(summarize, self._ticker.state)
                 self._arrange()
             self._woken.set()
 

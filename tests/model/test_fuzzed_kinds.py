@@ -74,8 +74,8 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "operator.simulate.live: kind.type",
         "operator.simulate.manifests: kind.type",
         "operator.simulate.stored: self._kinds[resource].type",
-        "operator.web.following: kind.type",
-        "operator.web.following: listed.type",
+        "operator.web.remote_cluster: kind.type",
+        "operator.web.remote_cluster: listed.type",
     } == OPEN
     assert len(DISTINCT) > 40
 

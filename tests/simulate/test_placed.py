@@ -5,9 +5,9 @@ import pytest
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.tables import render
-from muster.operator.web.census import take
+from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
-from muster.operator.web.views.pod import pod_view
+from muster.operator.web.views.pod import pod_page
 from tests.builders import NodeDict, make_node, make_pod
 from tests.simulate.rehearsing import KINDS, muster, objects
 
@@ -44,7 +44,7 @@ async def test_what_is_said_of_the_best_node(on: str, nodes: list[NodeDict], bes
     assert (AGAIN in lines) == bool(on)
     possible = len(found.explanation.feasible)
     assert f"{possible} of {len(nodes)} nodes can run the pod; best: {best}" in lines
-    view = pod_view(found.pod.pod, take(ClusterState((), (), KINDS, {})), found, now=0.0)
+    view = pod_page(found.pod.pod, take_census(ClusterState((), (), KINDS, {})), found, now=0.0)
     assert view.heading == (f"It could go to {best}." if on else f"It can go to {best}.")
 
 

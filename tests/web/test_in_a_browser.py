@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from muster.operator.web.history import ClusterHistory
+from muster.operator.web.cluster_history import ClusterHistory
 from muster.operator.web.history_file import HistoryFile, StoredHistory
-from muster.operator.web.series import QueueSample
+from muster.operator.web.samples import QueueSample
 from tests.builders import make_pod
 from tests.web.browser import DESK, PHONE, opened
 from tests.web.served import Shown, member, shown
