@@ -16,7 +16,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.admission import AdmissionObjects
-from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
+from muster.operator.simulate.live import extender_session, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Rehearsal
 from muster.operator.simulate.shortfall import shortfall
@@ -134,8 +134,8 @@ def _read(
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> RehearsalOutcome:
     cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.read())
     async with (
-        hearing_about(cluster, assembly.configuration, source, wanted) as hearing,
-        Rehearsal(assembly, cluster, wanted, wall=time.time(), hearing=hearing) as rehearsal,
+        extender_session(cluster, assembly.configuration, source, wanted) as session,
+        Rehearsal(assembly, cluster, wanted, wall=time.time(), session=session) as rehearsal,
     ):
         placements = await rehearsal.place(rehearsal.pods)
         evicted, starts = rehearsal.evicted, rehearsal.starts

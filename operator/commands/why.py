@@ -20,7 +20,7 @@ from muster.operator.explain.trees import TreeReport, render_tree, report_tree, 
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 from muster.operator.podgroups.membership import GroupKinds
-from muster.operator.simulate.live import hearing_about, read_cluster
+from muster.operator.simulate.live import extender_session, read_cluster
 from muster.plugins.catalog import group_kinds
 
 from . import candidates
@@ -166,8 +166,8 @@ async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupVi
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
         return group, None
-    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return group, await try_group(assembly, cluster, group.id, now=time.time(), hearing=hearing)
+    async with extender_session(cluster, assembly.configuration, connection) as session:
+        return group, await try_group(assembly, cluster, group.id, now=time.time(), session=session)
 
 
 async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
@@ -178,5 +178,5 @@ async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport
     if report is None or kind.plugin not in assembly.registry:
         return report, None
     groups = [each.key for each in report.groups]
-    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), hearing=hearing)
+    async with extender_session(cluster, assembly.configuration, connection) as session:
+        return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), session=session)

@@ -22,7 +22,7 @@ from muster.operator.simulate.additions import Shortfall
 from muster.operator.simulate.endings import RequiredEnding, endings
 from muster.operator.simulate.endings import sentences as ending_sentences
 from muster.operator.simulate.evictions import Evicted
-from muster.operator.simulate.extenders import NOBODY, Hearing
+from muster.operator.simulate.extenders import NO_EXTENDERS, ExtenderSession
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
 from muster.operator.simulate.selectors import selector_sentence
@@ -115,17 +115,17 @@ async def try_group(
     group: GroupId,
     *,
     now: float = 0.0,
-    hearing: Hearing = NOBODY,
+    session: ExtenderSession = NO_EXTENDERS,
 ) -> TriedGroup | None:
     """Try the members of `group` that have no node; None where none of them waits.
 
-    `now` is in seconds since the epoch. The extenders of `hearing` are asked.
+    `now` is in seconds since the epoch. The extenders of `session` take part.
 
     Raises ConfigurationError when a plugin cannot be made.
     """
     kind = assembly.groups.of(group)
     together = decided_with(kind, cluster.watched, group.key)
-    return await _try(assembly, cluster, _Asked(kind, {group.key}, together), now, hearing=hearing)
+    return await _try(assembly, cluster, _Asked(kind, {group.key}, together), now, session=session)
 
 
 async def try_tree(
@@ -135,13 +135,13 @@ async def try_tree(
     groups: Collection[str],
     *,
     now: float = 0.0,
-    hearing: Hearing = NOBODY,
+    session: ExtenderSession = NO_EXTENDERS,
 ) -> TriedGroup | None:
     """Try a composite, of which these are all groups of the kind, with those that are decided with it."""
     if not groups:
         return None
     asked = _Asked(kind, {*groups}, decided_with(kind, cluster.watched, min(groups)))
-    return await _try(assembly, cluster, asked, now, hearing=hearing)
+    return await _try(assembly, cluster, asked, now, session=session)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class _Asked:
 
 
 async def _try(
-    assembly: Assembly, cluster: Objects, asked: _Asked, now: float, *, hearing: Hearing
+    assembly: Assembly, cluster: Objects, asked: _Asked, now: float, *, session: ExtenderSession
 ) -> TriedGroup | None:
     kinds = assembly.groups.among(cluster.watched)
     together, groups = ({GroupId(asked.kind.plugin, key) for key in keys} for keys in (asked.together, asked.groups))
@@ -165,7 +165,7 @@ async def _try(
     own = [each for each in everyone if each.kind is asked.kind and each.key in asked.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)
-    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, session=session) as rehearsal:
         quota = rehearsal.quota(min(asked.groups).partition("/")[0])
         placements = await rehearsal.place(rehearsal.pods)
         evicted, predicted = rehearsal.evicted, rehearsal.starts

@@ -102,7 +102,7 @@ def _holds(kind: GroupKind[Any], objects: GroupObjects) -> GroupHolds:
     return holds
 
 
-def said_of(pod: Pod) -> str:
+def scheduling_message(pod: Pod) -> str:
     """The message of the pod's condition."""
     return _scheduled(pod).message
 

@@ -19,8 +19,8 @@ from muster.operator.kube.listing import read_object
 from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
-from muster.operator.simulate.extenders import NOBODY, Hearing
-from muster.operator.simulate.live import hearing_about, read_cluster
+from muster.operator.simulate.extenders import NO_EXTENDERS, ExtenderSession
+from muster.operator.simulate.live import extender_session, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_sentence
@@ -84,16 +84,16 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
         client = ApiClient(transport)
         pod = PodInfo(await read_object(client, f"/api/v1/namespaces/{namespace}/pods/{name}", Pod))
     cluster = await read_cluster(connection, assembly.read())
-    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return await explain_among(assembly, cluster, pod, now=time.time(), hearing=hearing)
+    async with extender_session(cluster, assembly.configuration, connection) as session:
+        return await explain_among(assembly, cluster, pod, now=time.time(), session=session)
 
 
 async def explain_among(
-    assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0, hearing: Hearing = NOBODY
+    assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0, session: ExtenderSession = NO_EXTENDERS
 ) -> Explained:
     """Explain the pod in a cluster that was read; nothing of it is changed. `now` is in seconds since the epoch.
 
-    The extenders of `hearing` are asked.
+    The extenders of `session` take part.
     """
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
@@ -101,13 +101,13 @@ async def explain_among(
     waiting = PodInfo(as_new(pod.pod, profile))
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
-    engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
+    engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=session.extenders)
     quota = QUOTAS.standing(engine.shared, pod.namespace)
     in_group = assembly.groups.among(cluster.watched).group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
         engine.nominator.nominate(waiting, nominated)
-    explanation = await explain_with(hearing.extenders, engine.algorithms[profile], waiting)
+    explanation = await explain_with(session.extenders, engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
     starts: Sequence[Start] = ()
@@ -115,14 +115,14 @@ async def explain_among(
     held = held_of(pod.pod)
     waits = not pod.node_name and not gated
     if in_group and waits and (explanation.chosen or evicts):
-        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
+        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, session=session)
         if evicts:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
     elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
-        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
+        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, session=session)
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
-        *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
+        *_, starts = await _rehearsed(assembly, cluster, pod, now, session=session)
     selector = "" if gated else selector_sentence(pod.pod, cluster.nodes)
     return Explained(
         pod,
@@ -140,7 +140,7 @@ async def explain_among(
 
 
 async def _rehearsed(
-    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, hearing: Hearing
+    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, session: ExtenderSession
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
     """The result of trying the pod, as a whole with all that wait in its group, and in the tree of that.
 
@@ -157,7 +157,7 @@ async def _rehearsed(
         for each in cluster.pods
         if each.metadata.uid == pod.uid or (kinds.group_of(each) in together and not each.spec.node_name)
     ]
-    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, session=session) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, starts = rehearsal.evicted, rehearsal.starts
     return next(placement.reason for placement in placements if placement.pod.uid == pod.uid), evicted, starts

@@ -36,7 +36,7 @@ from muster.plugins.catalog import QUOTAS
 
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
-from .extenders import NOBODY, Hearing
+from .extenders import NO_EXTENDERS, ExtenderSession
 from .manifests import Objects
 from .stage import RehearsalApi
 from .starts import forecasters
@@ -95,7 +95,7 @@ class Rehearsal:
 
     Pods that wait in the cluster itself are not tried, but keep the nodes that they are nominated to. Those that are to
     be placed anew are left out of it. `wall` is the time of day, seconds since the epoch. Extenders are asked as in
-    `hearing`; time stands still meanwhile. Raises QuantityError when an amount cannot be parsed.
+    `session`; time stands still meanwhile. Raises QuantityError when an amount cannot be parsed.
 
     Attributes:
         groups: the kinds of groups that pods may be in.
@@ -110,7 +110,7 @@ class Rehearsal:
         wanted: Objects,
         *,
         wall: float = 0.0,
-        hearing: Hearing = NOBODY,
+        session: ExtenderSession = NO_EXTENDERS,
     ) -> None:
         self._groups = {
             kind: [*cluster.watched.get(kind, ()), *wanted.watched.get(kind, ())] for kind in assembly.groups.watched
@@ -121,7 +121,7 @@ class Rehearsal:
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._loop = VirtualLoop(self._clock)
         self._stage = RehearsalApi()
-        self._hearing = hearing
+        self._session = session
         self._stored = StoredObjects(assembly.watched(), bind_volumes, otherwise=self._stage)
         ports = Ports(
             clock=self._clock,
@@ -133,11 +133,11 @@ class Rehearsal:
             events=lambda _: self._stage,
             listers=self._stored.listers,
             api=self._stored,
-            extenders=hearing.extenders,
+            extenders=session.extenders,
         )
         followed = followed_by(assembly, Spectator, *forecasters(assembly))
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
-        self._driver = EmbeddedEngine(self._engine, self._clock, self._loop, calls=hearing.unanswered)
+        self._driver = EmbeddedEngine(self._engine, self._clock, self._loop, calls=session.unanswered)
         self.nodes = tuple(cluster.nodes)
         self.pods = tuple({pod.metadata.key: self._waiting(pod) for pod in wanted.pods}.values())
         self._set(cluster, wanted)
@@ -230,7 +230,7 @@ class Rehearsal:
 
     async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
         """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
-        extenders, algorithms = self._hearing.extenders, self._engine.algorithms
+        extenders, algorithms = self._session.extenders, self._engine.algorithms
         asked = [pod for pod in pods if extenders and self._engine.held_pods.get(pod.uid) is None]
         answers = await asyncio.gather(
             *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)

@@ -32,7 +32,7 @@ from muster.operator.kube.informer import Informer, Listed
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.informers import NODES, PODS
 from muster.operator.process.settings import Assembly
-from muster.operator.simulate.extenders import Hearing, TrialExtenders
+from muster.operator.simulate.extenders import ExtenderSession, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.whole import TrialObjects
@@ -163,13 +163,13 @@ class RemoteCluster:
         """Whether all nodes and pods are known, which every decision needs."""
         return not self._options.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
 
-    async def _decide(self, ask: Callable[[Objects, Hearing], Awaitable[T]]) -> T | Unavailable:
+    async def _decide(self, ask: Callable[[Objects, ExtenderSession], Awaitable[T]]) -> T | Unavailable:
         """The decision on a snapshot of all known objects."""
         try:
             others = await read_kinds(self._client, self._options.assembly.read())
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)
-            hearing = await self._extenders.hearing(cluster.nodes)
-            return await asyncio.to_thread(_run, partial(ask, cluster, hearing))
+            session = await self._extenders.session(cluster.nodes)
+            return await asyncio.to_thread(_run, partial(ask, cluster, session))
         except (ApiError, ConfigurationError, QuantityError) as error:
             return Unavailable(f"No decision is possible: {error}")
 
@@ -192,12 +192,14 @@ def _run(ask: Callable[[], Awaitable[T]]) -> T:
     return asyncio.run(answered())
 
 
-async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, hearing: Hearing) -> Explained:
-    return await explain_among(assembly, cluster, PodInfo(pod), hearing=hearing)
+async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, session: ExtenderSession) -> Explained:
+    return await explain_among(assembly, cluster, PodInfo(pod), session=session)
 
 
-async def _try_group(assembly: Assembly, group: GroupId, cluster: Objects, hearing: Hearing) -> TriedGroup | None:
-    return await try_group(assembly, cluster, group, hearing=hearing)
+async def _try_group(
+    assembly: Assembly, group: GroupId, cluster: Objects, session: ExtenderSession
+) -> TriedGroup | None:
+    return await try_group(assembly, cluster, group, session=session)
 
 
 def _title(kinds: GroupKinds, watched: WatchedKind) -> str:

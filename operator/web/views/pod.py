@@ -10,7 +10,7 @@ from muster.framework.contract.decision import Evictions
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age, human_duration
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.live import Explained
 
 from ..census import Census
@@ -111,7 +111,7 @@ def pod_page(pod: Pod, census: Census, answer: Explained | LeaderDecision | Unav
         priority=pod.spec.priority or 0,
         group=None if group is None else group_link(group),
         age=age(pod.metadata.creation_timestamp, now),
-        condition="" if pod.spec.node_name else said_of(pod),
+        condition="" if pod.spec.node_name else scheduling_message(pod),
         heading=heading,
         by="" if explained is None else _by(pod, explained),
         sentences=further,
