@@ -1,4 +1,4 @@
-"""The explanation of one pod of a live cluster, read with the caller's own rights; nothing is written."""
+"""The explanation of one pod of a live cluster, which is read with the caller's rights; nothing is written."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Explained:
     Attributes:
         pod: the pod, as the API has it.
         profile: the schedulerName whose profile decided.
-        nodes: how many nodes the cluster has.
+        nodes: the number of nodes of the cluster.
         explanation: the decision on the pod alone; for a pod with a node, as if it were placed again.
         gated: the scheduling gates because of which the pod is not tried; "" without any.
         group: what its PodGroup lacks, because of which the pod is not placed although it fits alone; else "".
         evicted: the pods that the pod, or its PodGroup, would evict.
         starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
         selector: the pod's node selector, if some node does not match it; else "".
-        quota: what the namespace uses of its quota, a sentence for each resource.
+        quota: the namespace's use of its quota, a sentence for each resource.
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
     """
 
@@ -62,7 +62,7 @@ class Explained:
 
     @property
     def best(self) -> str:
-        """The node that it would go to, with how many are as good, and how the one compares that it has, if any."""
+        """The node that would be chosen, the number of equally good nodes, and a comparison with the pod's own node."""
         own, chosen, totals = self.pod.node_name, self.explanation.chosen, self.explanation.totals
         alike = [name for name, total in totals.items() if total == totals[chosen] and name != chosen]
         more = f" and {len(alike)} more as good" if alike else ""
@@ -76,9 +76,9 @@ class Explained:
 
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
-    """Explain the pod as things are now.
+    """Explain the pod in the current cluster.
 
-    Raises ApiError when the cluster cannot be read or has no such pod, ConfigurationError for what cannot be used.
+    Raises ApiError if the cluster cannot be read or has no such pod, ConfigurationError for an unusable configuration.
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
@@ -91,7 +91,7 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
 async def explain_among(
     assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0, session: ExtenderSession = NO_EXTENDERS
 ) -> Explained:
-    """Explain the pod in a cluster that was read; nothing of it is changed. `now` is in seconds since the epoch.
+    """Explain the pod in a cluster that was read, which is not changed. `now` is in seconds since the epoch.
 
     The extenders of `session` take part.
     """
@@ -116,7 +116,7 @@ async def explain_among(
     waits = not pod.node_name and not gated
     if in_group and waits and (explanation.chosen or evicts):
         group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, session=session)
-        if evicts:  # not for this pod alone
+        if evicts:  # the evictions are for the group, not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
     elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
         now_held, *_ = await _rehearsed(assembly, cluster, pod, now, session=session)
@@ -142,9 +142,9 @@ async def explain_among(
 async def _rehearsed(
     assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, session: ExtenderSession
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
-    """The result of trying the pod, as a whole with all that wait in its group, and in the tree of that.
+    """The result of trying the pod together with all waiting members of its group, and of the group's tree.
 
-    Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
+    Returns why the pod finds no node ("" if it finds one), the evicted pods, and when the pod starts otherwise.
     """
     kinds = assembly.groups.among(cluster.watched)
     group = kinds.group_of(pod.pod)

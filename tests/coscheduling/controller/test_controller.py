@@ -345,4 +345,4 @@ async def test_a_fault_in_one_group_holds_up_no_other(stage: Stage, caplog: pyte
     stage.client.put(pod_group())
     await stage.clock.advance(1)
     assert stage.status()["phase"] == "Pending"
-    assert caplog.messages == ["PodGroup ml/odd could not be looked at"]
+    assert caplog.messages == ["Unable to reconcile group ml/odd"]
