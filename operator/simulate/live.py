@@ -1,4 +1,4 @@
-"""The live cluster for a rehearsal, read with the caller's own rights."""
+"""The live cluster for a rehearsal, read with the caller's rights."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Words that the texts for people share: counts with their nouns, and messages that differ in a pod's name alone.
+"""Wording that texts for users share: counts with their nouns, and messages that differ only in a pod's name.
 
-`why`, `simulate` and the demo use them, to give like pods one row and to read well where there is one of a kind.
+`why`, `simulate` and the demo use it to give equal pods one row, and to write singular and plural.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def nameless(message: str, name: str) -> str:
-    """The message without the name of the pod that it is about, which tells messages of like pods apart."""
+    """The message without the pod's name, so that the messages of equal pods are equal."""
     return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", "", message) if name else message
 
 

@@ -47,7 +47,7 @@ def version_of(cluster: FollowedCluster, summary: QueueSummary, row: RowId) -> S
 
 
 def wrapped(lines: Sequence[str], width: int) -> list[str]:
-    """The lines, those that are wider than the screen in several."""
+    """The lines, wrapped at the width of the screen."""
     return [part for line in lines for part in textwrap.wrap(line, max(width, 1), subsequent_indent="  ") or [""]]
 
 

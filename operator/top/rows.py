@@ -1,6 +1,6 @@
 """The rows of `muster top`: groups, and waiting pods without a group, with counts of the waiting pods.
 
-A pure function of the known objects. `session` calls it after each change; `state` filters and sorts its result.
+A pure function of a `ClusterState`. `session` calls it after each change; `state` filters and sorts its result.
 
 The API does not show the scheduler's queue, so a pod's state follows from its gates and its condition. A pod is
 therefore `unschedulable` also while it is in backoffQ after a rejection, and `active` until its first attempt is
@@ -29,7 +29,7 @@ RowId = GroupId | str
 
 
 class WaitingState(StrEnum):
-    """How a pod or group waits, the most telling first: a group has the first that one of its members has."""
+    """How a pod or group waits, in order of precedence: a group has the first state that one of its members has."""
 
     HELD = "held"
     BACKOFF = "backoff"
@@ -53,8 +53,8 @@ class TopRow:
     """A group or a pod.
 
     Attributes:
-        place: its place among the groups that wait; 0 for none.
-        placed, needed: how many of its pods have nodes, and how many have to.
+        place: its place among the waiting groups; 0 for none.
+        placed, needed: the number of its pods that have nodes, and that need them.
         since: the time since which it waits, or exists if it does not wait.
     """
 
@@ -72,7 +72,7 @@ class TopRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """All rows in the order of the queue, and counts of waiting pods by state, of waiting groups and of nodes."""
+    """All rows in the order of the queue, the waiting pods by state, and the numbers of waiting groups and nodes."""
 
     rows: Sequence[TopRow]
     groups: Mapping[GroupId, GroupView]

@@ -1,6 +1,6 @@
-"""One run of `muster top`: it follows the cluster, takes keys, asks for explanations and draws, until the user quits.
+"""One run of `muster top`, which follows the cluster, handles keys, gets explanations and draws until the user quits.
 
-`commands/top.py` runs it on a terminal. Everything that it shows is computed by `rows`, `state` and `drawing`.
+`commands/top.py` runs it on a terminal. `rows`, `state` and `drawing` compute everything that it shows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .rows import RowId, TopRow, summarize
 from .state import Extent, TopState, press, settled, shown
 
 _REDRAW_SECONDS = 1.0
-"""How often ages are drawn again while nothing changes."""
+"""The interval at which ages are redrawn while nothing changes."""
 _DECIDING = "Deciding ..."
 
 
@@ -40,12 +40,12 @@ class TerminalScreen(Protocol):
 
 
 class TopSession:
-    """A run.
+    """One run of `muster top`.
 
     Args:
-        ticker: looks at the cluster; it runs as long as the session does.
-        caution: why explanations may differ from the scheduler's decisions; "" where they do not.
-        wall: gives seconds since the epoch.
+        ticker: polls the cluster; it runs as long as the session.
+        caution: why explanations may differ from the scheduler's decisions; "" if they cannot.
+        wall: returns seconds since the epoch.
     """
 
     def __init__(
@@ -75,14 +75,14 @@ class TopSession:
         self._arrange()
 
     def take(self, keys: Iterable[str]) -> None:
-        """Do what these keys say."""
+        """Handle these keys."""
         for key in keys:
             self._state = press(self._state, key, self._extent())
             self._arrange()
         self._woken.set()
 
     def end(self) -> None:
-        """End the run, as the key for it does."""
+        """End the run, like the key for it."""
         self.take([Key.INTERRUPT])
 
     def redraw(self) -> None:
@@ -120,7 +120,7 @@ class TopSession:
         self._state = settled(self._state, self._rows)
 
     def _ask(self) -> None:
-        """Ask why about the open row unless it was asked about as it is now; one question at a time."""
+        """Get the explanation of the open row, unless it is known for the row's version; one explanation at a time."""
         opened, asked = self._state.opened, self._asked
         question = None if opened is None else (opened, version_of(self._cluster, self._summary, opened))
         if question == asked:
