@@ -10,8 +10,8 @@ import pytest
 
 from bench.arrivals import Waits
 from bench.attack import document as document_of_attacks
+from bench.attack_effects import MIB, AttackEffects
 from bench.backlog import Found as BacklogFound
-from bench.bearing import MIB, Borne
 from bench.beside import Found as Beside
 from bench.beside import Stretch
 from bench.pages import Drawn
@@ -285,7 +285,7 @@ def test_a_soak_is_shown_with_what_it_left() -> None:
 
 
 def test_attacks_are_shown_with_what_others_noticed_and_the_faults() -> None:
-    borne = Borne(
+    borne = AttackEffects(
         "a stall", held=0.05, livez=0.9, bound=[0.2, 0.91], before=200 * MIB, highest=400 * MIB, after=219 * MIB
     )
     silent = replace(borne, name="a flood", bound=[])
