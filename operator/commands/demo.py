@@ -44,7 +44,7 @@ def command(once: bool) -> None:
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
-    # The cluster runs on the scheduler's loop here, so a blocked loop is no sign of a problem in Muster.
+    # The cluster runs on the scheduler's loop here, so a blocked loop does not indicate a problem in Muster.
     logging.getLogger(watchdog.__name__).setLevel(logging.ERROR)
     console = Console()
     try:
@@ -68,13 +68,13 @@ class _Loop(asyncio.SelectorEventLoop):
             super().add_signal_handler(sig, callback, *args)
 
     def on_end(self, callback: Callable[[], object]) -> None:
-        """Call this when the user or the system wants the process to end."""
+        """Call `callback` when the process receives SIGINT or SIGTERM."""
         for number in _END_SIGNALS:
             super().add_signal_handler(number, callback)
 
 
 async def _until_signal(console: Console, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work until it is done or a signal ends it; returns whether it was completed."""
+    """Await the work until it completes or a signal ends it; returns whether it completed."""
     task = asyncio.create_task(work)
     ended = asyncio.Event()
 

@@ -29,7 +29,7 @@ from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
-"""What the API server fills in for pods that name no scheduler."""
+"""The scheduler that the API server sets for pods that name none."""
 
 
 @click.command("simulate")
@@ -99,7 +99,7 @@ def _warn_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
 
 
 def _admission(source: Connection | Objects) -> AdmissionObjects:
-    """The defaults that new pods get at admission. Raises ClickException."""
+    """The objects that complete new pods. Raises ClickException."""
     if isinstance(source, Objects):
         return source.admission
     try:

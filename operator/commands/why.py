@@ -86,7 +86,7 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """The subject of the question, and how it is answered."""
+    """The object to explain, the configuration and the output format."""
 
     connection: Connection
     namespace: str
@@ -96,7 +96,7 @@ class _Asked:
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
-    """The kind and name that were asked for; the kind is "" when none was named."""
+    """The kind and the name in the arguments; the kind is "" if none is given."""
     if len(words) > _KIND_AND_NAME:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
@@ -104,7 +104,7 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
 
 
 def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
-    """Print the group of this name, of one of the kinds; whether there is one.
+    """Print the group of this name, of one of the kinds; returns whether it exists.
 
     Raises ClickException if there is none and the kind was given.
     """
@@ -131,7 +131,7 @@ def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool
 
 
 def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
-    """Raises ClickException when the kind has no such composite."""
+    """Print the composite of this name. Raises ClickException if it does not exist."""
     assert kind.composites is not None
     output, rules = asked.output, asked.rules
     try:
@@ -153,7 +153,7 @@ def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
 
 
 async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
-    """The group, and the result of a trial of its members if it lacks some and the caller may read the cluster.
+    """The group, and the result of a trial if it lacks members and the caller may read the cluster.
 
     A held group, and one whose plugin the configuration does not enable, is not tried.
     """
@@ -171,7 +171,7 @@ async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupVi
 
 
 async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
-    """The composite, None if there is none, and the result of a trial of its groups."""
+    """The composite (None if it does not exist), and the result of a trial of its groups."""
     assembly, connection = asked.rules.assembly, asked.connection
     cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.read())))
     report = report_tree(kind, cluster, f"{asked.namespace}/{asked.name}")
