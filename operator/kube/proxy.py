@@ -78,7 +78,7 @@ def _bypasses(parts: SplitResult, no_proxy: str) -> bool:
 
 
 def _matches(rule: str, host: str, port: str) -> bool:
-    """Whether a NO_PROXY entry matches: `*`, an address, a network, `name` (with subdomains), `.name` (without `name`)."""
+    """Whether a NO_PROXY entry matches: `*`, an address, a network, `name` (with subdomains), `.name` (only these)."""
     if rule in ("", "*"):
         return rule == "*"
     try:
