@@ -77,15 +77,15 @@ def command(
         connection = target.connection()
         space = target.namespace(namespace)
         rules = choice.rules(leader, connection)
-    asked = _Asked(connection, space, name, output, rules)
+    question = _Question(connection, space, name, output, rules)
     if trees:
-        _show_tree(asked, trees[0])
-    elif kind in _POD or not _show_group(asked, groups, by_kind=bool(kind)):
+        _show_tree(question, trees[0])
+    elif kind in _POD or not _show_group(question, groups, by_kind=bool(kind)):
         explain_pod(connection, leader, name, space, output=output, rules=rules)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Question:
     """The object to explain, the configuration and the output format."""
 
     connection: Connection
@@ -103,14 +103,14 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     return kind, name
 
 
-def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
+def _show_group(question: _Question, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
     """Print the group of this name, of one of the kinds; returns whether it exists.
 
     Raises ClickException if there is none and the kind was given.
     """
-    output, rules = asked.output, asked.rules
+    output, rules = question.output, question.rules
     try:
-        group, trial = asyncio.run(_look(asked, kinds))
+        group, trial = asyncio.run(_look(question, kinds))
     except NotFound as error:
         if by_kind:
             raise click.ClickException(str(error)) from error
@@ -130,35 +130,35 @@ def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool
     return True
 
 
-def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
+def _show_tree(question: _Question, kind: GroupKind[Any]) -> None:
     """Print the composite of this name. Raises ClickException if it does not exist."""
     assert kind.composites is not None
-    output, rules = asked.output, asked.rules
+    output, rules = question.output, question.rules
     try:
-        report, trial = asyncio.run(_look_at_tree(asked, kind))
+        report, trial = asyncio.run(_look_at_tree(question, kind))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if report is None:
-        raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{asked.name}" not found')
+        raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{question.name}" not found')
     if trial is not None and output is not Output.NAME:
         rules.warn()
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:
-        emit_lines([resource_name(kind.composites, asked.name)])
+        emit_lines([resource_name(kind.composites, question.name)])
     else:
         emit_lines(render_tree(report, trial, wide=output is Output.WIDE))
 
 
-async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
+async def _look(question: _Question, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
     """The group, and the result of a trial if it lacks members and the caller may read the cluster.
 
     A held group, and one whose plugin the configuration does not enable, is not tried.
     """
-    assembly, connection = asked.rules.assembly, asked.connection
-    group = await read_group(connection, asked.namespace, asked.name, kinds)
+    assembly, connection = question.rules.assembly, question.connection
+    group = await read_group(connection, question.namespace, question.name, kinds)
     if group.held or group.placed >= group.needed or group.kind.plugin not in assembly.registry:
         return group, None
     try:
@@ -170,11 +170,11 @@ async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupVi
         return group, await try_group(assembly, cluster, group.id, now=time.time(), session=session)
 
 
-async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
+async def _look_at_tree(question: _Question, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
     """The composite (None if it does not exist), and the result of a trial of its groups."""
-    assembly, connection = asked.rules.assembly, asked.connection
+    assembly, connection = question.rules.assembly, question.connection
     cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.read())))
-    report = report_tree(kind, cluster, f"{asked.namespace}/{asked.name}")
+    report = report_tree(kind, cluster, f"{question.namespace}/{question.name}")
     if report is None or kind.plugin not in assembly.registry:
         return report, None
     groups = [each.key for each in report.groups]

@@ -119,10 +119,10 @@ async def read_group(connection: Connection, namespace: str, name: str, kinds: S
             raise error from None
 
 
-async def _read_group(client: ApiClient, asked: Selected, kind: GroupKind[Any], name: str) -> GroupView:
-    group: Any = await read_object(client, f"{asked.groups(kind).path}/{name}", kind.objects.type)
+async def _read_group(client: ApiClient, selected: Selected, kind: GroupKind[Any], name: str) -> GroupView:
+    group: Any = await read_object(client, f"{selected.groups(kind).path}/{name}", kind.objects.type)
     selectors = kind.selectors(name) if group_owner(group.metadata) is None else ()
-    lists = [replace(asked.pods, label_selector=each) for each in selectors or ("",)]
+    lists = [replace(selected.pods, label_selector=each) for each in selectors or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))
     pods = {pod.metadata.key: pod for some in found for pod in some}.values()
     group_of = GroupKinds([kind]).among({kind.objects: [group]}).group_of
@@ -198,15 +198,15 @@ class _View:
 
     def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[GroupView]:
         """The groups that the user asked for, in their current versions."""
-        asked: set[GroupId] = set()
+        shown_ids: set[GroupId] = set()
         objects: dict[WatchedKind, Iterable[Any]] = {}
         for kind in self.kinds:
-            asked |= {GroupId(kind.plugin, each.metadata.key) for each in get(self.selected.groups(kind))}
+            shown_ids |= {GroupId(kind.plugin, each.metadata.key) for each in get(self.selected.groups(kind))}
             objects[kind.objects] = get(self.around.groups(kind))
             if kind.composites is not None:
                 objects[kind.composites] = [each for all_ in _EVERYONE.composites(kind) for each in get(all_)]
         found = group_views(self.kinds, objects, get(self.around.pods))
-        shown = [each if self.places else replace(each, place=0) for each in found if each.id in asked]
+        shown = [each if self.places else replace(each, place=0) for each in found if each.id in shown_ids]
         return sorted(shown, key=lambda each: (each.metadata.namespace, each.metadata.name))
 
 

@@ -364,8 +364,8 @@ class Informer(Generic[T]):
             usual = self._optional and isinstance(error, NotFound)
             log.log(logging.INFO if usual else logging.WARNING, "%s: %s", self._resource.name, error)
         self.status = InformerStatus(InformerPhase.WAITING, error)
-        asked = error.retry_after if isinstance(error, ApiError) else None
-        await self._timing.sleep(self._backoff.delay() if asked is None else max(asked, self._timing.backoff.base))
+        wanted = error.retry_after if isinstance(error, ApiError) else None
+        await self._timing.sleep(self._backoff.delay() if wanted is None else max(wanted, self._timing.backoff.base))
 
 
 def _needs_list(error: Exception) -> bool:

@@ -96,12 +96,12 @@ class Healer(GroupWorker):
 
         Raises ApiError or GarbageError.
         """
-        asked: set[str] = set()
-        while (run := self._groups.record(key).run) is not None and (unasked := self._lost(key) - asked):
+        checked: set[str] = set()
+        while (run := self._groups.record(key).run) is not None and (unchecked := self._lost(key) - checked):
             if self._groups.record(key).unaccounted or not self._follows_ended():
                 return False
-            uid = min(unasked)
-            asked.add(uid)
+            uid = min(unchecked)
+            checked.add(uid)
             if await self._has_succeeded(run.members[uid]):
                 run.finish({uid})
             elif self._groups.healing(key) is HealingPolicy.RESTART:

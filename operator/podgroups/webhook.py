@@ -95,8 +95,8 @@ async def _review(request: web.Request, decide: kopf.WebhookFn) -> web.Response:
     try:
         _check(body)
         # kopf gets the review as the API server sent it, because it reads more of it than is checked here
-        asked = cast("Any", msgspec.json.decode(body))
-        answer = await decide(asked, webhook=request.match_info["id"] or None, headers=dict(request.headers))
+        review = cast("Any", msgspec.json.decode(body))
+        answer = await decide(review, webhook=request.match_info["id"] or None, headers=dict(request.headers))
     except Exception as error:
         text = fault(error) if isinstance(error, msgspec.DecodeError) else " ".join(str(error).split())
         log.log(

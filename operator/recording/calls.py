@@ -23,7 +23,7 @@ def binding(uid: str, node_name: str) -> str:
     return f"bind {uid} {node_name}"
 
 
-def asked(verb: str, path: str) -> str:
+def api_request(verb: str, path: str) -> str:
     """The name of a plugin's request."""
     return f"{verb} {path}"
 
@@ -114,7 +114,7 @@ class RecordedApi:
                 answer = await request
         except ApiError as error:
             failed = Failure(str(error), error.status, error.reason, error.retry_after)
-            self._record(Answered(self._now(), asked(verb, path), self._tasks.current, failed=failed))
+            self._record(Answered(self._now(), api_request(verb, path), self._tasks.current, failed=failed))
             raise
-        self._record(Answered(self._now(), asked(verb, path), self._tasks.current, without_secrets(answer)))
+        self._record(Answered(self._now(), api_request(verb, path), self._tasks.current, without_secrets(answer)))
         return answer

@@ -20,7 +20,7 @@ from muster.framework.groups.annotations import PREFIX
 from muster.framework.groups.healing import HealingPolicy
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 
-from .calls import asked, read_path
+from .calls import api_request, read_path
 from .events import AnyEvent
 from .fields import Fields, Member
 from .reader import RecordingError
@@ -188,7 +188,7 @@ class _Names:
         if verb == "bind":
             return f"{verb} {' '.join(map(self.words.name, rest.split(' ')))}"
         path, name = read_path(rest), self.words.name
-        return asked(verb, str(path._replace(namespace=name(path.namespace), name=name(path.name))))
+        return api_request(verb, str(path._replace(namespace=name(path.namespace), name=name(path.name))))
 
     def _answer(self, call: str, body: str) -> str:
         if not body:

@@ -165,7 +165,7 @@ class Replay:
                     self._diverged("a task that went on does not")
             case Answered():
                 if not self._answers.answer(event):
-                    self._diverged("nobody asked for what was answered")
+                    self._diverged("no call was waiting for a recorded answer")
             case _:
                 self._pass_on(event)
 

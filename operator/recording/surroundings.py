@@ -15,7 +15,7 @@ from muster.framework.contract import MERGE_PATCH, ApiError, Status
 from muster.framework.embedded.clock import VirtualClock, VirtualTimer
 from muster.framework.embedded.loop import VirtualLoop
 
-from .calls import asked, binding
+from .calls import api_request, binding
 from .events import Answered, Failure
 from .tasks import Task, Tasks
 
@@ -149,23 +149,23 @@ class RecordedAnswers:
 
     async def get(self, path: str) -> bytes:
         """Read an object."""
-        return await self._request(asked("get", path))
+        return await self._request(api_request("get", path))
 
     async def post(self, path: str, body: bytes) -> bytes:
         """Create an object or a subresource."""
-        return await self._request(asked("post", path))
+        return await self._request(api_request("post", path))
 
     async def put(self, path: str, body: bytes) -> bytes:
         """Replace an object."""
-        return await self._request(asked("put", path))
+        return await self._request(api_request("put", path))
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
         """Change parts of an object."""
-        return await self._request(asked("patch", path))
+        return await self._request(api_request("patch", path))
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
         """Delete an object."""
-        return await self._request(asked("delete", path))
+        return await self._request(api_request("delete", path))
 
     async def _request(self, call: str) -> bytes:
         answered = await self._recorded(call)
@@ -179,7 +179,7 @@ class RecordedAnswers:
         if early and self._tasks.free:
             return early.popleft()
         if self._left[call] <= len(self._asked[call]):
-            return Answered(0.0, call, failed=Failure("this was not asked for when it was recorded"))
+            return Answered(0.0, call, failed=Failure("this call was not recorded"))
         future: asyncio.Future[Answered] = self._loop.create_future()
         self._asked[call].append((self._tasks.tasks.current, future))
         with self._tasks.tasks.outside():

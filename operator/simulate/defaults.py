@@ -27,8 +27,8 @@ def with_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
                 for index, each in enumerate(spec[field])
             ]
     if spec.get("resources"):
-        asked = _asked([*(filled.get("containers") or ()), *(filled.get("initContainers") or ())])
-        filled["resources"] = _pod_level(spec["resources"], asked)
+        requested = _requested([*(filled.get("containers") or ()), *(filled.get("initContainers") or ())])
+        filled["resources"] = _pod_level(spec["resources"], requested)
     return filled
 
 
@@ -45,9 +45,9 @@ def _container(container: Mapping[str, Any], part: str, *, host_network: bool) -
     return filled
 
 
-def _pod_level(resources: Mapping[str, Any], asked: Iterable[str]) -> dict[str, Any]:
+def _pod_level(resources: Mapping[str, Any], requested: Iterable[str]) -> dict[str, Any]:
     """Set pod-level requests to the pod-level limits, except for resources that the pod's containers request."""
-    of_containers = set(asked)
+    of_containers = set(requested)
     limits = {
         name: amount
         for name, amount in (resources.get("limits") or {}).items()
@@ -56,5 +56,5 @@ def _pod_level(resources: Mapping[str, Any], asked: Iterable[str]) -> dict[str, 
     return {**resources, "requests": {**limits, **(resources.get("requests") or {})}}
 
 
-def _asked(containers: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+def _requested(containers: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     return [name for each in containers for name in ((each.get("resources") or {}).get("requests") or {})]

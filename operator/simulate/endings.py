@@ -109,7 +109,7 @@ def _candidates(
 ) -> Iterator[_Running]:
     """The running pods whose end would free enough for a pod equal to `blocked` on a node that lacks only capacity."""
     free = _left(rehearsal, waiting, tried)
-    asked = {**blocked.signature.requests, PODS: 1}
+    requests = {**blocked.signature.requests, PODS: 1}
     units: defaultdict[tuple[str, bool], list[PodInfo]] = defaultdict(list)
     for info in map(PodInfo, rehearsal.running):
         group = rehearsal.groups.key_of(info.pod)
@@ -120,7 +120,7 @@ def _candidates(
         for info in pods:
             if info.node_name in free:
                 freed[info.node_name].update({**info.signature.requests, PODS: 1})
-        gain = sum(_times(asked, Counter(free[node]) + amount) for node, amount in freed.items())
+        gain = sum(_times(requests, Counter(free[node]) + amount) for node, amount in freed.items())
         if gain > 0:
             ending = RequiredEnding(name, is_group, len(pods))
             yield _Running(ending, [info.pod for info in pods], max(info.priority for info in pods), gain)
@@ -144,9 +144,9 @@ def _only_full(status: Status | None) -> bool:
     return status is not None and status.code is Code.UNSCHEDULABLE
 
 
-def _times(asked: Amounts, free: Amounts) -> int:
+def _times(requests: Amounts, free: Amounts) -> int:
     """The number of times that the request fits the capacity."""
-    return min((free.get(name, 0) // amount for name, amount in asked.items() if amount), default=0)
+    return min((free.get(name, 0) // amount for name, amount in requests.items() if amount), default=0)
 
 
 def _runs_everywhere(pod: Pod) -> bool:

@@ -149,5 +149,5 @@ def _total(spec: Document, part: str) -> dict[str, str]:
 
 
 def _of(holder: Document, part: str) -> Counter[str]:
-    asked = _given(holder.get("resources") or {}, part)
-    return Counter({name: nanos(value) for name, value in asked.items()})
+    given = _given(holder.get("resources") or {}, part)
+    return Counter({name: nanos(value) for name, value in given.items()})

@@ -73,15 +73,15 @@ def group_of_job(document: Mapping[str, Any], name: str) -> dict[str, Any] | Non
     Raises FieldError for a Job without a template.
     """
     spec = document.get("spec") or {}
-    asked = spec.get("scheduling")
-    if not asked:
+    scheduling = spec.get("scheduling")
+    if not scheduling:
         return None
-    policy = {**(asked.get("schedulingPolicy") or {"basic": {}})}
+    policy = {**(scheduling.get("schedulingPolicy") or {"basic": {}})}
     if "gang" in policy:
         policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
     needed(needed(spec, "template", "spec"), "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
     namespace = (document.get("metadata") or {}).get("namespace")
-    return {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": {**scheduling, "schedulingPolicy": policy}}
 
 
 def template_name(claim: Mapping[str, Any]) -> str:

@@ -68,7 +68,7 @@ class TopSession:
         self._version = ticker.version
         self._summary = summarize(ticker.state)
         self._rows: list[TopRow] = []
-        self._asked: tuple[RowId, Sequence[str]] | None = None
+        self._question: tuple[RowId, Sequence[str]] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._why: list[str] = []
         self._woken = asyncio.Event()
@@ -121,18 +121,18 @@ class TopSession:
 
     def _ask(self) -> None:
         """Get the explanation of the open row, unless it is known for the row's version; one explanation at a time."""
-        opened, asked = self._state.opened, self._asked
+        opened, previous = self._state.opened, self._question
         question = None if opened is None else (opened, version_of(self._cluster, self._summary, opened))
-        if question == asked:
+        if question == previous:
             return
-        again = question is not None and asked is not None and question[0] == asked[0]
+        again = question is not None and previous is not None and question[0] == previous[0]
         if self._answering is not None:
             if again and not self._answering.done():
                 return
             self._answering.cancel()
         if not again:
             self._why = [_DECIDING]
-        self._asked = question
+        self._question = question
         self._answering = None if opened is None else self._begun(self._answer(opened))
 
     async def _answer(self, row: RowId) -> None:
