@@ -191,7 +191,7 @@ async def test_a_native_group_keeps_its_priority_class_when_its_size_changes(sta
     assert body == {"spec": {"schedulingPolicy": {"gang": {"minCount": 5}}}}
 
 
-async def test_a_group_that_somebody_changed_gets_the_size_of_its_workload_again(stage: Stage) -> None:
+async def test_a_group_that_a_user_changed_gets_the_size_of_its_workload_again(stage: Stage) -> None:
     stage.see(3)
     stage.wanted.say(3, waiting=False)
     await stage.clock.advance(5)

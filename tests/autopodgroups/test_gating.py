@@ -511,7 +511,7 @@ async def test_pods_that_their_deleted_job_leaves_behind_start_as_they_fit(has_g
     assert len(world.bound()) == 1
 
 
-async def test_a_change_of_a_workload_that_leaves_its_size_as_it_is_wakes_nobody() -> None:
+async def test_a_change_of_a_workload_that_keeps_its_size_wakes_no_pod() -> None:
     world = World(2)
     world.put(JOBS, job("train", 3))
     add_pods(world, 3)

@@ -136,7 +136,7 @@ def test_shapes_are_compared_with_plain_pods_and_a_failed_side_has_no_rate(sides
     ]
 
 
-def test_groups_are_of_two_benchmarks_and_the_longest_work_of_the_loop_is_told(sides: dict[str, Any]) -> None:
+def test_the_table_of_groups_has_two_benchmarks_and_the_longest_work_of_the_loop(sides: dict[str, Any]) -> None:
     racks = {
         "6 gangs of 1,000": sides | {"longest_work_seconds": 0.02},
         "9 gangs of 4": sides | {"longest_work_seconds": 0.005},
@@ -356,11 +356,11 @@ def test_the_simulation_is_shown_with_all_that_took_part() -> None:
     ]
 
 
-def test_faults_are_told_apart_as_histories_draw_them() -> None:
+def test_the_faults_of_the_table_are_the_simulations_troubles() -> None:
     assert {what for what, _ in history._TROUBLES} == FAULTS
 
 
-def test_results_of_different_commits_are_told_apart(sides: dict[str, Any]) -> None:
+def test_results_of_different_commits_are_distinguished(sides: dict[str, Any]) -> None:
     racks = kept("topology", {"gangs": sides | {"longest_work_seconds": 0}}, commit="ba9876543210")
 
     assert shown("groups", kept("native", sides), racks)[-1] == (

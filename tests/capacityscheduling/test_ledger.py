@@ -23,7 +23,7 @@ def counted(snapshot: Snapshot) -> QuotaLedger:
     return QuotaLedger(snapshot.usage())
 
 
-def test_a_quota_counts_its_namespace_and_those_below() -> None:
+def test_a_quota_counts_its_namespace_and_its_childrens() -> None:
     snapshot = Snapshot()
     snapshot.set_node(node("a"))
     ledger = counted(snapshot)

@@ -308,7 +308,7 @@ def test_the_shell_offers_what_the_cluster_has(
     [("closed pipe", -signal.SIGPIPE, ""), ("/dev/full", 1, "No space left on device")],
 )
 @pytest.mark.parametrize("words", [("groups", "-A"), ("why", "pod/huge"), ("simulate", "-f", "-")])
-def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
+def test_a_closed_output_ends_a_command_without_a_traceback(
     kubeconfig: Path, sink: str, code: int, message: str, words: Sequence[str]
 ) -> None:
     if sink == "closed pipe":

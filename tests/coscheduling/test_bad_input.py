@@ -55,7 +55,7 @@ async def test_a_timeout_that_never_ends_ends_after_a_quarter_of_an_hour(room: W
     assert room.groups.wait_seconds("default/g") == 900
 
 
-async def test_a_minmember_that_no_cluster_can_meet_waits_and_harms_nobody(room: World) -> None:
+async def test_a_group_with_an_unreachable_min_member_waits_and_delays_no_other_pod(room: World) -> None:
     room.add_group("g", 2**31 - 1)
     room.add(*make_members("g", 3))
     [other] = room.add(make_pod("other"))
@@ -178,7 +178,7 @@ async def test_a_thousand_pods_that_wait_for_a_podgroup_are_not_asked_about_each
         (2000, "spec.minResources: too many resources: 2001, at most 1000"),
     ],
 )
-async def test_made_up_resources_are_lacking_and_cost_nobody_anything(room: World, names: int, said: str) -> None:
+async def test_unknown_resources_are_lacking_and_delay_no_other_pod(room: World, names: int, said: str) -> None:
     columns = [*room.engine.cache.snapshot.resources.names]
     made_up = {f"example.com/r{number}": "1" for number in range(names)}
     room.add_group("g", 1, min_resources={"cpu": "1000", **made_up})

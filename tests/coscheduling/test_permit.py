@@ -86,7 +86,7 @@ async def test_members_that_are_bound_already_count(make_world: MakeWorld) -> No
     assert world.node_of(key) == "a"
 
 
-async def test_members_that_another_scheduler_binds_let_those_that_wait_go(make_world: MakeWorld) -> None:
+async def test_members_bound_by_another_scheduler_count_for_the_members_at_permit(make_world: MakeWorld) -> None:
     world = make_world(POD_BY_POD)
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2)
@@ -216,7 +216,7 @@ async def test_a_timeout_turns_all_that_wait_away_together(make_world: MakeWorld
     assert world.engine.cache.assumed_count == 0
 
 
-async def test_a_smaller_quorum_lets_those_go_that_wait(make_world: MakeWorld) -> None:
+async def test_a_lowered_min_member_allows_members_at_permit(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     world.change_group("default/g", minMember=1)
     await world.settle()
@@ -224,7 +224,7 @@ async def test_a_smaller_quorum_lets_those_go_that_wait(make_world: MakeWorld) -
     assert len(world.bound("g")) == 1
 
 
-async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: MakeWorld) -> None:
+async def test_members_at_permit_wait_for_a_raised_min_member(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     world.change_group("default/g", minMember=3)
     world.delete(f"default/{STANDS_IN_WAY}")
@@ -237,7 +237,7 @@ async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: Make
     assert len(world.bound("g")) == 3
 
 
-async def test_without_its_podgroup_nobody_waits(make_world: MakeWorld) -> None:
+async def test_without_its_podgroup_no_member_waits_at_permit(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.held_pods
     world.api.delete("podgroups", "default/g")

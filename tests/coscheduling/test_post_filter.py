@@ -85,7 +85,7 @@ async def test_a_group_that_was_given_up_goes_behind_others_as_old_in_the_queue(
     assert world.groups.order("default/g") == (created, failed)
 
 
-async def test_a_group_that_was_given_up_starts_whole_when_there_is_room(make_world: MakeWorld) -> None:
+async def test_a_denied_group_starts_whole_once_there_is_capacity(make_world: MakeWorld) -> None:
     world = await world_with_room(make_world, room=5, percentage=10)
     await world.run(30)
     world.add_nodes(make_node("b", cpu="5"))

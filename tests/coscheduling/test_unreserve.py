@@ -228,7 +228,7 @@ async def test_a_member_that_is_deleted_while_it_is_bound_is_no_burden(world: Wo
     world.check()
 
 
-async def test_a_member_that_somebody_else_binds_while_it_is_bound_keeps_that_place(world: World) -> None:
+async def test_a_member_bound_by_another_scheduler_during_its_binding_keeps_that_node(world: World) -> None:
     keys = of_three(world)
     world.add_nodes(make_node("b"))
     world.binder.latency = lambda: 1.0

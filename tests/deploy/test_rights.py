@@ -190,7 +190,7 @@ def test_a_pod_is_bound_with_volumes_that_are_there_and_volumes_that_are_made(vo
     assert volumes == "two"
 
 
-def test_metrics_are_for_those_whom_the_chart_lets_read_them(replica: Replica, admin: Api) -> None:
+def test_only_users_with_the_charts_role_may_read_metrics(replica: Replica, admin: Api) -> None:
     reader = service_account_token(admin, READER["name"])
     status, text = replica.page("/metrics", reader)
     assert status == 200

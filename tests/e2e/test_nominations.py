@@ -59,7 +59,7 @@ def test_a_pod_whose_volume_does_not_come_goes_nowhere_any_more(
     assert nominated(cluster, "web", "")
 
 
-def test_whoever_makes_room_for_itself_takes_it_from_those_of_lower_priority_it_was_promised_to(
+def test_a_preemptor_withdraws_nominations_of_lower_priority(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, priorities: tuple[str, str]
 ) -> None:
     lower, higher = priorities

@@ -47,7 +47,7 @@ def test_the_least_important_pods_go_and_no_more_than_it_takes(
     assert going(cluster, "dear") == []
 
 
-def test_room_that_another_scheduler_has_promised_is_left_to_its_pod(
+def test_capacity_nominated_by_another_scheduler_is_kept_for_its_pod(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, priority_classes: Classes
 ) -> None:
     add_nodes(make_node("one"))

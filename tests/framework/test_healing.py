@@ -30,7 +30,7 @@ def test_the_policy_says_whether_the_others_go_on(policy: HealingPolicy, left: s
     assert run.doomed == set(evicted)
 
 
-def test_a_group_that_has_not_begun_loses_nobody() -> None:
+def test_a_group_that_has_not_begun_loses_no_member() -> None:
     run = GroupRun[str]()
     assert not run.follow(bound("ab"), (), 3)
     assert not run.follow(bound("a"), (), 3)
@@ -77,7 +77,7 @@ def test_a_run_that_another_process_has_ended_is_no_loss_once_the_quorum_is_boun
     assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
-def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum_is_bound_anew() -> None:
+def test_the_next_run_begins_when_the_evicted_pods_are_gone_and_the_quorum_is_bound_again() -> None:
     run = begun(*"abc")
     run.follow(bound("ab"), (), 3)
     assert run.decide(RESTART, bound("ab"), 3)
@@ -89,7 +89,7 @@ def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum
     assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
-def test_an_unreadable_policy_evicts_nobody_and_is_reported() -> None:
+def test_an_invalid_policy_evicts_no_pod_and_is_reported() -> None:
     annotations = {"muster-scheduler.io/healing-policy": "Always"}
     assert healing_policy(annotations) is KEEP
     assert healing_fault(annotations) == (

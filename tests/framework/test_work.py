@@ -156,7 +156,7 @@ class Observed:
         return self._error
 
 
-def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() -> None:
+def test_an_observer_may_end_the_current_call_but_not_inside_a_shield() -> None:
     reported: list[str] = []
 
     def works() -> None:
@@ -263,7 +263,7 @@ def is_given_up(owner: Owner) -> None:
 
 
 @pytest.mark.parametrize("ends", [goes_on_to_the_end, is_given_up])
-def test_a_worker_without_a_function_keeps_nobody_alive(ends: Callable[[Owner], None]) -> None:
+def test_an_idle_worker_keeps_no_object_alive(ends: Callable[[Owner], None]) -> None:
     owner = Owner()
     ends(owner)
     gone = ref(owner)

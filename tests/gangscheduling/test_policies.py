@@ -322,7 +322,7 @@ async def test_groups_of_another_scheduler_are_never_spoken_of() -> None:
     assert world.said(train) is None
 
 
-async def test_a_gang_that_loses_its_quorum_while_it_is_bound_binds_nobody() -> None:
+async def test_a_gang_that_loses_its_quorum_during_binding_binds_no_member() -> None:
     world = World()
     world.binder.latency = lambda: 1.0
     world.add_nodes(make_node("one", cpu="8"))

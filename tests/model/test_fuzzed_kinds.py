@@ -50,7 +50,7 @@ def required(type_: Any) -> set[str]:
     return {field.encode_name for field in type_.fields if field.required} if isinstance(type_, OBJECTS) else set()
 
 
-def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those() -> None:
+def test_every_decoder_is_listed_with_its_type_or_decodes_a_listed_type() -> None:
     """A reader whose type only its caller knows is given a watched kind, or one that the caller's own reader names."""
     assert {
         "framework.config.args.table: _without_type(value)",

@@ -116,7 +116,7 @@ def test_weights_of_matching_terms_add_up_and_the_highest_sum_is_a_hundred(clust
     assert cluster.scores(cluster.plugin(NodeAffinityPlugin), pod) == {"ssd": 71, "hdd": 0, "big": 100, "bare": 0}
 
 
-def test_added_preferences_count_with_those_of_the_pod(cluster: Cluster) -> None:
+def test_added_preferences_count_with_the_pods_preferences(cluster: Cluster) -> None:
     term = {"weight": 3, "preference": {"matchExpressions": [require("disk", "DoesNotExist")]}}
     plugin = cluster.plugin(NodeAffinityPlugin, enforcing(preferredDuringSchedulingIgnoredDuringExecution=[term]))
     pod = make_pod("web").prefer_nodes(1, require("disk", "In", "hdd"))
@@ -128,7 +128,7 @@ def test_scores_are_all_zero_where_nothing_preferred_matches(cluster: Cluster) -
     assert set(cluster.scores(cluster.plugin(NodeAffinityPlugin), pod).values()) == {0}
 
 
-def test_scoring_is_left_out_when_nobody_prefers_anything(cluster: Cluster) -> None:
+def test_scoring_is_skipped_without_preferences(cluster: Cluster) -> None:
     term = {"weight": 3, "preference": {"matchExpressions": [require("disk", "Exists")]}}
     assert pre_scored(cluster, make_pod("web")) == Status.skip()
     assert pre_scored(cluster, make_pod("web").prefer_nodes(1, require("disk", "Exists"))) is None

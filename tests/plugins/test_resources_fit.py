@@ -102,7 +102,7 @@ def test_more_resources_than_an_int64_has_bits_can_be_short_at_once(cluster: Clu
     assert status == Status.unresolvable(*(f"Insufficient {name}" for name in many))
 
 
-def test_a_resource_that_nobody_has_named_before_is_no_trouble_for_other_pods(cluster: Cluster) -> None:
+def test_a_new_resource_does_not_affect_other_pods(cluster: Cluster) -> None:
     plugin = cluster.plugin(NodeResourcesFit)
     before = make_pod("web").requests(cpu="1")
     assert cluster.rejected(plugin, before) == {}
@@ -185,7 +185,7 @@ def test_a_pod_that_leaves_helps_if_what_is_free_on_its_node_is_enough(
     assert hint(ASSIGNED_POD_DELETE, left, gone, None, cluster) is expected
 
 
-def test_room_given_back_on_a_node_that_is_not_named_helps() -> None:
+def test_capacity_released_on_an_unnamed_node_wakes_a_pod() -> None:
     pod = make_pod("web").requests(cpu="9")
     assert hint(ASSIGNED_POD_DELETE, pod, info(make_pod("reserved")), None) is Hint.QUEUE
 

@@ -14,7 +14,7 @@ def waiting(stage: EvictingStage, key: str) -> PodInfo:
     return queued.info
 
 
-async def test_a_pod_gets_its_room_while_one_like_it_still_waits_for_its_own() -> None:
+async def test_a_preemptor_gets_its_capacity_while_an_equal_one_still_waits() -> None:
     stage = EvictingStage()
     stage.fill("one", "two")
     stage.put_pod(urgent("first"), urgent("second"))
@@ -87,7 +87,7 @@ async def test_a_refused_eviction_is_tried_again_after_a_while_and_not_at_once()
     await stage.close()
 
 
-async def test_other_room_is_taken_while_victims_go() -> None:
+async def test_other_free_capacity_is_used_while_victims_terminate() -> None:
     stage = EvictingStage()
     stage.fill("one")
     stage.put_pod(urgent("first"))

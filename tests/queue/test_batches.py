@@ -79,7 +79,7 @@ def test_batches_are_woken_in_the_order_of_their_firsts_among_all_that_is_ready(
     assert harness.drain() == [["important"], ["b"], ["d"], ["newer"]]
 
 
-def test_for_a_batch_whose_room_is_taken_by_now_no_plugin_is_asked_and_nobody_is_moved() -> None:
+def test_a_woken_batch_without_capacity_calls_no_plugin_and_moves_no_pod() -> None:
     harness = backlog("a", "b")
     harness.has_room = False
     asked, entered = [*harness.asked], harness.metrics.pods.copy()
@@ -89,7 +89,7 @@ def test_for_a_batch_whose_room_is_taken_by_now_no_plugin_is_asked_and_nobody_is
     assert (harness.asked, harness.metrics.pods) == (asked, entered)
 
 
-def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or_its_time_is_up() -> None:
+def test_a_pod_without_capacity_waits_for_the_next_event_or_timeout() -> None:
     harness = backlog("a", "b")
     harness.has_room = False
     harness.queue.move_all(NODE_ADD, None, None)
@@ -190,7 +190,7 @@ def test_where_labels_count_one_is_tried_for_all_that_have_the_same() -> None:
     assert harness.drain() == [["x1"], ["y1"]]
 
 
-def test_a_pod_that_gets_other_labels_leaves_those_that_waited_with_it_for_their_labels() -> None:
+def test_a_pod_with_changed_labels_leaves_its_batch() -> None:
     harness = Harness({**FIT, "Labels": [EventRegistration(NODE_ADD)]})
     first, second = labelled("x", "x1", "x2")
     for info in (first, second):
@@ -232,7 +232,7 @@ def test_a_pod_that_is_activated_is_tried_whatever_the_others_do() -> None:
     assert harness.drain() == [["a"]]
 
 
-def test_pods_that_go_are_missed_by_nobody() -> None:
+def test_deleted_pods_leave_no_trace_in_a_batch() -> None:
     harness = backlog("a", "b", "c")
     for name in ("b", "a", "c"):
         harness.queue.delete(pod(name))

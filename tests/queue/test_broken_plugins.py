@@ -55,7 +55,7 @@ def sorting(harness: Harness, about: str, answer: Callable[[object], object]) ->
 
 
 @pytest.mark.parametrize(("answer", "reason"), SORT_KEYS.values(), ids=list(SORT_KEYS))
-def test_a_pod_without_a_sort_key_comes_back_after_backoff_and_delays_nobody(
+def test_a_pod_without_a_sort_key_is_retried_after_backoff_and_delays_no_other_pod(
     answer: Callable[[object], object], reason: str
 ) -> None:
     harness = Harness()
@@ -115,7 +115,7 @@ GATES = {
 
 
 @pytest.mark.parametrize(("answer", "message"), GATES.values(), ids=list(GATES))
-def test_a_pod_at_a_broken_gate_comes_back_after_backoff_and_delays_nobody(
+def test_a_pod_whose_pre_enqueue_fails_is_retried_after_backoff_and_delays_no_other_pod(
     answer: Callable[[object], Status], message: str
 ) -> None:
     harness = Harness()

@@ -83,7 +83,7 @@ def test_a_sibling_joins_a_group_that_backs_off() -> None:
     assert harness.drain() == [["g1", "g2"]]
 
 
-def test_a_pod_of_another_group_wakes_nobody() -> None:
+def test_a_pod_of_another_group_wakes_no_member() -> None:
     harness = Harness(ON_SIBLING)
     [first] = harness.wait(rejected_by("Gang"), "g1", group="g")
     [stranger] = harness.add("h1", group="h")

@@ -27,7 +27,7 @@ async def test_a_pod_that_no_node_can_run_shows_whose_event_it_waits_for_and_unt
     assert (again.attempts, cluster.clock.now() >= until) == (2, True)
 
 
-async def test_those_of_higher_priority_and_those_that_came_before_are_ahead() -> None:
+async def test_pods_of_higher_priority_and_earlier_pods_are_ahead() -> None:
     cluster = VirtualScheduler()
     cluster.add_nodes(make_node("node", cpu="4"))
     for name, priority in (("first", 0), ("second", 0), ("urgent", 100)):

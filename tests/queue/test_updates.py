@@ -67,7 +67,7 @@ def test_a_change_that_the_rejecting_plugin_registered_for_moves_the_pod() -> No
     assert harness.metrics.pods["backoff", "TargetPodUpdatePodLabel"] == 1
 
 
-def test_a_change_that_helps_nobody_leaves_the_pod_waiting_in_its_new_version() -> None:
+def test_a_change_that_does_not_help_leaves_the_pod_waiting_in_its_new_version() -> None:
     harness = Harness({"P": [EventRegistration(NODE_ADD)]})
     [info] = harness.wait(rejected_by("P"), "a")
     newer = relabelled(info)

@@ -148,7 +148,7 @@ async def test_it_ends_when_members_that_run_are_lost_and_too_few_are_left(sched
     assert scheduler.node_of("default/small")
 
 
-async def test_it_ends_when_nobody_can_say_in_which_domain_the_others_have_to_be(scheduler: Held) -> None:
+async def test_a_reservation_ends_when_the_domain_of_the_other_members_is_unknown(scheduler: Held) -> None:
     in_rack: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": RACK}]}}
     scheduler.fill_b()
     scheduler.add_nodes(make_node("a2", cpu="4").labels({RACK: "a"}))
@@ -231,7 +231,7 @@ async def test_it_is_computed_anew_when_its_holder_needs_more_than_is_held(sched
     assert scheduler.held == ["a", "b", "c"]
 
 
-async def test_who_can_never_be_given_room_does_not_keep_it_from_the_next() -> None:
+async def test_a_waiter_that_can_never_fit_does_not_block_the_reservation_of_the_next() -> None:
     scheduler = Held(most=1)
     scheduler.add(make_pod("larger-than-any-node").requests(cpu="100"))
     await scheduler.run(5)

@@ -139,7 +139,7 @@ def test_a_round_begins_at_its_moment_though_the_difference_of_both_rounds_to_le
     assert waiting.waiters.round_of(waiting.waiter("early")) == 0
 
 
-def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
+def test_a_waiter_with_a_reservation_is_not_tried_when_others_are_due() -> None:
     waiting = Waiting()
     waiting.refuse("a")
     waiting.wait(1)
@@ -205,7 +205,7 @@ def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None
     assert waiting.first() == ["a"]
 
 
-def test_the_most_important_come_first_then_those_that_have_waited_longest() -> None:
+def test_waiters_are_ordered_by_priority_then_by_waiting_time() -> None:
     waiting = Waiting()
     for holder, priority in (("a", 0), ("b", 0), ("c", 5)):
         waiting.refuse(holder, priority=priority)

@@ -77,7 +77,7 @@ async def test_asking_for_an_explanation_is_no_decision(set_stage: SetStage) -> 
     assert plugin.books == reported
 
 
-async def test_a_follower_that_breaks_costs_nobody_anything(set_stage: SetStage) -> None:
+async def test_a_failing_follower_does_not_affect_decisions(set_stage: SetStage) -> None:
     class Broken(DecisionFollower):
         name = "Broken"
 

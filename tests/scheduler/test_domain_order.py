@@ -49,7 +49,7 @@ def most(numbers: Sequence[int], demands: Sequence[SignatureDemand], domain: int
 
 
 @given(situations())
-def test_just_those_domains_are_tried_that_have_room_and_the_smallest_hole_for_all_of_them_first(
+def test_only_domains_with_capacity_are_tried_the_tightest_for_all_members_first(
     situation: tuple[list[int], list[SignatureDemand], int],
 ) -> None:
     numbers, demands, missing = situation
@@ -79,7 +79,7 @@ def test_by_bounds_the_same_domains_are_tried_the_highest_first(
 
 
 @given(situations(), st.integers(1, 3), st.data())
-def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
+def test_the_capacity_for_slices_is_at_least_the_amount_of_complete_slices_and_a_remainder(
     situation: tuple[list[int], list[SignatureDemand], int], size: int, data: Any
 ) -> None:
     numbers, [demand, *_], _ = situation
@@ -101,7 +101,7 @@ def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
         assert room.members[domain] >= fits
 
 
-def test_no_room_is_counted_beyond_what_members_there_are() -> None:
+def test_no_capacity_is_counted_beyond_the_number_of_members() -> None:
     huge = SignatureDemand(2, np.array([1 << 62, 1 << 62]))
     room = capacity_of(np.array([0, 0]), 1, [huge])
     assert room.members.tolist() == [2]

@@ -39,7 +39,7 @@ async def let_expire(stage: Stage, seconds: int) -> None:
     await stage.settle()
 
 
-async def test_a_pod_that_is_never_reported_is_forgotten_with_a_warning_and_its_room_used(
+async def test_a_pod_that_is_never_reported_is_forgotten_with_a_warning_and_its_capacity_is_used(
     set_stage: SetStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = await unreported(set_stage, 30.0)

@@ -104,7 +104,7 @@ def endless(work: Work) -> type[Plugin]:
     return type("Upright", (Endless,), {"spends": work, "crowded": True})
 
 
-async def test_whoever_exceeds_it_again_and_again_is_given_less_for_a_while() -> None:
+async def test_a_plugin_that_repeatedly_exceeds_its_budget_gets_a_smaller_one_for_a_while() -> None:
     work = Work()
     world = TimedWorld(work, endless(work))
     world.add(make_pod("alike").requests(cpu="500m").node("node-x"))

@@ -42,7 +42,7 @@ async def test_a_gang_costs_as_much_for_each_member_however_many_there_are(cpu: 
     assert leaving.calls < MEMBERS * CALLS_OF_A_MEMBER
 
 
-async def test_pods_of_a_group_that_does_not_exist_cost_nothing_when_room_is_made() -> None:
+async def test_pods_of_a_missing_group_cost_nothing_when_capacity_becomes_free() -> None:
     world = World()
     for number in range(MEMBERS):
         world.add(make_member(f"lost-{number}", "lost"))

@@ -243,7 +243,7 @@ RESERVED_FOR = {
 
 
 @pytest.mark.parametrize("shape", RESERVED_FOR)
-def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it(
+def test_capacity_is_reserved_for_a_large_pod_at_a_bounded_cost_and_released_with_it(
     monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
     now = 0.0

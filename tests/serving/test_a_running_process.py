@@ -122,9 +122,7 @@ def test_health_is_open_to_everyone(path: str, site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_other_page_is_for_those_whom_a_role_lets_read_it(
-    path: str, site: Site, accounts: str, stranger: str
-) -> None:
+def test_every_other_page_needs_a_role(path: str, site: Site, accounts: str, stranger: str) -> None:
     nobody, unknown, known = site.get(path), site.get(path, "nobody.issued.this"), site.get(path, stranger)
     assert [nobody[0], unknown[0], known[0]] == [HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN]
     user = f"system:serviceaccount:{accounts}:stranger"

@@ -61,7 +61,7 @@ async def test_a_service_account_reads_the_page_that_a_role_grants_it(
     )
 
 
-async def test_a_token_that_nobody_issued_is_unauthorized(authorizer: ReviewAuthorizer) -> None:
+async def test_an_invented_token_is_unauthorized(authorizer: ReviewAuthorizer) -> None:
     assert (await authorizer.authorize("nobody.issued.this", "/metrics")).status is HTTPStatus.UNAUTHORIZED
 
 

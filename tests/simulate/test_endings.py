@@ -87,7 +87,7 @@ CASES: dict[str, tuple[Manifests, list[str]]] = {
 
 
 @pytest.mark.parametrize(("cluster", "named"), CASES.values(), ids=CASES)
-async def test_those_are_named_without_whom_the_gang_would_start(cluster: Manifests, named: list[str]) -> None:
+async def test_the_workloads_whose_end_would_start_the_gang_are_named(cluster: Manifests, named: list[str]) -> None:
     trial = await tried(*cluster)
     assert trial.reason
     assert sorted(map(str, trial.ending)) == named

@@ -78,7 +78,7 @@ def test_a_quota_that_is_set_and_goes_is_obeyed(stage: Stage) -> None:
     assert stage.judge.wrong == []
 
 
-def test_evictions_make_room_in_the_quota_on_one_node_for_a_pod_and_on_all_for_a_gang(stage: Stage) -> None:
+def test_evictions_free_quota_on_one_node_for_a_pod_and_on_all_nodes_for_a_gang(stage: Stage) -> None:
     pods(stage, "pod", 2)
     stage.go_on(20.0)
     pods(stage, "urgent", 1, urgent=True)

@@ -16,7 +16,7 @@ PYRIGHT: dict[str, Any] = json.loads((REPOSITORY / "pyrightconfig.json").read_te
 VSCODE: dict[str, Any] = json.loads((REPOSITORY / ".vscode" / "settings.json").read_text())
 
 
-def test_make_venv_links_every_room_to_where_editors_look(tmp_path: Path) -> None:
+def test_make_venv_links_every_top_level_package_for_editors(tmp_path: Path) -> None:
     for command in recipe("venv", "--always-make"):
         if command.startswith(("mkdir -p", "ln -s")):
             subprocess.run(command, shell=True, cwd=tmp_path, check=True)

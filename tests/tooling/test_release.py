@@ -49,7 +49,7 @@ def test_a_release_is_whole_and_all_of_it_has_the_version_of_the_project(release
     assert [*findings(release)] == []
 
 
-def test_the_wheel_holds_every_module_of_every_room(release: Plan) -> None:
+def test_the_wheel_has_every_module_of_every_top_level_package(release: Plan) -> None:
     [wheel] = release.output.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
@@ -60,7 +60,7 @@ def test_the_wheel_holds_every_module_of_every_room(release: Plan) -> None:
     assert missing_from_the_wheel(wheel) == []
 
 
-def test_the_digests_are_those_that_sha256sum_computes(release: Plan) -> None:
+def test_the_digests_equal_sha256sums(release: Plan) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=release.output, check=True)
 
 

@@ -59,7 +59,7 @@ def test_a_group_has_the_state_of_its_most_telling_member() -> None:
     assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
 
 
-def test_a_held_group_comes_after_those_that_wait_and_says_why() -> None:
+def test_a_held_group_is_listed_after_waiting_groups_with_the_reason() -> None:
     calm = group("calm", 2)
     calm["metadata"]["annotations"] = {HOLD: "rack 4 moves"}
     members = [said(member("calm", 0), "SchedulingGated"), member("train", 0)]

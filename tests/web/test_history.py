@@ -219,7 +219,7 @@ async def test_each_sample_is_written_with_the_changes_since_the_last_write() ->
     assert [each.subject for each in history.changes.latest(NOW)] == ["default/c", "default/b", "default/old"]
 
 
-async def test_a_write_that_fails_is_told_and_made_up_for() -> None:
+async def test_a_failed_write_is_shown_and_repeated_with_the_next() -> None:
     store = Store()
     history = ClusterHistory(store, StoredHistory())
     look(history)

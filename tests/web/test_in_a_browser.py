@@ -226,7 +226,7 @@ async def test_pages_below_a_path_of_another_server_lead_to_one_another(browser:
             watched.expect_no_fault()
 
 
-async def test_a_page_says_when_nobody_answers_any_more(browser: Browser, tmp_path: Path) -> None:
+async def test_a_page_shows_that_it_is_not_connected(browser: Browser, tmp_path: Path) -> None:
     async with AsyncExitStack() as serving:
         cluster = await serving.enter_async_context(shown(tmp_path))
         async with opened(browser, cluster.entrance) as watched:

@@ -123,7 +123,7 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
     assert resources(snapshot) == ["cpu", "memory", "pods"]
 
 
-def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
+def test_domains_are_the_values_of_the_label_and_nodes_without_it_come_last() -> None:
     snapshot = filled((make_node("a").zone("z2"), "1"), (make_node("b"), "1"), (make_node("c").zone("z1"), "4"))
     assert [(part.value, part.free, part.offered) for part in domains(NodeAmounts.of(snapshot, "cpu"), ZONE)] == [
         ("z1", 0, 4000),
@@ -133,7 +133,7 @@ def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
     assert len(domains(NodeAmounts.of(snapshot, "cpu"), "")) == 1
 
 
-def test_labels_to_choose_from_are_those_that_put_nodes_together() -> None:
+def test_only_labels_shared_by_several_nodes_are_offered() -> None:
     nodes = [make_node(f"n{number}").zone(f"z{number % 2}").labels({"own": str(number)}) for number in range(4)]
     assert labels(msgspec.convert(node, Node) for node in nodes) == [ZONE]
 

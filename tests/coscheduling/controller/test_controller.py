@@ -84,7 +84,7 @@ async def test_groups_do_not_wait_for_each_other(stage: Stage) -> None:
     assert len(stage.client.patches) == 20
 
 
-async def test_groups_without_members_delay_nobody(stage: Stage) -> None:
+async def test_groups_without_members_delay_no_other_group(stage: Stage) -> None:
     stage.leads = False
     for number in range(50):
         stage.client.put(pod_group(f"empty{number}"))

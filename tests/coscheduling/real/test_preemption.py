@@ -56,7 +56,7 @@ def condition(pod: Any, kind: str) -> Any:
     return next((each for each in pod["status"].get("conditions", ()) if each["type"] == kind), None)
 
 
-def test_a_gang_reports_at_every_step_how_it_makes_room(
+def test_a_gang_reports_each_step_of_its_preemption(
     gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
 ) -> None:
     add_nodes(make_node("one", cpu="2"), make_node("two", cpu="2"))

@@ -105,7 +105,7 @@ async def test_a_gang_that_fits_in_sum_but_not_on_nodes_holds_nothing_and_is_not
     assert world.node_of(other) == "a"
 
 
-async def test_a_gang_of_high_priority_wins_the_room_that_a_low_one_waits_for(world: World) -> None:
+async def test_a_gang_of_high_priority_gets_the_capacity_before_a_waiting_gang_of_low_priority(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"))
     [blocker] = world.add(make_pod("blocker").requests(cpu="4").node("a"))
     world.add_group("low", 4)

@@ -82,7 +82,7 @@ def test_kube_scheduler_lets_a_stream_of_small_pods_starve_a_gang(
         cluster.remove_nodes()
 
 
-def test_muster_reserves_room_for_it_and_it_starts_as_soon_as_those_have_ended_who_run(
+def test_muster_reserves_capacity_for_the_gang_which_starts_when_the_running_pods_have_ended(
     gated_plane: ControlPlane, gated_api: Api, deployed: Path, namespace: str, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.yaml"
