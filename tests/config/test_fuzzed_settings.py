@@ -26,9 +26,9 @@ from muster.plugins.autopodgroups.workloads import LABEL as AUTO_POD_GROUPS
 from muster.plugins.catalog import IN_TREE
 from tests.model.test_fuzzed_kinds import without_texts
 from tests.model.wire import EXAMPLES
+from tests.python_words import PYTHON
 from tests.security import test_fuzzed_requests
 from tests.security.test_fuzzed_input import MANY, VALUES
-from tests.words import PYTHON
 
 Way = tuple[Any, ...]
 VERSION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}

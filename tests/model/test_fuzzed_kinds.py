@@ -21,8 +21,8 @@ from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.catalog import IN_TREE
 from muster.testing import make_node, make_pod
+from tests.python_words import PYTHON
 from tests.security.test_fuzzed_input import MANY, VALUES, changed, encoded
-from tests.words import PYTHON
 
 from .readers import decoded
 from .wire import EXAMPLES, OBJECTS, accepted, fields, fitting, holding, least, type_info

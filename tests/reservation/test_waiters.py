@@ -14,7 +14,7 @@ from muster.plugins.reservation.packing import FREE, Cost
 from muster.plugins.reservation.waiters import Chance, LongWaiters, Waiter
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
-from tests.reservation.jumping import ClockThatJumps
+from tests.reservation.jumping_clock import JumpingClock
 
 AFTER = 100.0
 
@@ -31,7 +31,7 @@ class Waiting:
     """Waiters of a scheduler in virtual time."""
 
     def __init__(self, most: int = 2) -> None:
-        self.clock = ClockThatJumps()
+        self.clock = JumpingClock()
         self.activated: list[list[str]] = []
         self.left: list[str] = []
         self.starts: dict[str, float] = {}
