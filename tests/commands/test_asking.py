@@ -256,7 +256,7 @@ def test_a_watch_prints_what_there_is_and_then_what_changes(kubeconfig: Path) ->
         kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":3}}')
 
 
-def test_a_watch_that_a_shell_runs_in_the_background_ends_by_an_interrupt_all_the_same(kubeconfig: Path) -> None:
+def test_a_watch_that_a_shell_runs_in_the_background_ends_by_an_interrupt_too(kubeconfig: Path) -> None:
     with watching("groups", "train", "-w", "--kubeconfig", str(kubeconfig), ignoring_interrupts=True) as printed:
         assert printed.readline().startswith("NAME")
 

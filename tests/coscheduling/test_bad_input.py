@@ -192,7 +192,7 @@ async def test_unknown_resources_are_lacking_and_delay_no_other_pod(room: World,
     assert room.engine.cache.snapshot.resources.names == columns
 
 
-async def test_members_that_differ_in_all_that_they_ask_of_nodes_are_still_looked_at_in_sum(room: World) -> None:
+async def test_members_with_different_requests_are_still_checked_in_sum(room: World) -> None:
     room.add_group("g", 60, min_resources={"cpu": "1000"})
     members = make_members("g", 60)
     for number, member in enumerate(members):

@@ -81,7 +81,7 @@ async def test_added_capacity_wakes_a_group_with_another_reported_reason_too(mak
     assert world.node_of(executor) == "a"
 
 
-async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_without_a_look(
+async def test_a_denied_group_whose_pods_are_tried_is_rejected_without_a_check_of_resources(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()
@@ -234,7 +234,7 @@ async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its
     assert len(world.bound()) == 2
 
 
-async def test_a_group_that_asks_for_less_is_looked_at_at_once_although_it_was_denied_and_left_alone(
+async def test_a_denied_group_with_reduced_min_resources_is_checked_at_once(
     make_world: MakeWorld,
 ) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 1000, "podGroupBackoffSeconds": 1000})
@@ -251,7 +251,7 @@ async def test_a_group_that_asks_for_less_is_looked_at_at_once_although_it_was_d
     assert len(world.bound()) == 2
 
 
-async def test_a_group_that_asks_for_more_is_looked_at_again_although_it_was_let_through(world: World) -> None:
+async def test_an_admitted_group_with_increased_min_resources_is_checked_again(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"))
     group = world.add_group("g", 1, min_resources={"cpu": "2"})
     [driver] = world.add(make_member("driver", "g"))

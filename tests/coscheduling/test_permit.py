@@ -293,7 +293,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
     assert len(world.bound("g")) in (0, 2)
 
 
-async def test_siblings_that_are_turned_away_count_no_more_although_they_have_yet_to_go(make_world: MakeWorld) -> None:
+async def test_rejected_siblings_do_not_count_for_the_quorum_before_they_are_requeued(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.held_pods
     [other] = world.groups.record("default/g").unplaced_pods()
@@ -321,7 +321,7 @@ async def test_a_group_whose_members_all_fit_holds_nobody_and_says_nothing(make_
 
 
 @pytest.mark.parametrize("group", ["h", ""])
-async def test_a_member_that_changes_its_group_while_it_waits_is_not_let_go_by_the_quorum_of_the_old_one(
+async def test_a_member_that_changes_its_group_at_permit_is_not_allowed_by_the_old_groups_quorum(
     make_world: MakeWorld, group: str
 ) -> None:
     world = make_world({**POD_BY_POD, "podGroupRejectPercentage": 100})

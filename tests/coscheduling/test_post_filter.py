@@ -119,7 +119,7 @@ async def test_a_group_that_does_not_fit_does_not_spin_without_denials_either(ma
     assert rounds < 20
 
 
-async def test_a_failure_just_before_the_group_is_looked_at_again_puts_that_off(make_world: MakeWorld) -> None:
+async def test_a_failure_just_before_the_retry_of_a_group_delays_the_retry(make_world: MakeWorld) -> None:
     """The denial is over, the look that was to follow it is not yet due, and the member fails again in between."""
     world = await world_with_room(make_world, room=5, percentage=10)
     await world.run(3.005)

@@ -42,7 +42,7 @@ def test_a_pod_whose_podgroup_has_gone_in_the_meantime_waits_for_it() -> None:
     )
 
 
-def test_fewer_members_than_minmember_are_turned_away_with_both_numbers() -> None:
+def test_fewer_members_than_min_member_are_rejected_with_both_numbers() -> None:
     world = World()
     world.add_group("g", 3)
     world.add_group("other", 3)
@@ -208,7 +208,7 @@ def test_capacity_of_every_node_counts_while_members_are_missing() -> None:
     assert pre_filter(world, keys[0]) is None
 
 
-def test_minresources_without_minmember_are_looked_at_too() -> None:
+def test_min_resources_without_min_member_are_checked_too() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="1"))
     world.add_group("g", min_resources={"cpu": "2"})

@@ -76,7 +76,7 @@ async def test_when_one_member_cannot_be_reserved_none_keeps_its_node(
     world.check()
 
 
-async def test_siblings_that_were_turned_away_are_called_when_the_first_member_has_a_node_again(
+async def test_rejected_siblings_are_activated_when_the_first_member_has_a_node_again(
     make_world: MakeWorld,
 ) -> None:
     PickyReserve.refusals.clear()
@@ -255,7 +255,7 @@ async def test_a_member_that_changes_its_group_while_it_is_bound_counts_in_its_n
     world.check()
 
 
-async def test_siblings_that_were_turned_away_are_called_when_the_backoff_of_their_group_is_over(
+async def test_rejected_siblings_are_activated_when_their_groups_backoff_ends(
     make_world: MakeWorld,
 ) -> None:
     PickyReserve.refusals.clear()

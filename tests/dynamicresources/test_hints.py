@@ -82,7 +82,7 @@ def test_the_events_are_kube_schedulers_and_events_of_taint_rules() -> None:
     }
 
 
-def test_a_pod_is_kept_out_of_the_queue_until_its_claims_are_there() -> None:
+def test_a_pod_is_gated_until_its_claims_exist() -> None:
     world = Bench(make_node("one"))
     info = PodInfo(msgspec.convert(POD, Pod))
     waits = world.plugin.pre_enqueue(info)

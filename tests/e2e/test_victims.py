@@ -65,7 +65,7 @@ def test_capacity_nominated_by_another_scheduler_is_kept_for_its_pod(
     assert cluster.wait_until_bound("lower") == ["one"]
 
 
-def test_a_pod_that_waits_for_its_volume_is_turned_away_and_not_deleted(
+def test_a_victim_that_waits_for_its_volume_is_rejected_not_deleted(
     start_muster: StartMuster,
     cluster: Cluster,
     add_nodes: AddNodes,

@@ -42,7 +42,7 @@ def test_it_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> 
     assert not story.worker.busy
 
 
-def test_it_stops_nowhere_while_its_slice_lasts_or_where_no_worker_runs_it() -> None:
+def test_a_checkpoint_does_not_pause_within_the_slice_or_without_a_worker() -> None:
     story = Story(two_parts)
     assert story.worker.go_on()
     alone = Story(two_parts)
@@ -104,7 +104,7 @@ def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
     assert (story.worker.busy, story.reported) == (False, ["cleaned up"])
 
 
-def test_an_error_comes_out_where_it_was_let_go_on_and_the_worker_takes_on_another() -> None:
+def test_an_error_is_raised_by_go_on_and_the_worker_can_begin_another_function() -> None:
     def fails(story: Story) -> None:
         checkpoint()
         raise ValueError("no")

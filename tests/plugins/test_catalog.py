@@ -138,7 +138,7 @@ def test_plugins_of_other_packages_are_added_to_the_catalog() -> None:
         [point("POINTS")],
     ],
 )
-def test_what_no_profile_enables_is_not_looked_at(unused: list[EntryPoint]) -> None:
+def test_plugins_that_no_profile_enables_are_not_loaded(unused: list[EntryPoint]) -> None:
     assert discover({"PrioritySort"}, unused) == IN_TREE
 
 

@@ -65,7 +65,7 @@ def test_what_is_not_asked_for_does_not_matter_however_short_it_is(cluster: Clus
     assert why(cluster, make_pod("web").requests(cpu="1")) is None
 
 
-def test_names_that_no_scheduler_knows_are_not_looked_at(cluster: Cluster) -> None:
+def test_unknown_resource_names_are_ignored(cluster: Cluster) -> None:
     assert why(cluster, make_pod("web").requests({"storage": "1Ti"})) is None
 
 
@@ -82,7 +82,7 @@ def test_init_containers_sidecars_and_overhead_count(cluster: Cluster) -> None:
         NodeResourcesFitArgs(ignored_resource_groups=("example.com",)),
     ],
 )
-def test_ignored_extended_resources_are_not_looked_at(cluster: Cluster, args: NodeResourcesFitArgs) -> None:
+def test_ignored_extended_resources_are_not_checked(cluster: Cluster, args: NodeResourcesFitArgs) -> None:
     assert why(cluster, make_pod("web").requests({GPU: "9", "example.com/fpga": "1"}), args) is None
     pod = make_pod("web").requests({GPU: "9", "example.org/gpu": "1"})
     assert why(cluster, pod, args) == Status.unresolvable("Insufficient example.org/gpu")

@@ -30,7 +30,7 @@ async def test_a_preemptor_gets_its_capacity_while_an_equal_one_still_waits() ->
     await stage.close()
 
 
-async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_end() -> None:
+async def test_a_pod_gated_during_its_evictions_is_admitted_when_they_end() -> None:
     stage = EvictingStage()
     stage.fill("one")
     stage.answers.clear()
@@ -49,7 +49,7 @@ async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_
     await stage.close()
 
 
-async def test_a_pod_whose_victims_went_by_themselves_during_its_evictions_is_let_in_when_these_end() -> None:
+async def test_a_pod_whose_victims_ended_during_its_evictions_is_admitted_when_these_end() -> None:
     stage = EvictingStage()
     stage.fill("one", each=2)
     stage.answers.clear()

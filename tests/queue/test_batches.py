@@ -21,7 +21,7 @@ def backlog(*names: str, harness: Harness | None = None) -> Harness:
     return harness
 
 
-def test_an_event_brings_out_the_first_alone_and_the_next_when_that_one_found_a_node() -> None:
+def test_an_event_releases_one_pod_of_a_batch_and_the_next_after_it_is_placed() -> None:
     harness = backlog("a", "b", "c")
     harness.queue.move_all(NODE_ADD, None, None)
     entity = harness.pop()
@@ -54,7 +54,7 @@ def test_one_that_backs_off_keeps_no_other_from_being_tried() -> None:
     assert harness.pop_names() == ["b"]
 
 
-def test_while_one_is_about_to_be_tried_an_event_brings_out_no_other() -> None:
+def test_an_event_releases_no_pod_while_another_of_the_batch_is_ready() -> None:
     harness = backlog("a", "b")
     harness.queue.move_all(NODE_ADD, None, None)
     harness.queue.move_all(NODE_ADD, None, None)
@@ -128,7 +128,7 @@ def test_the_next_is_tried_when_the_first_ends_in_any_other_way() -> None:
         assert harness.pop_names() == ["b"], end
 
 
-def test_the_next_is_tried_when_the_first_is_kept_out_at_a_gate() -> None:
+def test_the_next_pod_of_a_batch_is_tried_when_the_first_is_gated() -> None:
     harness = backlog("a", "b")
     harness.closed["Gate"] = {"a"}
     harness.queue.move_all(NODE_ADD, None, None)
@@ -242,7 +242,7 @@ def test_deleted_pods_leave_no_trace_in_a_batch() -> None:
     assert harness.queue.next_deadline() is None
 
 
-def test_without_backoff_events_and_finds_bring_out_one_after_another() -> None:
+def test_without_backoff_events_and_placements_release_one_pod_after_another() -> None:
     harness = backlog("a", "b", "c", harness=Harness(FIT, backoff=BackoffPolicy(max_seconds=0)))
     harness.queue.move_all(NODE_ADD, None, None)
     tried = []

@@ -158,7 +158,7 @@ def test_without_backoff_a_broken_gate_is_asked_once_a_second(no_backoff: Harnes
     assert len(no_backoff.asked) == 11
 
 
-def test_a_pod_that_an_error_keeps_out_is_asked_about_again_when_it_changes_or_is_activated() -> None:
+def test_pre_enqueue_runs_again_for_a_pod_with_an_error_when_it_changes_or_is_activated() -> None:
     harness = Harness()
     harness.gate = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     changed, activated = harness.add("changed", "activated")
@@ -170,7 +170,7 @@ def test_a_pod_that_an_error_keeps_out_is_asked_about_again_when_it_changes_or_i
     assert harness.place(activated) is Place.ACTIVE
 
 
-def test_a_pod_that_an_error_keeps_out_may_be_gated_next() -> None:
+def test_a_pod_with_a_pre_enqueue_error_may_be_gated_next() -> None:
     harness = Harness()
     harness.gate = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     [info] = harness.add("bad")

@@ -81,7 +81,7 @@ def test_keys_are_asked_for_one_in_each_step_when_its_backoff_is_over() -> None:
     assert places(harness, infos) == {Place.ACTIVE}
 
 
-def test_a_pod_of_it_that_is_not_let_in_waits_by_itself() -> None:
+def test_a_gated_pod_of_a_large_group_waits_by_itself() -> None:
     harness, infos = large()
     harness.closed["Gate"] = {"m2"}
     harness.queue.move_all(NODE_ADD, None, None)

@@ -34,7 +34,7 @@ def test_what_the_time_limit_brought_out_says_so_until_it_fails_again() -> None:
     assert not harness.pop().flushed
 
 
-def test_the_limit_is_looked_at_every_thirty_seconds() -> None:
+def test_the_longest_unschedulable_time_is_checked_every_thirty_seconds() -> None:
     harness = Harness(NEVER_HELPED)
     harness.clock.time += 10
     [info] = harness.wait(rejected_by("P"), "a")

@@ -168,7 +168,7 @@ def test_a_pod_that_changed_its_group_in_flight_comes_back_to_the_new_one() -> N
     assert sorted(harness.drain()) == [["a"], ["b"]]
 
 
-def test_a_gated_pod_that_changes_its_group_joins_the_new_one_when_it_is_let_in() -> None:
+def test_a_gated_pod_that_changes_its_group_joins_the_new_one_when_it_is_ungated() -> None:
     harness = Harness()
     harness.closed["Gate"] = {"a"}
     [info] = harness.add("a", group="old")

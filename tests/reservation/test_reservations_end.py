@@ -205,7 +205,7 @@ async def test_it_is_computed_anew_when_its_moment_is_long_over_though_nothing_h
     assert (scheduler.held, scheduler.node_of("default/small")) == (["b"], "a")
 
 
-async def test_a_gang_that_is_left_alone_after_a_failure_has_waited_all_the_same() -> None:
+async def test_a_gang_waits_also_while_it_is_not_retried_after_a_failure() -> None:
     scheduler = Held(podGroupBackoffSeconds=20)
     add_gang(scheduler)
     await scheduler.run(AFTER - 10)

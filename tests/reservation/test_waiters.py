@@ -253,7 +253,7 @@ def test_a_group_that_waits_again_takes_back_pods_that_waited_by_themselves_mean
     assert waiting.first() == ["group"]
 
 
-def test_a_group_has_waited_since_it_was_refused_first_though_all_its_pods_are_others_by_now() -> None:
+def test_a_group_has_waited_since_its_first_rejection_even_if_all_its_pods_were_replaced() -> None:
     waiting = Waiting()
     waiting.refuse("group", "x")
     waiting.wait(AFTER)

@@ -34,7 +34,7 @@ def test_the_first_plugin_that_rejects_a_node_is_reported() -> None:
     assert found.diagnosis.unschedulable_plugins == {"A", "B"}
 
 
-def test_a_plugin_is_not_asked_about_nodes_that_others_turned_away_before() -> None:
+def test_a_plugin_does_not_filter_nodes_that_earlier_plugins_rejected() -> None:
     log: Log = []
 
     find(

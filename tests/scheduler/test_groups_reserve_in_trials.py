@@ -60,7 +60,7 @@ async def test_members_are_reserved_in_the_trial_undone_last_first_and_reserved_
     assert len(stage.binds) == 3
 
 
-async def test_what_a_member_reserved_stands_in_the_way_of_the_next(set_stage: SetStage) -> None:
+async def test_the_reservation_of_a_member_is_visible_to_the_next(set_stage: SetStage) -> None:
     stage = set_stage(Trios)
     trio(stage, ("x", "x", "z"))
     before = copy.copy(Trios.seats)

@@ -286,7 +286,7 @@ async def test_a_gated_pods_nomination_reserves_no_capacity(set_stage: SetStage)
     assert {key for key, _ in stage.binds} == {WEB, "default/db"}
 
 
-def test_a_nomination_that_was_learned_counts_unless_the_pod_is_gated_before_it_was_let_in() -> None:
+def test_a_nomination_in_the_status_counts_unless_the_pod_has_been_gated_since_it_was_added() -> None:
     nominator, learned, other = PodNominator(), info_of(nominee("learned")), info_of(make_pod("other"))
 
     def counts() -> bool:

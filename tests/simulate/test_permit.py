@@ -56,7 +56,7 @@ async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expect
     assert [view.heading, *view.sentences] == ([expected] if expected else []) + ["It can go to one."]
 
 
-async def test_a_pod_that_has_been_let_go_since() -> None:
+async def test_a_bound_pod_is_not_reported_as_waiting_at_permit() -> None:
     assert (await explained(None, held().node("one"))).held == ""
 
 

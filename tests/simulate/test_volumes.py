@@ -65,6 +65,6 @@ async def test_ephemeral_volumes_have_claims_of_their_own() -> None:
     assert placements["web"].node == "one"
 
 
-async def test_a_claim_that_is_nowhere_is_missing() -> None:
+async def test_an_unknown_claim_is_reported_as_missing() -> None:
     placements, _ = await simulate(objects(make_node("one")), objects(make_pod("web").claim("nope")))
     assert placements["web"].reason.startswith('0/1 nodes are available: persistentvolumeclaim "nope" not found.')

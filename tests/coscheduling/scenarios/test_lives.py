@@ -243,7 +243,7 @@ async def test_when_the_node_of_a_member_is_lost_its_successor_finds_another(wor
 
 
 @pytest.mark.parametrize("placement", ["Transaction", "PodByPod"])
-async def test_a_gang_that_was_turned_away_without_nodes_starts_when_they_come(
+async def test_a_gang_that_was_rejected_without_nodes_starts_when_nodes_are_added(
     make_world: MakeWorld, placement: str
 ) -> None:
     world = make_world({"placement": placement})

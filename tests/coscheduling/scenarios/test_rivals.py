@@ -40,9 +40,7 @@ def take(world: World, node: str, name: str = "rival") -> None:
 
 
 @pytest.mark.parametrize("taken", range(4))
-async def test_when_any_node_of_a_gang_is_taken_the_whole_gang_goes_back_and_comes_again(
-    world: World, taken: int
-) -> None:
+async def test_the_whole_gang_is_requeued_and_retried_when_one_of_its_nodes_is_taken(world: World, taken: int) -> None:
     await decided(world, nodes=4, members=4, needed=4)
     take(world, f"n-{taken}")
     await world.settle()
@@ -68,7 +66,7 @@ async def test_with_other_free_capacity_the_gang_is_retried_at_once(world: World
     world.check()
 
 
-async def test_a_gang_whose_node_a_rival_takes_while_it_waits_at_permit_goes_back_whole_and_comes_again(
+async def test_a_gang_at_permit_is_requeued_whole_and_retried_when_a_rival_takes_its_node(
     make_world: MakeWorld,
 ) -> None:
     world = make_world(plugins={"Hesitation": Hesitation})
