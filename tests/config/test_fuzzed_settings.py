@@ -194,14 +194,18 @@ def service_account(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_variable_that_is_read_is_here() -> None:
-    sources = [path.read_text() for room in ("framework", "operator", "plugins") for path in Path(room).rglob("*.py")]
+    sources = [
+        path.read_text() for package in ("framework", "operator", "plugins") for path in Path(package).rglob("*.py")
+    ]
     read = {name for text in sources for name in re.findall(r"environ(?:\.get\(|\[)\"(\w+)\"", text)}
     assert read <= set(NAMES)
     assert len(read) >= 5
 
 
 def test_every_annotation_that_is_read_is_drawn_where_annotations_are() -> None:
-    sources = [path.read_text() for room in ("framework", "operator", "plugins") for path in Path(room).rglob("*.py")]
+    sources = [
+        path.read_text() for package in ("framework", "operator", "plugins") for path in Path(package).rglob("*.py")
+    ]
     whole = {name for text in sources for name in re.findall(r"[a-z.]*muster-scheduler\.io/[a-z-]+", text)}
     parts = {f"{PREFIX}{name}" for text in sources for name in re.findall(r"\{PREFIX\}([a-z-]+)", text)}
     labels = {AUTO_POD_GROUPS}

@@ -49,7 +49,7 @@ def picky(request: pytest.FixtureRequest) -> "type[PickyReserve | PickyPermit]":
 
 
 def of_three(world: World) -> list[str]:
-    """A group of three on a node with room for them."""
+    """A group of three on a node with capacity for them."""
     world.add_nodes(make_node("a", cpu="8"))
     world.add_group("g", 3)
     return world.add(*make_members("g", 3))

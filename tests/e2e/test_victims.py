@@ -1,4 +1,4 @@
-"""Who goes when room is made and who stays, as the real API server shows it: victims in every state of their lives."""
+"""Which pods preemption evicts, as the real API server shows it: victims in every state of their lives."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Native groups make room for themselves as a whole, and are evicted as their disruption mode says."""
+"""Native groups preempt as a whole, and are evicted as their disruption mode says."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

@@ -19,13 +19,13 @@ async def test_a_preemptor_gets_its_capacity_while_an_equal_one_still_waits() ->
     stage.fill("one", "two")
     stage.put_pod(urgent("first"), urgent("second"))
     await stage.settle()
-    room = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in (FIRST, SECOND)}
-    assert sorted(room.values()) == ["one", "two"]
+    nominated = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in (FIRST, SECOND)}
+    assert sorted(nominated.values()) == ["one", "two"]
 
-    stage.drop_pod(f"default/{room[SECOND]}-0")
+    stage.drop_pod(f"default/{nominated[SECOND]}-0")
     await stage.wait(10.0)
 
-    assert stage.binds == [(SECOND, room[SECOND])]
+    assert stage.binds == [(SECOND, nominated[SECOND])]
     assert stage.place(FIRST) == "unschedulable"
     await stage.close()
 

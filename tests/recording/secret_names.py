@@ -158,7 +158,7 @@ def put_native(cluster: SecretCluster, name: str, members: int, cpu: str = "1", 
 
 
 def gangs_by_label(cluster: SecretCluster) -> None:
-    """Gangs that start, that find no room, that lack members, and one that asks for resources of a vendor."""
+    """Gangs that start, that find no capacity, that lack members, and one that asks for resources of a vendor."""
     labelled(cluster, "vicuna", 3, {"muster-scheduler.io/disruption-mode": "All"})
     labelled(cluster, "xerus", 3, requests={"cpu": "64"})
     labelled(cluster, "yak", 2, requests={"skunk.example/tapirs": "1"})

@@ -12,7 +12,7 @@ from tests.scheduler.stage import Stage
 
 
 async def unreported(set_stage: SetStage, assumed_ttl: float | None) -> Stage:
-    """A stage where `lost` was bound to the only node, which has no room for `next`."""
+    """A stage where `lost` was bound to the only node, which has no capacity for `next`."""
     stage = set_stage(NodeResourcesFit, assumed_ttl=assumed_ttl)
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("lost").requests(cpu="1"))

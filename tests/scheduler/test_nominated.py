@@ -44,7 +44,7 @@ def nominee(name: str = "nominee", node: str = "one", **more: str) -> PodDict:
 
 
 def stage_of(set_stage: SetStage, *nodes: str) -> Stage:
-    """A stage whose nodes have room for one pod."""
+    """A stage whose nodes have capacity for one pod."""
     stage = set_stage(NodeResourcesFit)
     stage.put_node(*(make_node(name, cpu="1") for name in ("one", *nodes)))
     return stage

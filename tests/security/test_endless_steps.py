@@ -92,7 +92,7 @@ async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, capl
 
 
 class Endless(Conforming):
-    """Looks for room for ever, for pods labelled `picky`."""
+    """Searches capacity for ever, for pods labelled `picky`."""
 
     spends: Work
 

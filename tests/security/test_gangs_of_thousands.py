@@ -27,9 +27,9 @@ async def test_a_gang_costs_as_much_for_each_member_however_many_there_are(cpu: 
         with counted() as one:
             keys += world.add(make_member(f"huge-{number}", "huge", cpu=cpu))
         coming, longest = coming + one.calls, max(longest, one.calls)
-    with counted() as room:
+    with counted() as calls:
         world.add_nodes(make_node("late", cpu="1"))
-    longest, going = max(longest, room.calls), True
+    longest, going = max(longest, calls.calls), True
     while going:
         with counted() as step:
             going = world.step()

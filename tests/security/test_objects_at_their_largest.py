@@ -239,7 +239,7 @@ RESERVED_FOR = {
     "labels": 1.0,
     "annotations": 1.0,
 }
-"""Shapes of pods that room is reserved for, with the part of a limit that is left to them."""
+"""Shapes of pods that capacity is reserved for, with the part of a limit that is left to them."""
 
 
 @pytest.mark.parametrize("shape", RESERVED_FOR)
@@ -264,7 +264,7 @@ def test_capacity_is_reserved_for_a_large_pod_at_a_bounded_cost_and_released_wit
 
     now = 400.0
     engine.queue.activate([pod_info.PodInfo(pod)])
-    bounded("room is reserved", lambda: decide(engine))
+    bounded("capacity is reserved", lambda: decide(engine))
     assert held_in(engine.shared)
     small = typed(make_pod("small").requests(cpu="1"))
     bounded("another comes", lambda: engine.pod_handler.on_add(small))

@@ -105,8 +105,8 @@ async def test_a_port_that_another_holds_is_reported_too() -> None:
 
 async def test_people_read_it_in_one_sentence_after_the_nodes_that_would_help() -> None:
     trial = await tried(*TWO, *(runs(f"p-{node}", node, "3") for node in ("one", "two")), *gang(2, "3"))
-    _, room, nodes, ending, *_ = sentences(trial)
-    assert room == "Capacity for 2 more members is lacking: 3 cpu on one node for each."
+    _, lack, nodes, ending, *_ = sentences(trial)
+    assert lack == "Capacity for 2 more members is lacking: 3 cpu on one node for each."
     assert nodes.startswith("2 more nodes like ")
     assert ending == "The group would fit if pod default/p-one and pod default/p-two ended."
 

@@ -1,4 +1,4 @@
-"""When a pod or a gang that finds no room would start: what `simulate`, `why` and `explain` foretell."""
+"""When a pod or a gang that finds no capacity would start: what `simulate`, `why` and `explain` foretell."""
 
 import json
 from collections.abc import Mapping, Sequence

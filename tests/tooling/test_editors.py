@@ -23,7 +23,7 @@ def test_make_venv_links_every_top_level_package_for_editors(tmp_path: Path) -> 
 
     [searched] = PYRIGHT["extraPaths"]
     found = {link.name: link.readlink().as_posix() for link in (tmp_path / searched / "muster").iterdir()}
-    assert found == {room: f"../../../{room}" for room in FOLDERS}
+    assert found == {package: f"../../../{package}" for package in FOLDERS}
 
 
 def test_editors_take_the_interpreter_that_make_venv_installs_into() -> None:

@@ -53,8 +53,8 @@ def test_the_wheel_has_every_module_of_every_top_level_package(release: Plan) ->
     [wheel] = release.output.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
-    for room in FOLDERS:
-        modules = {f"muster/{path.relative_to(REPOSITORY)}" for path in (REPOSITORY / room).rglob("*.py")}
+    for package in FOLDERS:
+        modules = {f"muster/{path.relative_to(REPOSITORY)}" for path in (REPOSITORY / package).rglob("*.py")}
         assert len(modules) > 1
         assert modules - held == set()
     assert missing_from_the_wheel(wheel) == []

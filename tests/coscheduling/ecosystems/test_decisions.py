@@ -1,4 +1,4 @@
-"""What each operator creates runs as its users expect, on clusters that have room, too little room, and none."""
+"""What each operator creates runs as its users expect, on clusters with enough capacity, too little, and none."""
 
 import pytest
 

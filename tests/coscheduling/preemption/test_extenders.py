@@ -51,7 +51,7 @@ class Agreeing(PlayedExtender):
 
 @pytest.fixture
 async def make_extended() -> AsyncIterator[MakeExtended]:
-    """Two full nodes; it costs least to make room on b."""
+    """Two full nodes; evictions cost least on b."""
     worlds: list[Extended] = []
 
     def make(extender: PlayedExtender) -> Extended:
@@ -80,7 +80,7 @@ async def test_pods_are_evicted_on_nodes_that_the_extender_accepts(make_extended
 
     assert sorted(world.evicted) == ["default/low-a-5-0", "default/low-a-5-1"]
     assert sorted(world.bound("gang")) == sorted(gang)
-    assert len(extender.asked) == 4, "once each before room is made, once each when it is there"
+    assert len(extender.asked) == 4, "once each before the evictions, once each after them"
 
 
 async def test_no_pod_is_evicted_on_nodes_that_the_extender_rejects(make_extended: MakeExtended) -> None:

@@ -1,4 +1,4 @@
-"""Gangs that make room for themselves on a real API server: what kubectl shows from the decision to the start."""
+"""Gangs that preempt on a real API server: what kubectl shows from the decision to the start."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ def urgent(pods: Iterable[PodDict], priority_classes: Classes) -> list[PodDict]:
 
 
 def run(gangs: GangCluster, *pods: PodDict) -> None:
-    """Pods that run before the gang comes: one after another, each where there is room for it."""
+    """Pods that run before the gang comes: one after another, each where it fits."""
     for pod in pods:
         gangs.add(pod)
         gangs.wait_until_bound(pod.name)

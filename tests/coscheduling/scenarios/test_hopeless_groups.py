@@ -1,4 +1,4 @@
-"""Groups that cannot fit cost next to nothing: room is counted before members are tried or a group is woken."""
+"""Groups that cannot fit cost next to nothing: capacity is counted before members are tried or a group is woken."""
 
 from unittest.mock import patch
 

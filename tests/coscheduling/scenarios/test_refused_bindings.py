@@ -10,7 +10,7 @@ DENIED = 'pods "{}" is forbidden: the policy denies it'
 
 
 def refusing(make_world: MakeWorld, *keys: str) -> tuple[World, set[str]]:
-    """A world with room for three, a gang of three, and the pods of it that the API does not bind."""
+    """A world with capacity for three, a gang of three, and the pods of it that the API does not bind."""
     world, refused = make_world(), set(keys)
     world.api.fail_binding = lambda pod, node: DENIED.format(pod.name) if pod.key in refused else None
     world.add_nodes(make_node("a", cpu="3"))

@@ -1,4 +1,4 @@
-"""A gang among a stream of small pods on the real API server: kube-scheduler starves it, Muster reserves it room.
+"""A gang among a stream of small pods on a real API server: kube-scheduler starves it, Muster reserves capacity for it.
 
 Pods that run are ended one after another, and for each a new one comes, as from a queue of small jobs. The gang needs
 both nodes whole, and never finds more than one place free.
