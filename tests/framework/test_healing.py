@@ -38,7 +38,7 @@ def test_a_group_that_has_not_begun_loses_no_member() -> None:
     assert run.follow(bound("ac"), (), 3) == {"d"}
 
 
-def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() -> None:
+def test_a_succeeded_member_counts_as_done_also_after_its_pod_is_deleted() -> None:
     run = begun(*"abc")
     assert not run.follow(bound("ab"), "c", 3)
     assert not run.follow(bound("ab"), "", 3)
@@ -46,7 +46,7 @@ def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() ->
     assert not run.decide(SHRINK, bound("a"), 2), "one is left, and one is done"
 
 
-def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() -> None:
+def test_a_seemingly_lost_member_that_has_succeeded_counts_as_done() -> None:
     run = begun(*"abc")
     assert run.follow(bound("ab"), (), 3) == {"c"}
     run.finish("c")

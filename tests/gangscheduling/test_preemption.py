@@ -132,7 +132,7 @@ async def test_a_pod_by_itself_takes_a_group_of_mode_all_as_a_whole(world: World
     assert world.node_of("default/alone")
 
 
-async def test_who_goes_with_a_pod_is_asked_once_in_a_decision_however_many_nodes_they_are_on(
+async def test_the_disruption_of_a_pod_is_queried_once_per_decision(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, disruption = list[str](), NativePodGroups.disruption

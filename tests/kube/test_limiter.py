@@ -42,7 +42,7 @@ async def test_concurrent_callers_are_admitted_one_after_another(time: Time) -> 
     assert waits == [0.5, 1.0, 1.5]
 
 
-async def test_who_gives_up_waiting_leaves_the_place_to_others(time: Time) -> None:
+async def test_a_cancelled_caller_leaves_its_slot_to_others(time: Time) -> None:
     async def interrupted(seconds: float) -> None:
         raise asyncio.CancelledError
 

@@ -163,7 +163,7 @@ async def test_a_reservation_ends_when_the_domain_of_the_other_members_is_unknow
     assert scheduler.node_of("default/small")
 
 
-async def test_whom_it_kept_off_is_placed_when_it_gives_way_to_one_that_is_more_important() -> None:
+async def test_a_pod_rejected_by_a_reservation_is_placed_when_a_more_important_one_replaces_it() -> None:
     scheduler = Held(most=1)
     add_large_pod(scheduler)
     await scheduler.run(20)
@@ -178,7 +178,7 @@ async def test_whom_it_kept_off_is_placed_when_it_gives_way_to_one_that_is_more_
     await scheduler.kill()
 
 
-async def test_whom_it_kept_off_is_placed_when_it_moves_to_another_node(scheduler: Held) -> None:
+async def test_a_pod_rejected_by_a_reservation_is_placed_when_it_moves_to_another_node(scheduler: Held) -> None:
     scheduler.fill_b()
     scheduler.add(make_pod("large").requests(cpu="4"))
     await scheduler.reserved()

@@ -63,7 +63,7 @@ class Waiting:
         return [waiter.holder for waiter in self.waiters.first()]
 
 
-def test_who_has_waited_long_enough_is_tried_again_by_itself() -> None:
+def test_a_waiter_is_tried_again_after_the_time_for_a_reservation() -> None:
     waiting = Waiting()
     assert not waiting.refuse("a")
     waiting.wait(50)
@@ -150,7 +150,7 @@ def test_a_waiter_with_a_reservation_is_not_tried_when_others_are_due() -> None:
     assert waiting.activated == [["default/a"], ["default/b"]]
 
 
-def test_who_waits_in_vain_leaves_its_place_to_the_next_until_something_has_changed() -> None:
+def test_a_waiter_without_a_plan_yields_to_the_next_until_a_change() -> None:
     waiting = Waiting(most=1)
     waiting.refuse("a")
     waiting.wait(1)
@@ -191,7 +191,7 @@ def test_in_each_round_who_waits_for_long_lived_pods_has_to_have_gained_somethin
     assert waiting.waiter("a").chance is chance
 
 
-def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None:
+def test_waiters_with_a_chance_come_first_then_waiters_with_a_reported_time() -> None:
     waiting = Waiting(most=1)
     for holder in ("a", "b", "c"):
         waiting.refuse(holder)

@@ -182,7 +182,7 @@ async def test_a_waiter_gets_a_new_reservation_after_a_pod_of_unknown_end_has_en
     assert held_nodes(scheduler) == [["a"]]
 
 
-async def test_who_waits_for_pods_that_stay_gives_way_to_a_pod_that_fits_beside_them(
+async def test_a_waiter_for_pods_of_unknown_end_yields_to_a_pod_that_fits_beside_them(
     scheduler: VirtualScheduler,
 ) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
@@ -268,7 +268,7 @@ async def test_a_reservation_ends_when_its_holders_are_deleted(scheduler: Virtua
     assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([], "a")
 
 
-async def test_who_is_more_important_is_not_kept_off(scheduler: VirtualScheduler) -> None:
+async def test_a_more_important_pod_is_not_rejected_by_a_reservation(scheduler: VirtualScheduler) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
     scheduler.add(runs_for("running", 3, node="a"), runs_for("large", 4))
     await scheduler.run(AFTER + 5)

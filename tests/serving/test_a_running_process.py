@@ -129,7 +129,7 @@ def test_every_other_page_needs_a_role(path: str, site: Site, accounts: str, str
     assert json.loads(known[1])["message"] == f'forbidden: User "{user}" cannot get path "{path}"'
 
 
-def test_who_may_read_the_metrics_reads_them(site: Site, reader: str) -> None:
+def test_a_user_with_the_role_may_read_the_metrics(site: Site, reader: str) -> None:
     status, text = site.get("/metrics", reader)
     assert status == HTTPStatus.OK
     assert 'scheduler_pending_pods{queue="active"} 0.0' in text

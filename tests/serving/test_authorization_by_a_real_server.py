@@ -65,7 +65,7 @@ async def test_an_invented_token_is_unauthorized(authorizer: ReviewAuthorizer) -
     assert (await authorizer.authorize("nobody.issued.this", "/metrics")).status is HTTPStatus.UNAUTHORIZED
 
 
-async def test_who_sends_no_token_is_anonymous_and_forbidden(authorizer: ReviewAuthorizer) -> None:
+async def test_a_request_without_a_token_is_anonymous_and_forbidden(authorizer: ReviewAuthorizer) -> None:
     refused = await authorizer.authorize(None, "/metrics")
     assert refused.status is HTTPStatus.FORBIDDEN
     assert refused.message == 'forbidden: User "system:anonymous" cannot get path "/metrics"'

@@ -75,7 +75,7 @@ def faults(
     return [*decision.faults()]
 
 
-def test_whom_it_takes(stage: Stage) -> None:
+def test_necessary_victims_are_no_fault(stage: Stage) -> None:
     assert faults(stage, ["free-0"]) == []
 
 

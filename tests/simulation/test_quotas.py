@@ -46,7 +46,7 @@ def gang(stage: Stage, many: int) -> None:
         happens(stage, "member_comes", "gang", number, 1000, False)
 
 
-def test_who_is_over_quota_waits_and_nothing_is_wrong(stage: Stage) -> None:
+def test_a_waiting_pod_over_its_quota_is_not_a_fault(stage: Stage) -> None:
     pods(stage, "pod", 3)
     stage.go_on(30.0)
     gang(stage, 2)
