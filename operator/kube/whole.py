@@ -53,7 +53,7 @@ class Whole(Wire):
 _decode = msgspec.json.Decoder(Whole).decode
 
 
-class Unheard:
+class NoopHandler:
     """A handler without effect, for informers whose store is read directly."""
 
     def on_add(self, obj: object, /) -> None:
@@ -68,7 +68,7 @@ class Unheard:
 
 def whole_nodes(client: ApiClient, timing: Timing | None = None) -> Informer[Whole]:
     """An informer of whole nodes."""
-    return Informer(client, Listed("/api/v1/nodes", Whole), Unheard(), timing=timing)
+    return Informer(client, Listed("/api/v1/nodes", Whole), NoopHandler(), timing=timing)
 
 
 class NodeSource(Protocol):

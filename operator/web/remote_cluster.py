@@ -29,6 +29,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
+from muster.operator.kube.whole import NoopHandler
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.informers import NODES, PODS
 from muster.operator.process.settings import Assembly
@@ -84,7 +85,7 @@ class RemoteCluster:
     def _informer(self, kind: WatchedKind) -> Informer[Any]:
         prefix, _, _ = kind.path.rpartition("/")
         listed = _within(Listed(kind.path, kind.type), prefix, self._options.namespace)
-        return Informer(self._client, listed, _NoopHandler(), optional=True)
+        return Informer(self._client, listed, NoopHandler(), optional=True)
 
     async def start(self) -> None:
         """Start the informers; return when all have synced or failed, after ten seconds at most.
@@ -260,16 +261,3 @@ class _Pods:
     def on_delete(self, pod: Pod) -> None:
         if pod.spec.node_name:
             self._cache.remove_pod(PodInfo(pod))
-
-
-class _NoopHandler:
-    """The handler of objects that are read from their informer when a page needs them."""
-
-    def on_add(self, obj: object) -> None:
-        pass
-
-    def on_update(self, old: object, new: object) -> None:
-        pass
-
-    def on_delete(self, obj: object) -> None:
-        pass
