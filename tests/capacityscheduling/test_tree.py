@@ -66,9 +66,7 @@ def test_a_parent_is_guaranteed_at_least_what_its_children_are() -> None:
         ),
     ],
 )
-def test_a_parent_that_cannot_be_is_told_and_left_out(
-    objects: list[ElasticQuota], problems: dict[str, list[str]]
-) -> None:
+def test_an_invalid_parent_is_reported_and_ignored(objects: list[ElasticQuota], problems: dict[str, list[str]]) -> None:
     tree = QuotaTree.of(objects)
     assert tree.problems == problems
     [at_the_top] = problems
