@@ -134,4 +134,5 @@ def test_a_gang_leaves_pods_that_a_budget_protects_if_it_can_and_says_which_it_w
 def _ungated(gangs: GangCluster, pod: PodDict) -> Any:
     found = gangs.pod(pod.name)
     del found["spec"]["schedulingGates"]
+    found["spec"]["schedulerName"] = "muster"  # simulate has the default profile, not that of the process
     return found
