@@ -75,8 +75,8 @@ def test_every_decoder_is_listed_with_its_type_or_decodes_a_listed_type() -> Non
         "operator.simulate.manifests: kind.type",
         "operator.simulate.stored: self._kinds[resource].type",
         "operator.simulate.workload_groups: kind.objects.type",
-        "operator.web.following: kind.type",
-        "operator.web.following: listed.type",
+        "operator.web.remote_cluster: kind.type",
+        "operator.web.remote_cluster: listed.type",
     } == OPEN
     assert len(DISTINCT) > 40
 
