@@ -60,10 +60,9 @@ def lenient(group_version: str, kind: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def others(cluster: ControlPlane, admin: Api) -> Iterator[None]:
-    """Definitions of everything that is not Kubernetes' own, PodGroups as they are, and the release's namespace."""
+    """Definitions of everything that is not Kubernetes' own, PodGroups and ElasticQuotas as they are, and the release's namespace."""
     definitions = [lenient(group, kind) for group, kinds in OTHERS.items() for kind in kinds]
-    [path] = (REPOSITORY / "deploy" / "crds").glob("*.yaml")
-    definitions.append(yaml.safe_load(path.read_text()))
+    definitions += [yaml.safe_load(path.read_text()) for path in (REPOSITORY / "deploy" / "crds").glob("*.yaml")]
     for definition in definitions:
         admin.post(_CRDS, definition)
     cluster.kubectl("apply", "--filename", str(REPOSITORY / "deploy" / "namespace.yaml"))
