@@ -87,9 +87,18 @@ class Client:
         async with self._session.patch(self._url(path), data=msgspec.json.encode(change), headers=headers) as response:
             await _body(response)
 
-    async def delete(self, path: str, **query: str) -> None:
-        """Deletes an object at once, if it is there, or what is selected of a collection. Raises `RefusedError`."""
-        async with self._session.delete(self._url(path, {"gracePeriodSeconds": "0", **query})) as response:
+    async def put(self, path: str, body: bytes) -> None:
+        """Replaces an object, or a part of it by a subresource. Raises `RefusedError`."""
+        async with self._session.put(self._url(path), data=body) as response:
+            await _body(response)
+
+    async def delete(self, path: str, *, at_once: bool = True, **query: str) -> None:
+        """Deletes an object, if it is there, or what is selected of a collection. Raises `RefusedError`.
+
+        Unless `at_once`, a pod has the time to end that it asks for.
+        """
+        given = {"gracePeriodSeconds": "0"} if at_once else {}
+        async with self._session.delete(self._url(path, {**given, **query})) as response:
             if response.status != _NOT_FOUND:
                 await _body(response)
 

@@ -10,6 +10,7 @@ from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PA
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.goals import GOALS
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
+from bench.tables.upstream import UPSTREAM
 
 BLOCKS = {
     "goals": GOALS,
@@ -20,6 +21,7 @@ BLOCKS = {
     "gangs": GANGS,
     "shapes": SHAPES,
     "groups": GROUPS,
+    "upstream": UPSTREAM,
     "running": RUNNING,
     "vast": VAST,
     "full": FULL,
