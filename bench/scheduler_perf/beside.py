@@ -1,6 +1,7 @@
 """What goes on beside the creation of pods: objects that come and go, pods that are deleted, pods that are replaced.
 
-`play` starts the first two and ends them with the workload. Intervals are those of Go's tickers: a late turn is not made up for.
+`play` starts the first two and ends them with the workload. Intervals are those of Go's tickers: a turn that is late is
+not made up for.
 """
 
 import asyncio
@@ -9,8 +10,8 @@ from collections.abc import AsyncIterator, Sequence
 
 import msgspec
 
-from bench.client import Client
 from bench.scheduler_perf import objects
+from bench.scheduler_perf.catalogue import Api
 from bench.scheduler_perf.operations import Churn, DeletePods
 from bench.scheduler_perf.pods import Key, PodWatch
 from bench.scheduler_perf.writer import Writer, pods_of
@@ -30,7 +31,7 @@ async def ticks(seconds: float) -> AsyncIterator[None]:
 class Churning:
     """The objects that a churn makes, and deletes again if it is to."""
 
-    def __init__(self, operation: Churn, client: Client, writer: Writer) -> None:
+    def __init__(self, operation: Churn, client: Api, writer: Writer) -> None:
         self._operation = operation
         self._client = client
         self._writer = writer
@@ -62,7 +63,7 @@ class Churning:
             self._held[template, place] = f"{resource.collection(namespace)}/{name}"
 
 
-async def delete_pods(operation: DeletePods, names: Sequence[str], client: Client) -> None:
+async def delete_pods(operation: DeletePods, names: Sequence[str], client: Api) -> None:
     """Delete pods of a namespace, so many a second. Raises `RefusedError`."""
     left = iter(names)
     async for _ in ticks(1 / operation.per_second):
@@ -74,7 +75,7 @@ async def delete_pods(operation: DeletePods, names: Sequence[str], client: Clien
 class Steady:
     """A namespace in which each pod that is bound is replaced by another: a backlog that stays as large as it is."""
 
-    def __init__(self, namespace: str, client: Client, writer: Writer, watch: PodWatch) -> None:
+    def __init__(self, namespace: str, client: Api, writer: Writer, watch: PodWatch) -> None:
         self._namespace = namespace
         self._client = client
         self._writer = writer

@@ -1,15 +1,31 @@
-"""The way from an object to its place in the API: the resource of its kind, and whether that is in a namespace."""
+"""The API as a workload is played over it: requests, and the way from an object to the resource of its kind."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Reader(Protocol):
-    """The part of `Client` that reads."""
+class Api(Protocol):
+    """Requests to an API server, such as those of `bench.client.Client`, which says what they do and raise."""
 
     async def get(self, path: str, **query: str) -> Any:
         """Reads an object or a list."""
+        ...
+
+    async def post(self, path: str, body: bytes) -> bytes:
+        """Creates an object; the answer."""
+        ...
+
+    async def put(self, path: str, body: bytes) -> None:
+        """Replaces an object."""
+        ...
+
+    async def patch(self, path: str, change: Mapping[str, Any]) -> None:
+        """Changes an object by a merge patch."""
+        ...
+
+    async def delete(self, path: str, *, at_once: bool = True) -> None:
+        """Deletes an object."""
         ...
 
 
@@ -44,7 +60,7 @@ class Resource:
 class Catalogue:
     """The kinds that the API server serves, asked once for each version of an API."""
 
-    def __init__(self, client: Reader) -> None:
+    def __init__(self, client: Api) -> None:
         self._client = client
         self._kinds: dict[str, dict[str, Resource]] = {}
 

@@ -33,7 +33,7 @@ class Waits:
     @classmethod
     def of(cls, created: Mapping[Key, float], bound: Mapping[Key, float]) -> Self:
         """Of the pods that were bound, one at least. A watch may be faster than an answer."""
-        seconds = [max(0.0, at - created[key]) for key, at in bound.items()]
+        seconds = [max(0.0, at - created.get(key, at)) for key, at in bound.items()]
         cuts = quantiles(seconds, n=100, method="inclusive") if len(seconds) > 1 else seconds * 99
         return cls(cuts[49], cuts[89], cuts[98])
 

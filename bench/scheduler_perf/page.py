@@ -6,6 +6,7 @@ started so that it serves them to everyone.
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
@@ -52,10 +53,12 @@ class SidePages:
                 raise RefusedError(f"GET {path}: {answer.status} {text}")
             return text
 
-    async def until_ready(self) -> None:
-        """Returns when the side calls itself ready. Raises `TimeoutError` after a minute."""
+    async def until_ready(self, is_alive: Callable[[], bool]) -> None:
+        """Returns when the side calls itself ready. Raises `TimeoutError` after a minute, and when it ends before."""
         async with asyncio.timeout(_READY_WITHIN_SECONDS):
             while not await self._is_ready():
+                if not is_alive():
+                    raise TimeoutError("the side ended before it was ready")
                 await asyncio.sleep(_LOOK_SECONDS)
 
     async def _is_ready(self) -> bool:

@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 
-from bench.client import Client
+
 from bench.failures import StalledError
 from bench.ledger import WrongRunError
 from bench.scheduler_perf import objects
 from bench.scheduler_perf.allocation import Devices
 from bench.scheduler_perf.beside import Churning, Steady, delete_pods, ticks
+from bench.scheduler_perf.catalogue import Api
 from bench.scheduler_perf.collecting import Collector
 from bench.scheduler_perf.operations import (
     AllocateClaims,
@@ -50,7 +51,7 @@ class Player:
     """Plays one workload once."""
 
     def __init__(
-        self, client: Client, writer: Writer, watch: PodWatch, collector: Collector, *, is_alive: Callable[[], bool]
+        self, client: Api, writer: Writer, watch: PodWatch, collector: Collector, *, is_alive: Callable[[], bool]
     ) -> None:
         """`is_alive` says whether the scheduler runs still."""
         self._client = client

@@ -75,10 +75,11 @@ def run(side: Side, workload: Workload, display: Display) -> Found:
     ):
         if workload.gates.get(_DEVICES):
             plane.start_controller_manager(*_CONTROLLERS)
-        return runner.run(_measure(side, workload, plane, display))
+        return runner.run(measure(side, workload, plane, display))
 
 
-async def _measure(side: Side, workload: Workload, plane: ControlPlane, display: Display) -> Found:
+async def measure(side: Side, workload: Workload, plane: ControlPlane, display: Display) -> Found:
+    """The part of a run on a control plane that serves. The side does not run any more afterwards. Raises as `run`."""
     operations = resolve(workload)
     pods = sum(each.count for each in operations if isinstance(each, CreatePods) and each.steady_seconds is None)
     async with Client(plane.kubeconfig()) as client, PodWatch(client) as watch:
@@ -87,9 +88,10 @@ async def _measure(side: Side, workload: Workload, plane: ControlPlane, display:
             writer = Writer(client, advance)
             pids = {each.name: each.pid for each in plane.servers}
             collector = Collector(watch, pages, side.name, {**pids, side.name: server.pid, BENCH: os.getpid()})
-            player = Player(client, writer, watch, collector, is_alive=lambda: is_running(server.pid))
+            is_alive = partial(is_running, server.pid)
+            player = Player(client, writer, watch, collector, is_alive=is_alive)
             try:
-                await pages.until_ready()
+                await pages.until_ready(is_alive)
                 await player.play(operations)
             except (TimeoutError, ExceptionGroup) as error:
                 raise StalledError("\n".join([text_of(error), *_end_of_log(side, plane)])) from error

@@ -11,9 +11,8 @@ from typing import TypeVar
 
 import msgspec
 
-from bench.client import Client
 from bench.progress import Advance
-from bench.scheduler_perf.catalogue import Catalogue
+from bench.scheduler_perf.catalogue import Api, Catalogue
 from bench.scheduler_perf.objects import Object
 from bench.scheduler_perf.pods import Key
 
@@ -44,7 +43,7 @@ class Writer:
         catalogue: where objects of each kind are.
     """
 
-    def __init__(self, client: Client, advance: Advance) -> None:
+    def __init__(self, client: Api, advance: Advance) -> None:
         """`advance` is told of each pod that is created."""
         self.created: dict[Key, float] = {}
         self.catalogue = Catalogue(client)
