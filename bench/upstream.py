@@ -61,7 +61,7 @@ def document(rows: Sequence[Row], factor: Fraction) -> dict[str, Any]:
 
 @click.command(context_settings={"show_default": True})
 @click.option("--workload", "titles", multiple=True, help="Only these, such as SchedulingBasic/5Nodes.")
-@click.option("--factor", type=Fraction, default=str(FACTOR), help="Of the objects of large workloads, so much is made.")
+@click.option("--factor", type=Fraction, default=str(FACTOR), help="How much there is of the objects of large workloads.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(titles: Sequence[str], factor: Fraction, output: str) -> None:
     """Measure Muster and kube-scheduler on the workloads of kube-scheduler's own benchmark."""

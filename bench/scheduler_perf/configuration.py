@@ -67,7 +67,7 @@ class Workload:
 
 
 def source() -> Path:
-    """The folder of scheduler_perf in the Go module, which Go fetches if it is not there. Raises `MissingSourceError`."""
+    """The folder of scheduler_perf in the Go module, which Go fetches if need be. Raises `MissingSourceError`."""
     wanted = f"{KUBERNETES_MODULE} v{KUBERNETES_VERSION}"
     if shutil.which("go") is None:
         raise MissingSourceError(f"go is not on the PATH: scheduler_perf is read from the Go module {wanted}")

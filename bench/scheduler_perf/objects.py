@@ -1,8 +1,8 @@
 """The objects of scheduler_perf's workloads, as they are posted: rendered from its templates, or its default ones.
 
-`play` makes all of them before it posts the first, so that rendering takes no time from what is measured. scheduler_perf
-reads nodes, pods and volumes into types of Go, which know fields whatever the case of their letters; here their names
-begin with a small letter, as the API has them.
+`play` makes pods before it posts the first, so that rendering takes no time from what is measured. scheduler_perf reads
+nodes, pods and volumes into types of Go, which know fields whatever the case of their letters; here their names begin
+with a small letter, as the API has them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,9 @@ from bench.scheduler_perf.template import Template
 
 Object = dict[str, Any]
 
-_FREE = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "capacity", "allocatable", "limits", "requests"})
+_FREE = frozenset(
+    {"labels", "annotations", "matchLabels", "nodeSelector", "capacity", "allocatable", "limits", "requests"}
+)
 """Fields whose keys are not names of fields."""
 _TEXTS = 16
 _HOST = "kubernetes.io/hostname"

@@ -68,7 +68,7 @@ class CreatePods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreateObjects:
-    """Makes objects of any kind; PodGroups go by the version of their API that is served, whatever the template says."""
+    """Makes objects of any kind; PodGroups in the version of their API that is served, whatever the template says."""
 
     count: int
     template: Path

@@ -1,7 +1,7 @@
 """The way from a configuration of scheduler_perf to operations: parameters get the values of a workload.
 
-`resolve` knows the operations and fields that the configurations use, and raises `OperationError` for any other, so that
-nothing of a workload is left out unseen.
+`resolve` knows the operations and fields that the configurations use, and raises `OperationError` for any other, so
+that nothing of a workload is left out unseen.
 """
 
 from collections.abc import Callable, Iterator, Mapping

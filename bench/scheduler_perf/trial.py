@@ -9,7 +9,7 @@ gates: it goes by what the API server serves.
 import asyncio
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import uvloop
@@ -43,9 +43,9 @@ from tests.controlplane import commands
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 
 _DEVICES, _GROUPS = "DynamicResourceAllocation", "GenericWorkload"
-_SERVED: Mapping[str, Mapping[str, bool]] = {
-    _DEVICES: {f"resource.k8s.io/{version}": True for version in ("v1", "v1beta2", "v1beta1", "v1alpha3")},
-    _GROUPS: {"scheduling.k8s.io/v1beta1": True},
+_SERVED: Mapping[str, Sequence[str]] = {
+    _DEVICES: [f"resource.k8s.io/{version}" for version in ("v1", "v1beta2", "v1beta1", "v1alpha3")],
+    _GROUPS: ["scheduling.k8s.io/v1beta1"],
 }
 """The versions of APIs that a gate needs."""
 _API_SERVER = ("--disable-admission-plugins=Priority",)
@@ -66,7 +66,8 @@ def sides(workload: Workload) -> tuple[Side, Side]:
 
 def run(side: Side, workload: Workload, display: Display) -> Found:
     """The run. Raises one of `FAILURES`, and `OperationError` and `TemplateError` for what is not understood."""
-    served = {name: on for gate, versions in _SERVED.items() if workload.gates.get(gate) for name, on in versions.items()}
+    wanted = [versions for gate, versions in _SERVED.items() if workload.gates.get(gate)]
+    served = {version: True for versions in wanted for version in versions}
     with (
         control_plane(
             side, display, feature_gates=workload.gates, runtime_config=served, api_server_arguments=_API_SERVER

@@ -122,7 +122,8 @@ def test_without_a_common_workload_nothing_is_compared(rows: list[upstream.Row])
 def test_the_terminal_shows_a_row_for_each_workload(rows: list[upstream.Row]) -> None:
     console = Console(record=True, width=300)
     console.print(upstream.table(rows))
-    text = [" ".join(line.replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").split()) for line in console.export_text().splitlines()]
+    lines = console.export_text().replace("\N{BOX DRAWINGS LIGHT VERTICAL}", " ").splitlines()
+    text = [" ".join(line.split()) for line in lines]
     assert "SchedulingBasic/500Nodes 200 400 1,000 1,250 3.00 1.50 100 100" in text
     assert "Starvation/500Nodes - 400 - 1,250 - 1.50 - 100" in text
 

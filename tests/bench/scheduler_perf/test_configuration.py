@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from bench.scheduler_perf.configuration import MissingSourceError, UnknownWorkloadError, Workload, find, read, scaled, source
+from bench.scheduler_perf.configuration import (
+    MissingSourceError,
+    UnknownWorkloadError,
+    Workload,
+    find,
+    read,
+    scaled,
+    source,
+)
 
 TEXT = """
 - name: Pods
