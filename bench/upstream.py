@@ -8,9 +8,10 @@ reported with the reason. A run that fails is reported after all measurements.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import click
 from rich.console import Console
@@ -18,6 +19,7 @@ from rich.table import Table
 
 from bench.failures import FAILURES, text_of
 from bench.progress import Bars, Display
+from bench.provenance import REPOSITORY, DirtyTreeError, measured_commit
 from bench.scheduler_perf.choice import AS_THEY_ARE, FACTOR, LEFT_OUT, SCALED, chosen
 from bench.scheduler_perf.configuration import MissingSourceError, UnknownWorkloadError, Workload, read, source
 from bench.scheduler_perf.trial import run, sides
@@ -27,6 +29,40 @@ from tests.controlplane.binaries import KUBERNETES_VERSION, MissingBinaryError
 _NONE = "-"
 Row = dict[str, Any]
 """What was measured of a workload, and what failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """Rows of a run that may be interrupted, one a line of a file; without a path nothing is kept."""
+
+    path: Path | None = None
+
+    @classmethod
+    def of(cls, factor: Fraction) -> Self:
+        """The journal of this commit and this size of workloads. Raises `DirtyTreeError`."""
+        size = f"{factor.numerator}-of-{factor.denominator}"
+        return cls(REPOSITORY / "build" / f"upstream-{measured_commit()}-{size}.jsonl")
+
+    def read(self) -> dict[str, Row]:
+        """The rows by workload; a line that was cut off is left out."""
+        if self.path is None or not self.path.exists():
+            return {}
+        whole, newline, _cut = self.path.read_text().rpartition("\n")
+        self.path.write_text(whole + newline)
+        rows: list[Row] = [json.loads(line) for line in whole.splitlines()]
+        return {row["workload"]: row for row in rows}
+
+    def add(self, row: Row) -> None:
+        """Keep one more row, unless something failed, so that it is measured again."""
+        if self.path is not None and not row["failures"]:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a") as file:
+                file.write(json.dumps(row) + "\n")
+
+    def end(self) -> None:
+        """Forget all rows: the next run begins anew."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
 
 
 def measure(workload: Workload, display: Display) -> Row:
@@ -61,21 +97,22 @@ def document(rows: Sequence[Row], factor: Fraction) -> dict[str, Any]:
 
 @click.command(context_settings={"show_default": True})
 @click.option("--workload", "titles", multiple=True, help="Only these, such as SchedulingBasic/5Nodes.")
-@click.option("--factor", type=Fraction, default=str(FACTOR), help="How much there is of the objects of large workloads.")
+@click.option("--factor", type=Fraction, default=str(FACTOR), help="So much of the objects of large workloads is made.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run of this commit.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
-def main(titles: Sequence[str], factor: Fraction, output: str) -> None:
+def main(titles: Sequence[str], factor: Fraction, resume: bool, output: str) -> None:
     """Measure Muster and kube-scheduler on the workloads of kube-scheduler's own benchmark."""
     try:
         workloads = chosen(list(read(source())), titles or (*AS_THEY_ARE, *SCALED), factor)
+        journal = Journal.of(factor) if resume else Journal()
     except UnknownWorkloadError as error:
         raise click.UsageError(f"scheduler_perf has no workload {error}") from error
-    except MissingSourceError as error:
+    except (MissingSourceError, DirtyTreeError) as error:
         raise click.ClickException(str(error)) from error
     rows: list[Row] = []
     try:
         with Bars() as bars:
-            for workload in workloads:
-                rows.append(measure(workload, bars))
+            measure_all(workloads, journal, bars, rows)
     except MissingBinaryError as error:
         raise click.ClickException(str(error)) from error
     finally:
@@ -85,6 +122,17 @@ def main(titles: Sequence[str], factor: Fraction, output: str) -> None:
             Console().print(table(rows))
     if faults := [f"{side}, {row['workload']}: {text}" for row in rows for side, text in row["failures"].items()]:
         raise click.ClickException("\n\n".join(faults))
+    journal.end()
+
+
+def measure_all(workloads: Sequence[Workload], journal: Journal, display: Display, rows: list[Row]) -> None:
+    """Add a row for each workload: that of the journal, or a new one, which it keeps then. Raises as `measure` does."""
+    known = journal.read()
+    for workload in workloads:
+        if (row := known.get(workload.title)) is None:
+            row = measure(workload, display)
+            journal.add(row)
+        rows.append(row)
 
 
 def table(rows: Sequence[Row]) -> Table:

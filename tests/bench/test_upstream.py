@@ -154,3 +154,44 @@ def test_the_command_says_how_to_get_what_is_not_there(monkeypatch: pytest.Monke
     monkeypatch.setattr(upstream, "source", missing)
     done = CliRunner().invoke(upstream.main, [])
     assert (done.exit_code, done.stderr) == (1, "Error: go is not on the PATH\n")
+
+
+def test_an_interrupted_run_goes_on_with_what_was_not_measured_or_failed(
+    monkeypatch: pytest.MonkeyPatch, display: Display, tmp_path: Path
+) -> None:
+    journal = upstream.Journal(tmp_path / "build" / "rows.jsonl")
+    workloads = [a_workload(case) for case in ("SchedulingBasic", "Starvation", "Unschedulable")]
+    monkeypatch.setattr(upstream, "run", a_run)
+    upstream.measure_all(workloads[:2], journal, display, [])
+    assert journal.path is not None
+    with journal.path.open("a") as file:
+        file.write('{"workload": "Unsched')
+
+    played: list[str] = []
+
+    def a_good_run(side: Side, workload: Workload, display: Display) -> Found:
+        played.append(workload.case)
+        return FOUND
+
+    monkeypatch.setattr(upstream, "run", a_good_run)
+    rows: list[upstream.Row] = []
+    upstream.measure_all(workloads, journal, display, rows)
+
+    assert played == ["Starvation", "Starvation", "Unschedulable", "Unschedulable"]
+    assert [row["workload"].partition("/")[0] for row in rows] == ["SchedulingBasic", "Starvation", "Unschedulable"]
+    assert journal.read().keys() == {workload.title for workload in workloads}
+    journal.end()
+    assert journal.read() == {}
+
+
+def test_a_run_that_shall_not_be_resumed_keeps_nothing(monkeypatch: pytest.MonkeyPatch, display: Display) -> None:
+    monkeypatch.setattr(upstream, "run", a_run)
+    upstream.measure_all([a_workload("SchedulingBasic")], upstream.Journal(), display, [])
+    assert upstream.Journal().read() == {}
+
+
+def test_a_journal_is_that_of_a_commit_and_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upstream, "measured_commit", lambda: "0123456789ab")
+    path = upstream.Journal.of(Fraction(1, 5)).path
+    assert path is not None
+    assert path.name == "upstream-0123456789ab-1-of-5.jsonl"
