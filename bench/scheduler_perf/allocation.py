@@ -62,9 +62,7 @@ def _wanted(claim: Mapping[str, Any]) -> tuple[str, int]:
     return requests[0]["name"], exactly.get("count", 1)
 
 
-def _counters(
-    pool: str, sets: Sequence[Mapping[str, Any]], named: str
-) -> Iterator[tuple[tuple[str, str, str], int]]:
+def _counters(pool: str, sets: Sequence[Mapping[str, Any]], named: str) -> Iterator[tuple[tuple[str, str, str], int]]:
     for each in sets:
         for name, counter in each["counters"].items():
             yield (pool, each[named], name), nanos(counter["value"])

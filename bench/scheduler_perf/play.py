@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-
 from bench.failures import StalledError
 from bench.ledger import WrongRunError
 from bench.scheduler_perf import objects

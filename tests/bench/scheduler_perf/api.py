@@ -1,5 +1,6 @@
 """A stand-in for the API server in tests of what writes to it: it remembers requests, and names what it is given."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -29,6 +30,13 @@ class Recorder:
         self.requests: list[str] = []
         self.bodies: list[Any] = []
         self.lists: dict[str, list[Any]] = {}
+        self._more = asyncio.Event()
+
+    async def until(self, count: int) -> None:
+        """Returns when there were as many requests."""
+        while len(self.requests) < count:
+            self._more.clear()
+            await self._more.wait()
 
     async def get(self, path: str, **query: str) -> Any:
         self._record("GET", path, None)
@@ -52,6 +60,7 @@ class Recorder:
     def _record(self, verb: str, path: str, body: Any) -> None:
         self.requests.append(f"{verb} {path.removesuffix('?fieldValidation=Strict')}")
         self.bodies.append(body)
+        self._more.set()
 
     def _generated(self, metadata: Mapping[str, Any]) -> str:
         return f"{metadata['generateName']}{len(self.requests)}"

@@ -47,8 +47,7 @@ async def test_a_churn_that_recreates_deletes_what_it_made_before_it_makes_it_ag
     api: Recorder, writer: Writer, tmp_path: Path
 ) -> None:
     running = asyncio.create_task(Churning(a_churn(tmp_path, recreates=True, number=1), api, writer).run())
-    while len(api.requests) < 7:
-        await asyncio.sleep(0)
+    await api.until(7)
     running.cancel()
 
     assert api.requests[1:7] == [
@@ -88,8 +87,7 @@ class _Bound:
 async def test_each_pod_of_a_steady_backlog_is_replaced_when_it_is_bound(api: Recorder, writer: Writer) -> None:
     async with PodWatch(_Bound(api)) as watch:
         keeping = asyncio.create_task(Steady("n", api, writer, watch).keep([BODY] * 2, 60))
-        while len(api.requests) < 6:
-            await asyncio.sleep(0)
+        await api.until(6)
         keeping.cancel()
 
     create = f"POST {PODS}"

@@ -1,6 +1,7 @@
 """A measurement counts the pods that it is about, from its beginning to its end."""
 
 import os
+import time
 
 import pytest
 
@@ -67,7 +68,7 @@ async def test_the_pods_of_a_measurement_have_its_namespaces_and_labels_and_its_
 
 async def test_a_single_pod_has_no_rate(watch: PodWatch, collector: Collector) -> None:
     await collector.start(["n"], {})
-    bound(watch, "a", float("inf"))
+    bound(watch, "a", time.monotonic())
     await collector.stop({("n", "a"): 0.0})
     assert collector.found is not None
     assert collector.found.pods_per_second is None

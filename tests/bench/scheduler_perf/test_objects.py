@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from bench.scheduler_perf import objects
-from bench.scheduler_perf.operations import CreateNamespaces, CreateNodes, CreateObjects, CreatePods
 from bench.scheduler_perf.objects import with_small_letters
+from bench.scheduler_perf.operations import CreateNamespaces, CreateNodes, CreateObjects, CreatePods
 
 POD = """
 kind: Pod
