@@ -82,12 +82,11 @@ def played(workload: Workload) -> Workload:
     return replace(workload, operations=OPERATIONS)
 
 
+@pytest.mark.parametrize("number", range(2), ids=["kube-scheduler", "muster"])
 async def test_a_workload_is_played_and_its_pods_are_measured(
-    played: Workload, plane: ControlPlane, display: Display, api: Api
+    played: Workload, plane: ControlPlane, display: Display, api: Api, number: int
 ) -> None:
-    _, muster = sides(played)
-
-    found = await measure(muster, played, plane, display)
+    found = await measure(sides(played)[number], played, plane, display)
 
     assert found.pods == 6
     assert 0 < found.waits.p50 <= found.waits.p99
@@ -99,8 +98,8 @@ async def test_a_workload_is_played_and_its_pods_are_measured(
 
 
 async def test_a_side_that_ends_early_is_told_with_its_log(
-    played: Workload, plane: ControlPlane, display: Display
+    played: Workload, control_plane: ControlPlane, display: Display
 ) -> None:
     broken = Side("broken", lambda _: ["/bin/sh", "-c", "echo no more", "--secure-port=1"])
     with pytest.raises(StalledError, match=r"ended before it was ready(.|\n)*no more"):
-        await measure(broken, played, plane, display)
+        await measure(broken, played, control_plane, display)
