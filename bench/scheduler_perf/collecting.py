@@ -44,7 +44,7 @@ class Found:
 
     Attributes:
         pods: how many were bound that are measured.
-        pods_per_second: between the first binding and the last; None of a single pod.
+        pods_per_second: from the beginning of the measurement to the last binding.
         cpu_per_pod: CPU seconds of the side for each pod, from the beginning of the measurement to its end.
         server_cpu_per_pod: those of kube-apiserver and etcd.
         peak_bytes: the most memory that the side had, since its start.
@@ -54,7 +54,7 @@ class Found:
     """
 
     pods: int
-    pods_per_second: float | None
+    pods_per_second: float
     cpu_per_pod: float
     server_cpu_per_pod: float
     peak_bytes: int
@@ -105,7 +105,7 @@ class Collector:
         servers = sum(used.processes[name] for name in (API_SERVER, ETCD))
         self.found = Found(
             pods=len(bound),
-            pods_per_second=_rate([*bound.values()]),
+            pods_per_second=len(bound) / (max(bound.values()) - began.at),
             cpu_per_pod=used.processes[self._side] / len(bound),
             server_cpu_per_pod=servers / len(bound),
             peak_bytes=peak_bytes(self._pids[self._side]),
@@ -119,12 +119,7 @@ class Collector:
             key: seen.bound_at
             for key, seen in self._watch.bound.items()
             if seen.bound_at is not None
-            and seen.bound_at >= began.at
+            and seen.bound_at > began.at
             and key[0] in began.namespaces
             and seen.has(began.selector)
         }
-
-
-def _rate(times: Sequence[float]) -> float | None:
-    seconds = max(times) - min(times)
-    return (len(times) - 1) / seconds if seconds else None

@@ -98,7 +98,7 @@ def _milliseconds(seconds: float | None) -> str:
 
 def _compared(row: Row) -> float | None:
     theirs, ours = (row["sides"].get(name) for name, _ in _SIDES)
-    if theirs is None or ours is None or not theirs["pods_per_second"] or not ours["pods_per_second"]:
+    if theirs is None or ours is None:
         return None
     times: float = ours["pods_per_second"] / theirs["pods_per_second"]
     return times
