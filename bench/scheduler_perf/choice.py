@@ -85,7 +85,6 @@ SCALED: Sequence[str] = (
     "TopologyAwareScheduling/5000Nodes_750Gangs_3000Pods",
     "TopologyAwareScheduling/5000Nodes_3Gangs_3000Pods_1000PerGroup",
     "ExtendedResourceScoring/5000pods_500nodes",
-    "SchedulingWithResourceClaimTemplateListAttributes/empty_500nodes",
 )
 """Measured with `FACTOR` of their objects."""
 
@@ -93,6 +92,9 @@ LEFT_OUT: Mapping[str, str] = {
     "PublishResourceSlices": "it makes no pods: what it measures is read inside the process of kube-scheduler",
     "NodeDeclaredFeaturesEnabled": "it replaces the features of nodes that kube-scheduler is compiled with",
     "CompatibilityGroups": "Muster leaves out devices with compatibility groups, as kube-scheduler does by default",
+    "SchedulingWithResourceClaimTemplateListAttributes": (
+        "Muster compares no attributes that are lists, as kube-scheduler does by default"
+    ),
 }
 """Test cases of which no workload can be measured with both sides, and why."""
 
