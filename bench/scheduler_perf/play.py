@@ -44,6 +44,8 @@ _BOUND = {"status": {"phase": "Bound"}}
 _WITHIN_SECONDS = 600.0
 """As long scheduler_perf waits for pods."""
 _LOOK_SECONDS = 0.1
+_KNOWN_SECONDS = 1.0
+"""scheduler_perf waits until its scheduler knows of groups; another process is given time to."""
 
 
 class Player:
@@ -156,6 +158,8 @@ class Player:
         create = self._writer.group if operation.are_groups else self._writer.any_object
         for made in objects.any_objects(operation):
             await create(made, operation.namespace)
+        if operation.are_groups:
+            await asyncio.sleep(_KNOWN_SECONDS)
 
     async def _update_objects(self, operation: UpdateObjects) -> None:
         made = iter(list(objects.any_objects(operation)))
