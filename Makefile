@@ -6,6 +6,8 @@ PYTHON ?= python3
 WORKERS ?= auto
 VENV := .venv
 RUN := $(VENV)/bin/python
+# What is in the virtual environment: what Muster needs to run, what the tests and linters need, what a release needs.
+RUNNABLE := $(VENV)/.runnable
 INSTALLED := $(VENV)/.installed
 RELEASING := $(VENV)/.releasing
 FOLDERS := framework operator plugins sandbox testing
@@ -22,13 +24,13 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
 	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
 	bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption simulate-faults \
-	simulate-all real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
-	release site
+	simulate-all simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
+	release site e2e
 
 help: ## List the commands
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
-demo: $(INSTALLED) ## Show Muster at work on a cluster of its own in this terminal
+demo: $(RUNNABLE) ## Show Muster at work on a cluster of its own in this terminal
 	$(VENV)/bin/muster demo
 
 test: $(INSTALLED) control-plane ## Run every test against a real API server
@@ -104,6 +106,7 @@ compare-all: $(INSTALLED) control-plane ## Compare with kube-scheduler all that 
 	$(RUN) -m tests.parity --record; status=$$?; \
 	$(RUN) -m tests.gangscheduling.parity --record || status=1; \
 	$(RUN) -m tests.gangscheduling.parity 45 15 --trees --record || status=1; \
+	$(RUN) -m tests.controlplane.build e2e-tests && $(RUN) -m tests.conformance --record || status=1; \
 	$(RUN) -m bench tables --write && exit $$status
 
 tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with the results that are kept
@@ -118,8 +121,15 @@ parity-preemption: $(INSTALLED) control-plane ## Compare whom both evict on rand
 parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
 	$(RUN) -m tests.gangscheduling.parity $(SITUATIONS)
 
+e2e: $(INSTALLED) control-plane ## Run Kubernetes' own end-to-end tests of scheduling with both: E2E_ARGS="--focus Gang"
+	@$(RUN) -m tests.controlplane.build e2e-tests
+	$(RUN) -m tests.conformance $(E2E_ARGS)
+
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
+
+simulate-quotas: $(INSTALLED) ## Play histories of namespaces that borrow and claim, and that must not evict in turn: SEEDS="1-10000"
+	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
 
 simulate-all: $(INSTALLED) ## Play ten thousand seeds, continuing an interrupted run of this commit, and keep what took part
 	journal=build/seeds-$$($(RUN) -m bench commit).jsonl && \
@@ -139,9 +149,10 @@ fuzz: $(INSTALLED) control-plane ## Feed fresh random input to all that is read;
 bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200 random clusters of each situation
 	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal tests/reservation/test_bounds.py $(PYTEST_ARGS)
 
-nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, the soak
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory fuzz bounds real-faults soak
+	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
+	$(MAKE) --no-print-directory fuzz bounds real-faults e2e soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)
@@ -153,7 +164,7 @@ screenshots: $(INSTALLED) browser ## Draw the pictures of the web pages that the
 	$(RUN) -m tests.web.screenshots
 
 release: $(RELEASING) control-plane ## Make, check and list all that a release consists of, in dist/release: OWNER= IMAGE= TAG=
-	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
+	@SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(RUN) -m deploy.release \
 		$(if $(OWNER),--owner=$(OWNER)) $(if $(IMAGE),--image=$(IMAGE)) $(if $(TAG),--tag=$(TAG)) $(RELEASE_ARGS)
 
 site: $(RELEASING) ## Build the documentation as web pages in build/site, where a dead link is an error: OWNER=
@@ -178,14 +189,27 @@ command -v $(1) >/dev/null || { echo "installing $(2)"; apt-get update -qq && \
 	{ echo "$(1) is not on the PATH and could not be installed: install it, the tests need it" >&2; exit 1; }
 endef
 
-$(INSTALLED): constraints.txt pyproject.toml setup.py
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
-	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+INSTALL := $(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# Makes the virtual environment unless it is there.
+define environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=...")'
+@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+endef
+
+$(RUNNABLE): constraints.txt pyproject.toml setup.py
+	$(environment)
+	@echo "Installing Muster and the packages that it needs into $(VENV), with pip: a minute or two, once ..."
+	@$(INSTALL) -e .
 	@touch $@
 
+$(INSTALLED): constraints.txt pyproject.toml setup.py
+	$(environment)
+	$(INSTALL) -e '.[test,lint]'
+	@touch $@ $(RUNNABLE)
+
 $(RELEASING): $(INSTALLED)
-	$(RUN) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	$(INSTALL) -e '.[release]'
 	@touch $@
 
 build/typing/muster/%:

@@ -18,14 +18,25 @@ import msgspec
 import yaml
 from yarl import URL
 
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 _ERRORS_FROM = 400
 _NOT_FOUND = 404
 _TOLD = 1000
 _CHUNK = 1 << 20
+_CONNECT_SECONDS = 60.0
 
 
 class RefusedError(Exception):
-    """The API server refused a request; the text has the request, the status and the server's words."""
+    """The API server refused a request; the text has the request, the status and the server's words.
+
+    Attributes:
+        status: the HTTP status.
+    """
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.status = status
 
 
 class Following(ABC):
@@ -66,7 +77,7 @@ class Client:
             headers={"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"},
             skip_auto_headers=("Accept-Encoding", "User-Agent"),
             cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=120),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=120),
             read_bufsize=_CHUNK,
         )
 
@@ -81,9 +92,9 @@ class Client:
         async with self._session.post(self._url(path), data=body) as response:
             return await _body(response)
 
-    async def patch(self, path: str, change: Mapping[str, Any]) -> None:
-        """Changes an object by a merge patch. Raises `RefusedError`."""
-        headers = {"Content-Type": "application/merge-patch+json"}
+    async def patch(self, path: str, change: Mapping[str, Any], form: str = MERGE_PATCH) -> None:
+        """Changes an object by a patch of this form. Raises `RefusedError`."""
+        headers = {"Content-Type": form}
         async with self._session.patch(self._url(path), data=msgspec.json.encode(change), headers=headers) as response:
             await _body(response)
 
@@ -102,6 +113,12 @@ class Client:
             if response.status != _NOT_FOUND:
                 await _body(response)
 
+    async def remove(self, path: str, uid: str) -> None:
+        """Deletes an object at once, unless another one has its name by now. Raises `RefusedError`."""
+        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": uid}}
+        async with self._session.delete(self._url(path), data=msgspec.json.encode(options)) as response:
+            await _body(response)
+
     async def get(self, path: str, **query: str) -> Any:
         """Reads an object or a list. Raises `RefusedError`."""
         async with self._session.get(self._url(path, query)) as response:
@@ -114,7 +131,9 @@ class Client:
 
     async def watch(self, path: str, **query: str) -> AsyncIterator[list[bytes]]:
         """The lines of a watch, as many at a time as have come. Ends when the server ends it. Raises `RefusedError`."""
-        async with self._session.get(self._url(path, {"watch": "true", **query})) as response:
+        # A watch may be silent for minutes, as while kube-scheduler looks for a rack for its first gang of a thousand.
+        silent = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=None)
+        async with self._session.get(self._url(path, {"watch": "true", **query}), timeout=silent) as response:
             if response.status >= _ERRORS_FROM:
                 await _body(response)
             unfinished = b""
@@ -135,6 +154,7 @@ async def _body(response: aiohttp.ClientResponse) -> bytes:
     body = await response.read()
     if response.status >= _ERRORS_FROM:
         raise RefusedError(
-            f"{response.method} {response.url.path}: {response.status} {body[:_TOLD].decode(errors='replace')}"
+            f"{response.method} {response.url.path}: {response.status} {body[:_TOLD].decode(errors='replace')}",
+            response.status,
         )
     return body

@@ -155,8 +155,10 @@ class _Refused:
         if not self._ended.done():
             return "a profile with a package that cannot be imported runs"
         told = self._ended.result()
-        expected = f'2: Error: plugin "{UNIMPORTABLE}" cannot be used: '
-        return "" if told.startswith(expected) and told.count("\n") == 0 else f"it ended with {told!r}"
+        config = target.packages / "unimportable.yaml"
+        expected = f'2: Error: {config}: plugin "{UNIMPORTABLE}" cannot be used: '
+        one_line = told.startswith(expected) and "\n" not in told
+        return "" if one_line else f"it ended with {told.replace(str(target.packages), '…')!r}"
 
 
 async def _end_of(process: asyncio.subprocess.Process) -> str:

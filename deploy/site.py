@@ -64,7 +64,8 @@ def main() -> int:
     gather(REPOSITORY / "build" / "pages", given.owner)
     if given.only_gather:
         return 0
-    environment = os.environ | {"REPOSITORY_URL": address(given.owner)}
+    # Without this variable, the theme advertises its successor.
+    environment = os.environ | {"REPOSITORY_URL": address(given.owner), "NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-m", "mkdocs", "build", "--strict"]
     return subprocess.run(command, cwd=REPOSITORY, env=environment).returncode
 

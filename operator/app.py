@@ -19,12 +19,12 @@ import uvloop
 
 from muster.operator.failures import in_words
 from muster.operator.kube.transport import Transport
-from muster.operator.logs import ignore_kopfs_end, tell_of_loop
+from muster.operator.logs import handle_loop_error, ignore_kopfs_end
 from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
 from muster.operator.process.descriptors import raise_descriptor_limit
 from muster.operator.process.group_controllers import group_controllers
 from muster.operator.process.kopf_login import KopfLogin
-from muster.operator.process.memory import give_memory_back
+from muster.operator.process.memory import limit_heaps
 from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
@@ -115,7 +115,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     ListenError when it cannot serve its pages.
     """
     raise_descriptor_limit()
-    give_memory_back()
+    limit_heaps()
     try:
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(operate(assembly, connection, serving))
@@ -128,7 +128,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
 
 async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
     """Run the scheduler on this loop until it is asked to end; see `run`."""
-    asyncio.get_running_loop().set_exception_handler(tell_of_loop)
+    asyncio.get_running_loop().set_exception_handler(handle_loop_error)
     async with AsyncExitStack() as stack:
         process = Process(assembly, await stack.enter_async_context(Transport(connection)))
         log.info("Starting Muster", extra={"pairs": versions()})
@@ -209,7 +209,7 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
     """Show the pages until the stack is left."""
     if serving.liveness is not None:
         where = serving.liveness
-        probe = Server(liveness(where.path, process.watches.missing), host=where.host, port=where.port, tls=None)
+        probe = Server(liveness(where.path, process.informers.missing), host=where.host, port=where.port, tls=None)
         await probe.start()
         stack.push_async_callback(probe.stop)
     if not serving.port:

@@ -22,12 +22,15 @@ _SUBCOMMANDS = {
     "run": "Schedule pods until stopped.",
     "why": "Show what a pod or a PodGroup waits for.",
     "groups": "List PodGroups with what each lacks.",
+    "quotas": "List ElasticQuotas with what is used and borrowed.",
     "top": "Show queue and groups in the terminal, and why each waits.",
     "web": "Show queue, nodes and reasons in a browser.",
+    "hold": "Keep the pods of a PodGroup from being started.",
+    "resume": "Let the pods of a held PodGroup be started again.",
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "replay": "Decide a recording again, and show what is decided otherwise.",
-    "simulate": "Tell whether pods and PodGroups would fit, and what is missing.",
+    "simulate": "Show whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
     "plugin": "Write a new plugin in a package of its own.",
     "completion": "Print the completion script for a shell.",
@@ -59,6 +62,15 @@ class _Lazy(click.Group):
             command: click.Command = import_module(name).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.exceptions.NoSuchCommand as error:
+            # click suggests only commands that are loaded.
+            raise click.exceptions.NoSuchCommand(error.command_name, possibilities=_SUBCOMMANDS, ctx=ctx) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_SUBCOMMANDS.items()))
@@ -86,7 +98,7 @@ def _quickly() -> Iterator[None]:
 
 @contextmanager
 def _all_written() -> Iterator[None]:
-    """End as other programs do when standard output does not take what is printed.
+    """Exit as other programs do if standard output is closed or full.
 
     If the reader has gone, the process ends as by SIGPIPE; if the disk is full, with a message and exit code 1.
     """
@@ -119,8 +131,14 @@ def main() -> None:
     Pods choose it with `schedulerName: muster`. It decides as kube-scheduler 1.37 does, reads kube-scheduler's
     configuration unchanged, and places the pods of a PodGroup together or not at all.
 
-    Exit codes: 0 fine, 1 failed while running, 2 usage or bad input.
+    Exit codes: 0 fine; 1 failed, or the answer is no: it does not fit, the file has errors, a decision differs; 2 usage
+    or bad input.
     """
+
+
+def main_for_kubectl() -> None:
+    """`kubectl-muster`, which people call as `kubectl muster`: usage and errors name it so."""
+    main(prog_name="kubectl muster")
 
 
 def complete_for_kubectl() -> None:

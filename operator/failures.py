@@ -1,7 +1,7 @@
 """Failures of connections, TLS and files, in words for people: `connection refused`, not what Python prints.
 
 The texts of aiohttp, ssl and the operating system's errors name Python's objects and addresses in memory. Code that
-tells a user of such an error calls `in_words`, and the log does so for kopf. Where Go's programs have words for a
+reports such an error to a user calls `in_words`, and the log does so for kopf. If Go's programs have words for a
 failure, these are the words.
 """
 
@@ -89,8 +89,8 @@ def _of_tls(error: ssl.SSLError) -> str:
 
 def _of_kopf(error: BaseException) -> str:
     """kopf's errors have the API server's message first, and then its whole answer."""
-    told = error.args[0] if error.args else None
-    return str(told or f"the server answered {getattr(error, 'status', 'with an error')}")
+    message = error.args[0] if error.args else None
+    return str(message or f"the server answered {getattr(error, 'status', 'with an error')}")
 
 
 def _of_others(error: BaseException) -> str:

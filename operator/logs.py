@@ -66,11 +66,11 @@ def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
 
 
 def ignore_kopfs_end() -> None:
-    """Hears no more of kopf's own parts: to them the connections that kopf closes at its end are failures."""
+    """Silence kopf's loggers: kopf logs the connections that it closes at its end as failures."""
     logging.getLogger(_KOPFS_PARTS).setLevel(logging.CRITICAL + 1)
 
 
-def tell_of_loop(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def handle_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log what an event loop cannot raise: its exception handler.
 
     uvloop reports an error if data is left to be sent on a connection that has just broken. The owner of the connection

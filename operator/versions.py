@@ -36,7 +36,7 @@ def build() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """The versions that a reader of a log asks for first."""
+    """The versions that a reader of a log needs first."""
     return {
         "version": own(),
         "decidesAs": f"kube-scheduler {KUBERNETES}",

@@ -17,12 +17,16 @@ from typing import Any, Final
 from pydantic import BaseModel
 
 from muster.framework.config import ConfigurationError, PluginRef, Problem, ResolvedProfile
-from muster.framework.contract import GroupKind, Plugin, WatchedKind
+from muster.framework.contract import GroupKind, Plugin, QuotaKind, WatchedKind
 from muster.framework.contract.plugin import extension_points
 from muster.framework.runtime.plugin_set import in_a_line
 
+from .autopodgroups.plugin import AutoPodGroups
 from .binding.default_binder import DefaultBinder
-from .coscheduling.definition import definition
+from .capacityscheduling import definition as elastic_quotas
+from .capacityscheduling.kind import ElasticQuotas
+from .capacityscheduling.plugin import CapacityScheduling
+from .coscheduling import definition as pod_groups
 from .coscheduling.plugin import Coscheduling
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
@@ -55,6 +59,8 @@ __all__ = [
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
+    "PREEMPTION",
+    "QUOTAS",
     "definitions",
     "discover",
     "extension_points",
@@ -90,20 +96,32 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (GangScheduling, 0),
 )
 
-_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (Coscheduling, PodLimits, Reservation)
+_OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
+    AutoPodGroups,
+    CapacityScheduling,
+    Coscheduling,
+    PodLimits,
+    Reservation,
+)
 
 IN_TREE: Final[Mapping[str, type[Plugin]]] = MappingProxyType(
     {plugin.name: plugin for plugin, _ in _DEFAULT_PLUGINS} | {plugin.name: plugin for plugin in _OTHER_PLUGINS}
 )
 """The plugins of this package by name."""
 
+PREEMPTION: Final = DefaultPreemption.name
+"""The plugin that evicts pods."""
+
 COSCHEDULING: Final = Coscheduling.name
 """The plugin of PodGroups by label, which the built-in configuration enables."""
+
+QUOTAS: Final[QuotaKind[Any]] = ElasticQuotas()
+"""The kind of quotas, which the plugin of its name enforces in every profile."""
 
 DEFAULT_SORT: Final = PrioritySort.name
 """The queue sort of kube-scheduler's default profile. A profile has one, and `COSCHEDULING` is one, too."""
 
-ALWAYS: Final = (PodLimits.name, Reservation.name)
+ALWAYS: Final = (PodLimits.name, Reservation.name, CapacityScheduling.name)
 """Plugins that every profile runs, so that it may configure them without enabling them."""
 
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
@@ -180,14 +198,18 @@ def group_kinds(registry: Mapping[str, type[Plugin]] | None = None) -> tuple[Gro
 
 def definitions() -> list[dict[str, Any]]:
     """The `CustomResourceDefinition`s of the kinds that plugins of this tree bring, as plain data."""
-    return [definition()]
+    return [pod_groups.definition(), elastic_quotas.definition()]
 
 
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
-    """The profile with PodLimits in front, and Reservation behind its filters."""
+    """The profile with PodLimits in front, and Reservation and CapacityScheduling behind its filters.
+
+    Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity.
+    """
     points = {point: [each for each in refs if each.name not in ALWAYS] for point, refs in profile.points.items()}
-    points["preFilter"] = [PluginRef(PodLimits.name, 0), PluginRef(Reservation.name, 0), *points["preFilter"]]
-    points["filter"] = [*points["filter"], PluginRef(Reservation.name, 0)]
+    limits, reservation, quotas = (PluginRef(name, 0) for name in ALWAYS)
+    points["preFilter"] = [limits, reservation, *points["preFilter"], quotas]
+    points["filter"] = [*points["filter"], reservation, quotas]
     return replace(profile, points=MappingProxyType({point: tuple(refs) for point, refs in points.items()}))
 
 

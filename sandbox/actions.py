@@ -10,7 +10,13 @@ from dataclasses import replace
 from muster.sandbox import errors
 from muster.sandbox.admission import topology_labels
 from muster.sandbox.errors import INVALID, NOT_SUPPORTED, REQUIRED, InvalidField
-from muster.sandbox.kinds import POD_DISRUPTION_BUDGETS, PODS, REPLICATION_CONTROLLERS, TOKEN_REVIEWS
+from muster.sandbox.kinds import (
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    REPLICATION_CONTROLLERS,
+    SELF_SUBJECT_REVIEWS,
+    TOKEN_REVIEWS,
+)
 from muster.sandbox.ledger import Entry
 from muster.sandbox.lifecycle import DeleteOptions, Deletion, check_delete_preconditions, wrong_uid
 from muster.sandbox.objects import (
@@ -168,9 +174,11 @@ _USER = {"username": "sandbox", "groups": ["system:masters", "system:authenticat
 
 
 def review(kind: Kind, asked: Object) -> Object:
-    """The review with its verdict: the token is good, the act is allowed."""
-    status = {"authenticated": True, "user": _USER} if kind is TOKEN_REVIEWS else {"allowed": True}
+    """The review with its verdict: the token is good, the act is allowed, every client is the same user."""
     typed = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": {}}
+    if kind is SELF_SUBJECT_REVIEWS:
+        return typed | {"status": {"userInfo": _USER}}
+    status = {"authenticated": True, "user": _USER} if kind is TOKEN_REVIEWS else {"allowed": True}
     return typed | {"spec": asked.get("spec") or {}, "status": status}
 
 

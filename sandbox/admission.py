@@ -1,4 +1,4 @@
-"""What kube-apiserver's admission plugins do to new objects, as far as a scheduler can tell the difference.
+"""The changes that kube-apiserver's admission plugins make to new objects, as far as they concern a scheduler.
 
 NamespaceLifecycle for every kind; Priority for pods and native groups; DefaultTolerationSeconds and PodTopologyLabels
 for pods. The plugins that need a controller to undo what they do (TaintNodesByCondition, storage protection) are left
@@ -21,7 +21,7 @@ _PREEMPT = "PreemptLowerPriority"
 
 
 class Stored(Protocol):
-    """The objects that there are, which admission looks at."""
+    """The stored objects that admission reads."""
 
     def find(self, kind: Kind, name: str, /) -> Entry | None:
         """The newest version of an object that has no namespace, or None."""
@@ -33,7 +33,7 @@ class Stored(Protocol):
 
 
 def admit(store: Stored, kind: Kind, obj: Object) -> Object:
-    """A new object as admission leaves it; 404 for a namespace that is not there, 403 for what is not allowed."""
+    """A new object as admission leaves it; 404 for a namespace that does not exist, 403 for what is not allowed."""
     if kind.namespaced:
         _require_namespace(store, kind, obj)
     if kind in (NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS):
@@ -48,7 +48,7 @@ def admit(store: Stored, kind: Kind, obj: Object) -> Object:
 
 
 def admit_update(kind: Kind, new: Object, old: Object) -> Object:
-    """A changed object as admission leaves it: a pod keeps what a client that knows nothing of it left out."""
+    """A changed object as admission leaves it: a pod keeps fields that an older client left out."""
     if kind is not PODS:
         return new
     kept = {field: old["spec"].get(field) for field in ("priority", "preemptionPolicy")}
@@ -56,7 +56,7 @@ def admit_update(kind: Kind, new: Object, old: Object) -> Object:
 
 
 def topology_labels(store: Stored, node: str) -> Object:
-    """The zone and region of a node, which its pods get as labels; nothing for a node that is not known."""
+    """The zone and region of a node, which its pods get as labels; empty for an unknown node."""
     entry = store.find(NODES, node)
     labels = (metadata(entry.obj).get("labels") or {}) if entry else {}
     return {key: labels[key] for key in _TOPOLOGY_LABELS if key in labels}

@@ -27,7 +27,7 @@ _ENDED = ("Succeeded", "Failed")
 
 
 class VolumeController:
-    """Binds the claims of one store to volumes, makes volumes for them, and gives back those of deleted claims."""
+    """Binds the claims of one store to volumes, makes volumes for them, and releases those of deleted claims."""
 
     KINDS = (PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES)
 
@@ -35,7 +35,7 @@ class VolumeController:
         self._store = store
 
     def step(self) -> None:
-        """Does what can be done for every claim that has no volume and every volume that has lost its claim."""
+        """Handles every claim without a volume and every volume that has lost its claim."""
         for claim in list(self._store.objects(PERSISTENT_VOLUME_CLAIMS)):
             if get_in(claim, ("status", "phase")) == "Pending" and not metadata(claim).get("deletionTimestamp"):
                 volume = self._volume_for(claim)
@@ -92,7 +92,7 @@ class VolumeController:
         self._store.replace_stored(PERSISTENT_VOLUME_CLAIMS, with_metadata(changed, annotations=annotations))
 
     def _settle(self, volume: Object) -> None:
-        """Makes a volume without a claim available, and releases one whose claim is gone."""
+        """Makes a volume without a claim available, and releases one whose claim was deleted."""
         phase, reference = get_in(volume, ("status", "phase")), volume["spec"].get("claimRef")
         if reference is None:
             wanted = "Available"
@@ -124,7 +124,7 @@ def _is_free_for(volume: Object, claim: Object) -> bool:
 
 
 def _fits(volume: Object, claim: Object) -> bool:
-    """Whether a volume without a claim is what a claim asks for."""
+    """Whether a volume without a claim fits a claim."""
     spec, wanted = volume["spec"], claim["spec"]
     labels = metadata(volume).get("labels") or {}
     return (
@@ -138,7 +138,7 @@ def _fits(volume: Object, claim: Object) -> bool:
 
 
 class DeviceClaimController:
-    """Makes the device claims that pods ask for by template, and frees devices whose pods have ended."""
+    """Creates the device claims that pods request by template, and frees devices whose pods have ended."""
 
     KINDS = (PODS, RESOURCE_CLAIMS, RESOURCE_CLAIM_TEMPLATES)
 
@@ -146,7 +146,7 @@ class DeviceClaimController:
         self._store = store
 
     def step(self) -> None:
-        """Does what is due for every pod with templates and every claim that is reserved."""
+        """Handles every pod with templates and every reserved claim."""
         templates = self._store.ledger.entries(RESOURCE_CLAIM_TEMPLATES)
         for pod in list(self._store.objects(PODS)) if templates else ():
             if any(claim.get("resourceClaimTemplateName") for claim in pod["spec"].get("resourceClaims") or ()):
@@ -175,7 +175,7 @@ class DeviceClaimController:
             self._store.replace_stored(PODS, pod | {"status": status | {"resourceClaimStatuses": made}})
 
     def _free(self, claim: Object) -> None:
-        """Takes ended pods from those that a claim is reserved for; with the last one it loses its devices."""
+        """Ends the reservations of ended pods; with the last one the claim loses its devices."""
         status, namespace = claim.get("status") or {}, namespace_of(claim)
         reserved = status.get("reservedFor") or []
         pods = {metadata(pod)["uid"]: pod for pod in self._store.objects(PODS, namespace=namespace)} if reserved else {}

@@ -1,4 +1,4 @@
-"""Time, uids and generated names: where they come from.
+"""The sources of time, uids and generated names.
 
 The sources are injected, so that a test or a simulation can run twice and see the same. The clock counts seconds since
 the epoch.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 _LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""What generated names end in: no vowels, so no words; nothing that looks like something else."""
+"""The characters at the end of generated names: no vowels, so no words, and none that look alike."""
 
 
 def _random_uid() -> str:

@@ -21,7 +21,7 @@ from muster.sandbox.store import ObjectStore
 
 @dataclass(frozen=True, slots=True)
 class NodeShape:
-    """The shape of a node: what it offers, as quantities, and its labels. Zones are dealt out in turn."""
+    """The shape of a node: its resources, as quantities, and its labels. Zones are assigned in turn."""
 
     cpu: str = "8"
     memory: str = "32Gi"
@@ -90,19 +90,19 @@ def _node(name: str, index: int, shape: NodeShape, ready: Object) -> Object:
 
 
 class DumpError(ValueError):
-    """Something in a dump that no API server could have printed; the text says what, and of which object."""
+    """Raised for a dump that no API server could have printed; the text names the object and the fault."""
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """How many objects of each kind went in, and how many of which kinds (`apiVersion kind`) are not served here."""
+    """How many objects of each kind are stored, and how many of which kinds (`apiVersion kind`) are not served here."""
 
     objects: Counter[str]
     skipped: Counter[str]
 
 
 def load(store: ObjectStore, objects: Iterable[Object]) -> Loaded:
-    """Stores objects as they are; lists among them are taken apart. Raises DumpError; what came before it is stored."""
+    """Stores objects unchanged, and the items of lists. Raises DumpError after storing the objects before the fault."""
     loaded = Loaded(Counter(), Counter())
     for obj in _flat(objects):
         api_version, name = str(obj.get("apiVersion") or ""), str(obj.get("kind") or "")
@@ -135,7 +135,7 @@ def _flat(objects: Iterable[Any]) -> Iterator[Object]:
 
 
 def _settled(store: ObjectStore, kind: Kind, obj: Object) -> Object:
-    """An object with the metadata that every stored object has, and with its kind's defaults."""
+    """An object with the metadata of stored objects and its kind's defaults."""
     born = {"uid": store.sources.uid(), "creationTimestamp": store.now}
     settled = of(kind).complete(to_stored(kind, obj | {"metadata": born | metadata(obj)}))
     if not kind.namespaced:

@@ -37,14 +37,14 @@ from muster.sandbox.workloads import (
 _WORKLOADS = (DEPLOYMENTS, REPLICA_SETS, REPLICATION_CONTROLLERS, STATEFUL_SETS, JOBS)
 _FOLLOWED = (*_WORKLOADS, PODS)
 _SEEN = dict.fromkeys(_WORKLOADS, "observedGeneration") | {JOBS: "startTime"}
-"""The field of the status that is set once a controller has looked at a workload."""
+"""The field of the status that is set once a controller has handled a workload."""
 
 _Place = tuple[Kind, str]
 """A kind and the key of one of its objects."""
 
 
 class WorkloadControllers:
-    """Looks after the workloads of one store. `step` does all that is due and is called after every change."""
+    """Controls the workloads of one store. `step` does all that is due and is called after every change."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
@@ -54,7 +54,7 @@ class WorkloadControllers:
         self._start_over()
 
     def step(self) -> None:
-        """Brings everything that has changed since the last step closer to what its workload wants."""
+        """Brings everything that has changed since the last step closer to its workload's spec."""
         try:
             for kind in _FOLLOWED:
                 changes, self._cursors[kind] = self._store.ledger.read(kind, self._cursors[kind])
@@ -73,7 +73,7 @@ class WorkloadControllers:
                     self._report_failure(kind, key, str(error))
 
     def _start_over(self) -> None:
-        """Learns who owns what; workloads that no controller has looked at yet are due."""
+        """Reads which workload owns which objects; workloads that were never handled are due."""
         ledger = self._store.ledger
         self._owned.clear()
         for kind in _FOLLOWED:
@@ -84,7 +84,7 @@ class WorkloadControllers:
                     self._due[kind, entry.key] = None
 
     def _note(self, change: Change) -> None:
-        """Takes a change to heart: the workload itself and the one that controls it are due."""
+        """Marks the changed workload and the one that controls it as due."""
         entry, owner = change.entry, controller_of(change.entry.obj)
         if entry.kind is not PODS:
             self._due[entry.kind, entry.key] = None
@@ -150,7 +150,7 @@ class WorkloadControllers:
         self._report(DEPLOYMENTS, deployment, deployment_status(deployment, new, old, self._store.now))
 
     def _report_failure(self, kind: Kind, key: str, message: str) -> None:
-        """Says in the status of a workload why it gets no further; it is tried again after the next change."""
+        """Writes the error into the status of a workload, which is tried again after the next change."""
         entry = self._store.ledger.get(kind, key)
         if entry is not None:
             status, name = entry.obj.get("status") or {}, name_of(entry.obj)
@@ -164,6 +164,6 @@ class WorkloadControllers:
             self._store.replace_stored(kind, workload | {"status": status})
 
     def _delete(self, kind: Kind, obj: Object) -> None:
-        """Deletes an object of a workload, which may be gone already."""
+        """Deletes an object of a workload, if it still exists."""
         if self._store.find(kind, name_of(obj), namespace=namespace_of(obj)) is not None:
             self._store.delete(kind, name_of(obj), namespace=namespace_of(obj))

@@ -20,7 +20,7 @@ _WRITE_STATUS = ("get", "patch", "update")
 
 
 def server_version() -> Object:
-    """`/version`: that of the Kubernetes whose behaviour is shown."""
+    """`/version`: the version of Kubernetes whose behaviour the sandbox has."""
     return {
         "major": "1",
         "minor": "37",
@@ -162,5 +162,5 @@ def item_path(kind: Kind) -> str:
 
 
 def documented(kinds: Registry) -> list[Kind]:
-    """The kinds that are objects to create and change, as opposed to mere acts."""
+    """The kinds whose objects can be created and changed, unlike requests such as Binding."""
     return [kind for kind in kinds if kind is not BINDINGS]

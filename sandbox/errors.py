@@ -70,7 +70,7 @@ _CAUSE_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class InvalidField:
-    """One thing wrong with one field: `cause` is a key of the texts above, `field` a path as `spec.volumes[0].name`."""
+    """An error of one field: `cause` is a key of the texts above, `field` a path as `spec.volumes[0].name`."""
 
     cause: str
     field: str
@@ -95,7 +95,7 @@ def aggregate(errors: Sequence[InvalidField]) -> str:
 
 
 def invalid(kind: Kind, name: str, errors: Sequence[InvalidField]) -> StatusError:
-    """422: the object was understood and found wrong."""
+    """422: the object was decoded and is invalid."""
     return invalid_of(kind.kind, name, errors, group=stored_as(kind).group)
 
 
@@ -109,7 +109,7 @@ def invalid_of(kind: str, name: str, errors: Sequence[InvalidField], *, group: s
 
 
 def unprocessable() -> StatusError:
-    """422 for a patch that cannot be carried out; kube-apiserver does not tell what was wrong with it either."""
+    """422 for a patch that cannot be carried out. Like kube-apiserver, it does not say what is wrong with the patch."""
     return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", details={})
 
 
@@ -130,9 +130,9 @@ def untyped_patch(kind: Kind, config: dict[str, Any], faults: Sequence[str]) -> 
     """500 for an applied config that does not fit the schema of its kind."""
     given = config.get("metadata") or {}
     typed = f"{kind.group}/{kind.version}, Kind={kind.kind}"
-    told = faults[0] if len(faults) == 1 else "errors:\n" + "\n".join(f"  {fault}" for fault in faults)
+    listed = faults[0] if len(faults) == 1 else "errors:\n" + "\n".join(f"  {fault}" for fault in faults)
     named = f"{given.get('namespace', '')}/{given.get('name', '')}"
-    return StatusError(500, "", f"failed to create typed patch object ({named}; {typed}): {told}")
+    return StatusError(500, "", f"failed to create typed patch object ({named}; {typed}): {listed}")
 
 
 def not_found(kind: Kind, name: str) -> StatusError:
@@ -146,7 +146,7 @@ def no_such_path() -> StatusError:
 
 
 def already_exists(kind: Kind, name: str, *, deleting: bool) -> StatusError:
-    """409 on create; `deleting` says whether the object in the way is on its way out."""
+    """409 on create; `deleting` says whether the existing object is being deleted."""
     message = f'{"object is being deleted: " if deleting else ""}{kind.qualified} "{name}" already exists'
     return StatusError(409, "AlreadyExists", message, details=_details(kind, name))
 

@@ -67,6 +67,13 @@ BINDINGS = Kind(resource="bindings", kind="Binding", verbs=("create",))
 TOKEN_REVIEWS = Kind(
     group="authentication.k8s.io", resource="tokenreviews", kind="TokenReview", namespaced=False, verbs=("create",)
 )
+SELF_SUBJECT_REVIEWS = Kind(
+    group="authentication.k8s.io",
+    resource="selfsubjectreviews",
+    kind="SelfSubjectReview",
+    namespaced=False,
+    verbs=("create",),
+)
 SUBJECT_ACCESS_REVIEWS = Kind(
     group="authorization.k8s.io",
     resource="subjectaccessreviews",
@@ -105,6 +112,24 @@ POD_DISRUPTION_BUDGETS = Kind(
     generation=True,
     unconditional_update=False,
 )
+CLUSTER_ROLE_BINDINGS = Kind(
+    group="rbac.authorization.k8s.io",
+    resource="clusterrolebindings",
+    kind="ClusterRoleBinding",
+    namespaced=False,
+    create_on_update=True,
+)
+CLUSTER_ROLES = Kind(
+    group="rbac.authorization.k8s.io",
+    resource="clusterroles",
+    kind="ClusterRole",
+    namespaced=False,
+    create_on_update=True,
+)
+ROLE_BINDINGS = Kind(
+    group="rbac.authorization.k8s.io", resource="rolebindings", kind="RoleBinding", create_on_update=True
+)
+ROLES = Kind(group="rbac.authorization.k8s.io", resource="roles", kind="Role", create_on_update=True)
 CUSTOM_RESOURCE_DEFINITIONS = Kind(
     group="apiextensions.k8s.io",
     resource="customresourcedefinitions",
@@ -151,6 +176,13 @@ REPLICATION_CONTROLLERS = Kind(
     subresources=("scale", "status"),
     generation=True,
     selectable=fields("status.replicas", absent="0"),
+)
+RESOURCE_QUOTAS = Kind(
+    resource="resourcequotas",
+    kind="ResourceQuota",
+    short_names=("quota",),
+    subresources=("status",),
+    returns_deleted=True,
 )
 REPLICA_SETS = Kind(
     group="apps",
@@ -281,8 +313,11 @@ COMPOSITE_POD_GROUPS = Kind(
 )
 WORKLOADS = Kind(group="scheduling.k8s.io", version="v1beta1", resource="workloads", kind="Workload")
 
-REVIEWS = (TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
+REVIEWS = (SELF_SUBJECT_REVIEWS, TOKEN_REVIEWS, SELF_SUBJECT_ACCESS_REVIEWS, SUBJECT_ACCESS_REVIEWS)
 """Kinds that are answered at once and never stored."""
+
+ACCESS = (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS, ROLES)
+"""Kinds of RBAC, which are stored and have no effect: everyone may do everything."""
 
 KINDS = (
     BINDINGS,
@@ -294,6 +329,7 @@ KINDS = (
     PERSISTENT_VOLUMES,
     PODS,
     REPLICATION_CONTROLLERS,
+    RESOURCE_QUOTAS,
     SERVICE_ACCOUNTS,
     SERVICES,
     CUSTOM_RESOURCE_DEFINITIONS,
@@ -305,6 +341,7 @@ KINDS = (
     LEASES,
     EVENTS_V1,
     POD_DISRUPTION_BUDGETS,
+    *ACCESS,
     DEVICE_CLASSES,
     DEVICE_TAINT_RULES,
     RESOURCE_CLAIMS,
@@ -319,4 +356,4 @@ KINDS = (
 )
 
 NATIVE_GROUP_KINDS = (NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS, WORKLOADS)
-"""Kinds that kube-apiserver serves only where gates and `--runtime-config=scheduling.k8s.io/v1beta1=true` tell it."""
+"""Kinds that kube-apiserver serves only with feature gates and `--runtime-config=scheduling.k8s.io/v1beta1=true`."""

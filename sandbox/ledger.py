@@ -21,7 +21,7 @@ from muster.sandbox.objects import Object, name_of, namespace_of, with_metadata
 from muster.sandbox.registry import Kind
 
 FIRST_REVISION = 100
-"""Where counting starts. As in a cluster that has lived for a while, revision 1 is long forgotten."""
+"""The first revision. As in a cluster that has run for a while, revision 1 has been compacted."""
 
 ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 
@@ -84,7 +84,7 @@ class Change:
 
 @dataclass(slots=True)
 class _Table:
-    """All there is of one kind. `keys` is sorted, so that lists come in key order and pages can continue."""
+    """All objects and changes of one kind. `keys` is sorted, so that lists come in key order and pages can continue."""
 
     horizon: int
     capacity: int
@@ -145,7 +145,7 @@ class Ledger:
         return entry
 
     def remove(self, kind: Kind, key: str) -> Entry:
-        """Takes an object away; returns its last state under the revision of the removal. KeyError if there is none."""
+        """Removes an object; returns its last state under the revision of the removal. KeyError if there is none."""
         table = self._table(kind)
         previous = table.entries.pop(key)
         del table.keys[bisect_left(table.keys, key)]

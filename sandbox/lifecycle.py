@@ -36,7 +36,7 @@ def check_update_preconditions(kind: Kind, new: Object, current: Entry) -> None:
 
 
 def wrong_uid(kind: Kind, current: Entry, uid: str) -> errors.StatusError:
-    """409 for a write that is meant for an object that lived under the same name before."""
+    """409 for a write that is meant for an earlier object of the same name."""
     stored = stored_as(kind)
     folder = f"{stored.group}/{stored.resource}" if stored.custom else stored.resource
     why = (
@@ -48,7 +48,7 @@ def wrong_uid(kind: Kind, current: Entry, uid: str) -> errors.StatusError:
 
 
 def settled(kind: Kind, new: Object, old: Object, subresource: str) -> Object:
-    """`new` with what belongs to the server taken from `old`, and limited to the part that the write is about.
+    """`new` with the server's fields taken from `old`, and limited to the part that the write may change.
 
     A change of the object proper counts its generation up.
     """
@@ -119,7 +119,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class DeletionStep:
-    """The object to store as being deleted, if any, and whether to remove it (then); neither if all is under way."""
+    """The object to store as being deleted, if any, and whether to remove it then; neither if it has begun."""
 
     marked: Object | None = None
     remove: bool = False
@@ -183,7 +183,7 @@ def _grace(kind: Kind, obj: Object, options: DeleteOptions) -> int:
 
 
 def is_finished(obj: Object) -> bool:
-    """Whether an object that is being deleted has nothing left that holds it."""
+    """Whether an object is being deleted, and no finalizer or grace period holds it."""
     meta = metadata(obj)
     held = meta.get("finalizers") or get_in(obj, ("spec", "finalizers"))
     return bool(meta.get("deletionTimestamp")) and not held and not meta.get("deletionGracePeriodSeconds")

@@ -70,7 +70,7 @@ class Pager:
         self._moments: OrderedDict[tuple[Kind, str, int], list[Entry]] = OrderedDict()
 
     def page(self, kind: Kind, namespace: str, selection: Selection, options: ListOptions) -> Page:
-        """One page of the objects of a kind. Raises 400 for a bad query and 410 for what is no longer known."""
+        """One page of the objects of a kind. Raises 400 for a bad query and 410 for an expired token."""
         if options.continue_token:
             return self._continued(kind, namespace, selection, options)
         self._check_revision(options)

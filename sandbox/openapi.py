@@ -1,4 +1,4 @@
-"""OpenAPI documents: what kubectl explains, and what it reads to learn how to merge and that the server validates.
+"""OpenAPI documents: for `kubectl explain`, and for kubectl to learn how lists merge and that the server validates.
 
 Built-in kinds are described from `schema`, with the names and types of all fields and how they merge, but without a
 word on what they mean; custom resources as their definitions describe them.

@@ -129,7 +129,7 @@ _ROOTS = (
 
 
 def decode(data: bytes) -> Object:
-    """The object in a protobuf body; 415 for a kind that is not known here, 400 for what cannot be read."""
+    """The object in a protobuf body; 415 for an unknown kind, 400 for a broken body."""
     if not data.startswith(_MAGIC):
         raise bad_request("the request body does not start as a Kubernetes protobuf message does")
     try:

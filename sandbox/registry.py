@@ -99,7 +99,7 @@ def stored_as(kind: Kind) -> Kind:
 
 
 class Registry:
-    """The kinds that one API serves: those that are built in, and those that definitions add and take away."""
+    """The kinds that one API serves: built-in ones, and those that definitions add and remove."""
 
     def __init__(self, kinds: Iterable[Kind]) -> None:
         self._by_path = {(kind.group, kind.version, kind.resource): kind for kind in kinds}
@@ -132,5 +132,5 @@ class Registry:
                     setattr(known.custom, part.name, getattr(kind.custom, part.name))
 
     def undefine(self, kind: Kind) -> None:
-        """Serves a kind no more."""
+        """Stops serving a kind."""
         self._by_path.pop((kind.group, kind.version, kind.resource), None)

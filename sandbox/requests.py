@@ -45,7 +45,7 @@ class RequestTarget:
 
 
 def target(kinds: Registry, path: str) -> RequestTarget:
-    """The target of a path below `/api/` or `/apis/`; 404 where nothing is there."""
+    """The target of a path below `/api/` or `/apis/`; 404 for an unknown path."""
     steps = path.strip("/").split("/")
     if steps[0] == "api" and len(steps) > 2:
         return _inside(kinds, "", steps[1], steps[2:])
@@ -150,7 +150,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def body(content_type: str, data: bytes) -> Object:
-    """The object that a request carries; 415 for a content type that is not understood, 400 for what is no object."""
+    """The object that a request carries; 415 for an unknown content type, 400 for anything but an object."""
     media = content_type.partition(";")[0].strip()
     if media == protobuf.CONTENT_TYPE:
         return protobuf.decode(data)
@@ -163,7 +163,7 @@ def body(content_type: str, data: bytes) -> Object:
 
 
 def decoded(data: bytes) -> Any:
-    """JSON, or YAML where it is no JSON; 400 for neither."""
+    """JSON, or else YAML; 400 for neither."""
     try:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:

@@ -118,7 +118,7 @@ class Sandbox:
         self._exits.callback(handler.close)
 
     def _start(self, step: Callable[[], None], *kinds: Kind) -> None:
-        """Takes a step now and after every change of some kinds, or of anything, until the server stops."""
+        """Makes a step now and after every change of some kinds, or of anything, until the server stops."""
         waker = asyncio.Event()
         waker.set()
         for kind in kinds or (None,):
@@ -146,7 +146,7 @@ async def _repeat(step: Callable[[], None], waker: asyncio.Event) -> None:
 
 
 async def _cancelled(task: asyncio.Task[None]) -> None:
-    """Ends a task; what it died of, if it did, comes out here."""
+    """Ends a task, and raises the exception with which it ended, if any."""
     task.cancel()
     try:
         await task

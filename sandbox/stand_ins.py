@@ -36,7 +36,7 @@ class Kubelet:
                 self._care_for(entry)
 
     def _start_over(self) -> int:
-        """Cares for all pods there are; returns where in the log to go on."""
+        """Handles all pods. Returns the position in the log to continue from."""
         cursor = self._store.ledger.cursor(PODS, self._store.ledger.revision)
         for entry in self._store.ledger.entries(PODS):
             self._care_for(entry)
@@ -108,7 +108,7 @@ class NamespaceCleaner:
         self._store = store
 
     def step(self) -> None:
-        """Empties what is being deleted; what finalizers hold is tried again in a later step."""
+        """Empties namespaces that are being deleted; objects that finalizers hold are tried again in a later step."""
         for entry in self._store.ledger.entries(NAMESPACES):
             if metadata(entry.obj).get("deletionTimestamp"):
                 self._clean(entry.obj)
@@ -125,7 +125,7 @@ class NamespaceCleaner:
 
 
 class BudgetController:
-    """Counts for the disruption budgets of one store how many of their pods are well, and how many may go."""
+    """Counts for the disruption budgets of one store how many pods are healthy, and how many may be evicted."""
 
     KINDS = (PODS, POD_DISRUPTION_BUDGETS)
 
@@ -178,7 +178,7 @@ def _is_ready(pod: Object) -> bool:
 
 
 def _desired(spec: Object, total: int) -> int:
-    """The number of pods, of so many, that have to be healthy."""
+    """The number of pods, of a total, that have to be healthy."""
     if spec.get("maxUnavailable") is not None:
         return max(total - _number(spec["maxUnavailable"], total), 0)
     return _number(spec.get("minAvailable", 1), total)

@@ -109,7 +109,7 @@ class ObjectStore:
         namespace: str = "",
         options: WriteOptions = _PLAIN,
     ) -> Entry:
-        """Changes an object by a patch of one of the four formats; an apply patch creates what is not there."""
+        """Changes an object by a patch of one of the four formats; an apply patch creates a missing object."""
         if content_type == patching.APPLY:
             return self._apply(kind, name, namespace, patch, options=options)
 
@@ -133,7 +133,7 @@ class ObjectStore:
         return Deletion(entry, gone=plan.remove)
 
     def forget(self) -> None:
-        """Drops the history that watches and unfinished lists go on from, as a compaction does: they get 410."""
+        """Drops the history that watches and unfinished lists continue from, as a compaction does: they get 410."""
         self.ledger.forget()
         self._pager.forget()
 
@@ -149,7 +149,7 @@ class ObjectStore:
         return entry.seen_as(kind, lambda obj: rules.to_view(kind, obj)) if kind.view_of else entry
 
     def _remove(self, kind: Kind, entry: Entry) -> Entry:
-        """Takes an object away; with a definition go all objects that it defines."""
+        """Removes an object, and with a definition all objects that it defines."""
         if kind is CUSTOM_RESOURCE_DEFINITIONS:
             for defined in kinds_of(entry.obj):
                 known = self.kinds.by_path(defined.group, defined.version, defined.resource)
@@ -160,7 +160,7 @@ class ObjectStore:
         return self.seen(kind, self.ledger.remove(stored_as(kind), entry.key))
 
     def _orphan(self, owner: Object) -> None:
-        """Takes the references to an owner out of all that it owns, so that it does not go with its owner."""
+        """Removes the references to an owner from its objects, so that they are not deleted with it."""
         uid = metadata(owner)["uid"]
         for kind in self.kinds:
             for entry in self.ledger.entries(kind, namespace_of(owner)) if kind.namespaced else ():

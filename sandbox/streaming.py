@@ -12,7 +12,7 @@ from muster.sandbox.store import ObjectStore
 from muster.sandbox.watching import ERROR, Watch, WatchEvent
 
 LIFETIME_SECONDS = 1800.0
-"""How long a watch lasts that does not say."""
+"""The duration of a watch by default."""
 
 _BOOKMARK_SECONDS = 60.0
 _LAST_BOOKMARK_SECONDS = 2.0

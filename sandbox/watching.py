@@ -1,4 +1,4 @@
-"""Watches: what one watcher gets to see, from where it starts.
+"""Watches: the events that one watcher receives, from its start.
 
 Pure: the HTTP edge asks `start` for what comes first and `poll` for what came since, and decides itself when to ask. A
 watcher sees a selected part of a kind: an object that leaves the selection is DELETED to it, one that enters is ADDED.
@@ -73,7 +73,7 @@ class Watch:
         return events
 
     def poll(self) -> list[WatchEvent]:
-        """The events since the last call; an ERROR (410) if they are more than is remembered."""
+        """The events since the last call; an ERROR (410) if they exceed the history."""
         try:
             changes, self._cursor = self._store.ledger.read(stored_as(self._kind), self._cursor)
         except HorizonError as error:

@@ -1,7 +1,7 @@
-"""What workloads want, as pure functions: which pods to create and to delete, the steps of a rollout, and the status.
+"""Workloads, as pure functions: which pods to create and to delete, the steps of a rollout, and the status.
 
 `controllers` calls it and carries the result out. The numbers are those of kube-controller-manager's controllers, as
-far as containers that start at once and never fail can tell the difference.
+far as they concern containers that start at once and never fail.
 """
 
 import hashlib
@@ -48,7 +48,7 @@ def owned_by(obj: Object, owner: Object) -> Object:
 
 
 def _pod(owner: Object, *, name: str = "", **annotations: str) -> Object:
-    """A pod from the template of a workload, with a name or one that the store makes up."""
+    """A pod from the template of a workload, with a name or one that the store generates."""
     template = owner["spec"]["template"]
     given = metadata(template)
     named = {"name": name} if name else {"generateName": f"{name_of(owner)}-"}
@@ -66,7 +66,7 @@ def _is_ready(pod: Object) -> bool:
 
 
 def _youth(pod: Object) -> tuple[bool, bool, str]:
-    """Sorts first what is given up first: pods without a node, then those that are not ready, then the newest."""
+    """The order in which pods are deleted: pods without a node, then those that are not ready, then the newest."""
     return bool(get_in(pod, ("spec", "nodeName"))), _is_ready(pod), _reversed(metadata(pod)["creationTimestamp"])
 
 
@@ -75,7 +75,7 @@ def _reversed(text: str) -> str:
 
 
 def replicas_plan(workload: Object, pods: Iterable[Object]) -> Reconciliation:
-    """A ReplicaSet or ReplicationController: so many pods that are alike."""
+    """A ReplicaSet or ReplicationController: a number of like pods."""
     active = [pod for pod in pods if _is_active(pod)]
     wanted, ready = workload["spec"].get("replicas", 1), sum(map(_is_ready, active))
     status = _replica_status(workload, len(active), ready) | {"fullyLabeledReplicas": len(active)}
@@ -194,14 +194,14 @@ def _with_condition(status: Object, type: str, reason: str, message: str, *, now
 
 
 def template_of(workload: Object) -> Object:
-    """The template of a workload without the label that tells the ReplicaSets of a Deployment apart."""
+    """The template of a workload without the label that distinguishes the ReplicaSets of a Deployment."""
     template: Object = workload["spec"]["template"]
     labels = without(metadata(template).get("labels") or {}, TEMPLATE_HASH)
     return with_metadata(template, labels=labels)
 
 
 def revision_of(replica_set: Object) -> int:
-    """Which revision of its Deployment a ReplicaSet belongs to; 0 where nobody has counted."""
+    """Which revision of its Deployment a ReplicaSet belongs to; 0 if it has none."""
     return int((metadata(replica_set).get("annotations") or {}).get(REVISION, 0))
 
 

@@ -22,15 +22,15 @@ from muster.framework.model.times import rfc3339
 
 Object = dict[str, Any]
 Apply = Callable[[Callable[[], None]], None]
-"""Calls what it is given, at once or later, in order."""
+"""Calls the given functions, at once or later, in order."""
 _ENDED = ("Succeeded", "Failed")
-_FIRST_TOLD = ("nodes", "pods")
+_FIRST_LISTED = ("nodes", "pods")
 
 
 class Followed:
-    """How the objects of one kind are followed: decoded as `type`, told to `handler`.
+    """A kind to follow: its objects are decoded as `type` and reported to `handler`.
 
-    `plural` names the kind where it is followed a second time, under another name.
+    `plural` names the kind if it is followed a second time, under another name.
     """
 
     def __init__(self, type: type[Any], handler: KindHandler, plural: str = "") -> None:
@@ -40,9 +40,9 @@ class Followed:
 
 
 class Watcher:
-    """The informers of one process: each stream is told in its order, as late as `latency` says, through `apply`.
+    """The informers of one process: each stream delivers its changes in order, with `latency`, through `apply`.
 
-    Like Muster's own they leave out pods that have ended, so that such a pod is deleted to them.
+    Like Muster's own informers, they leave out pods that have ended: such a pod is reported as deleted.
 
     Attributes:
         known: the objects as this process last saw them, by the name under which their kind is followed.
@@ -59,14 +59,14 @@ class Watcher:
         self.known = {kind: KnownObjects(followed.handler) for kind, followed in kinds.items()}
         self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in kinds}
 
-    def tell(self, kind: str, key: str, obj: Object | None) -> None:
-        """An object is like this now, or gone."""
+    def report(self, kind: str, key: str, obj: Object | None) -> None:
+        """Report that an object has this state now, or was deleted (None)."""
         for name, followed in self.kinds.items():
             if (followed.plural or name) == kind:
-                self.tell_one(name, key, obj)
+                self.report_one(name, key, obj)
 
-    def tell_one(self, kind: str, key: str, obj: Object | None) -> None:
-        """An object is like this now, or gone, for the informer of this name alone."""
+    def report_one(self, kind: str, key: str, obj: Object | None) -> None:
+        """Report the state of an object, or its deletion, to the informer of this name alone."""
         if kind == "pods" and obj is not None and obj.get("status", {}).get("phase") in _ENDED:
             obj = None
         seconds = self.latency()
@@ -77,7 +77,7 @@ class Watcher:
             self._apply(lambda: self._deliver(kind))
 
     def _deliver(self, kind: str) -> None:
-        """Tell the first that has not been told."""
+        """Deliver the oldest change that was not delivered."""
         if self.closed:
             return
         key, obj = self._streams[kind].popleft()
@@ -88,11 +88,11 @@ class Watcher:
 
 
 class InMemoryApi:
-    """The objects by kind and key, which is `namespace/name`, or the name of what has no namespace.
+    """The objects by kind and key: `namespace/name`, or the name alone for kinds without a namespace.
 
     Attributes:
         bindings: every binding that was accepted, as (pod's key, node, time).
-        fail_binding: asked before each binding; a text makes it fail.
+        fail_binding: called before each binding; a text that it returns is the binding's error.
     """
 
     def __init__(self, clock: VirtualClock) -> None:
@@ -114,26 +114,32 @@ class InMemoryApi:
         latency: Callable[[], float] = lambda: 0.0,
         apply: Apply = lambda change: change(),
     ) -> Watcher:
-        """List everything of these kinds, then go on telling of it: nodes first, then pods, then all else."""
-        watcher = Watcher(kinds, self._clock, lambda: 0.0, apply)
-        for kind in sorted(kinds, key=lambda kind: (*_FIRST_TOLD, kind).index(kind)):
-            for key, obj in self.objects[kinds[kind].plural or kind].items():
-                watcher.tell_one(kind, key, obj)
+        """A watcher of these kinds, which follows nothing before `begin`."""
+        return Watcher(kinds, self._clock, latency, apply)
+
+    def begin(self, watcher: Watcher) -> None:
+        """List the watcher's objects, nodes first, then pods, then all others, and report changes from then on."""
+        latency, watcher.latency = watcher.latency, lambda: 0.0
+        for kind in sorted(watcher.kinds, key=lambda kind: (*_FIRST_LISTED, kind).index(kind)):
+            for key, obj in self.objects[watcher.kinds[kind].plural or kind].items():
+                watcher.report_one(kind, key, obj)
         watcher.latency = latency
         self._watchers.append(watcher)
-        return watcher
 
-    def put(self, kind: str, obj: Mapping[str, Any]) -> str:
-        """Create an object, or replace it. A new one gets a UID and the time of its own. Returns its key."""
+    def put(self, kind: str, obj: Mapping[str, Any], *, uid: str = "") -> str:
+        """Create an object, or replace it. A new object gets a creation time, and this UID or one of its own.
+
+        Returns its key.
+        """
         meta = obj["metadata"]
         key = f"{meta['namespace']}/{meta['name']}" if meta.get("namespace") else meta["name"]
         known = self.objects[kind].get(key)
-        uid = known["metadata"]["uid"] if known is not None else f"uid-{next(self._numbers)}"
+        uid = known["metadata"]["uid"] if known is not None else uid or f"uid-{next(self._numbers)}"
         born = known["metadata"]["creationTimestamp"] if known is not None else rfc3339(self._clock.wall())
         given = {"uid": uid, "resourceVersion": str(next(self._numbers)), "creationTimestamp": born}
         stored = {**deepcopy(dict(obj)), "metadata": {**meta, **given}}
         self.objects[kind][key] = stored
-        self.tell(kind, key, stored)
+        self.report(kind, key, stored)
         return key
 
     def change(self, kind: str, key: str, change: Callable[[Object], object]) -> None:
@@ -145,10 +151,10 @@ class InMemoryApi:
     def delete(self, kind: str, key: str) -> None:
         """Delete an object at once."""
         if self.objects[kind].pop(key, None) is not None:
-            self.tell(kind, key, None)
+            self.report(kind, key, None)
 
     def bind(self, key: str, node: str, uid: str | None = None) -> str | None:
-        """Bind a pod as the API does; the text of the error when it does not."""
+        """Bind a pod as the API does; returns the text of the error if the API refuses."""
         pod = self.pods.get(key)
         if pod is None or (uid is not None and pod["metadata"]["uid"] != uid):
             return f'pods "{key.partition("/")[2]}" not found'
@@ -160,13 +166,13 @@ class InMemoryApi:
         self.change("pods", key, lambda pod: pod["spec"].update(nodeName=node))
         return None
 
-    def tell(self, kind: str, key: str, obj: Object | None) -> None:
+    def report(self, kind: str, key: str, obj: Object | None) -> None:
         for watcher in self._watchers:
-            watcher.tell(kind, key, obj)
+            watcher.report(kind, key, obj)
 
 
 class InMemoryBinder:
-    """Implements `contract.Binder` on such an API. The answer comes as late as `latency` says, twice."""
+    """Implements `contract.Binder` on an `InMemoryApi`, with `latency` before and after the binding."""
 
     def __init__(self, api: InMemoryApi, clock: VirtualClock, latency: Callable[[], float] = lambda: 0.0) -> None:
         self._api = api

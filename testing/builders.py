@@ -24,7 +24,7 @@ def make_node(name: str, *, cpu: str = "4", memory: str = "32Gi", pods: str = "1
 
 
 def make_pod(name: str, *, namespace: str = "default", image: str = IMAGE) -> "PodDict":
-    """A pod with one container that asks for nothing, for Muster to schedule."""
+    """A pod with one container without requests, for Muster to schedule."""
     return PodDict(
         apiVersion="v1",
         kind="Pod",
@@ -47,7 +47,7 @@ class ObjectDict(dict[str, Any]):
         return name
 
     def labels(self, labels: Mapping[str, str] = {}, /, **more: str) -> Self:
-        """Adds labels; the mapping is for keys that are no identifiers."""
+        """Adds labels; the mapping is for keys that are not identifiers."""
         self["metadata"].setdefault("labels", {}).update(labels, **more)
         return self
 
@@ -89,7 +89,7 @@ class NodeDict(ObjectDict):
 
 
 class PodDict(ObjectDict):
-    """A pod in the API's JSON shape. What concerns a container concerns the first one."""
+    """A pod in the API's JSON shape. Methods for a container change the first one."""
 
     def requests(self, requests: Mapping[str, str] = {}, /, **more: str) -> Self:
         return _container_resources(self, "requests", {**requests, **more})
@@ -168,7 +168,7 @@ class PodDict(ObjectDict):
         return self
 
     def tolerate(self, key: str = "", *, value: str | None = None, effect: str = "") -> Self:
-        """Tolerates a taint of this key with this value, or with any where none is given."""
+        """Tolerates a taint of this key with this value, or with any value if none is given."""
         test = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
         return _append(self, "tolerations", {"key": key, "effect": effect} | test)
 
@@ -184,14 +184,14 @@ class PodDict(ObjectDict):
         return _add_affinity(self, "nodeAffinity", "preferred", term)
 
     def near(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
-        """Asks for pod affinity to pods with these labels: required, or preferred with a weight.
+        """Adds pod affinity to pods with these labels: required, or preferred with a weight.
 
         `more` overrides or adds fields of the term by their API names.
         """
         return _pod_affinity(self, "podAffinity", topology_key, labels, weight=weight, more=more)
 
     def apart(self, topology_key: str, labels: Mapping[str, str], *, weight: int | None = None, **more: object) -> Self:
-        """Asks for pod anti-affinity to pods with these labels: required, or preferred with a weight.
+        """Adds pod anti-affinity to pods with these labels: required, or preferred with a weight.
 
         `more` overrides or adds fields of the term by their API names.
         """

@@ -36,7 +36,7 @@ from muster.framework.contract import (
 from muster.framework.contract.handle import HasMetadata
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
-from muster.framework.runtime.waiting import HeldPod, HeldPods, PermitWait
+from muster.framework.runtime.held_pods import HeldPod, HeldPods, PermitWait
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
@@ -86,10 +86,10 @@ class Cluster:
         metrics: SchedulerMetrics | None = None,
         objects: Iterable[tuple[str, HasMetadata]] = (),
     ) -> AnyPlugin:
-        """A plugin that lives in this cluster, and has followed what happened in it.
+        """A plugin in this cluster, which has received all objects of the kinds that it watches.
 
-        The cluster has `objects` of kinds that the plugin watches, too, each given with its resource.
-        Where no arguments are given, it gets the defaults of its own.
+        `objects`, each with its resource, are added to the cluster before. Without `args`, the plugin gets its default
+        arguments.
         """
         if issubclass(kind, PreemptionPlugin):
             raise TypeError(f"{kind.__name__} asks other plugins, which a cluster does not have: use VirtualScheduler")
@@ -102,31 +102,31 @@ class Cluster:
             self._handle.objects[resource].put(given)
         for watched in plugin.watches:
             for obj in self._handle.lister(watched).list():
-                _tell(plugin, watched, None, obj)
+                _notify(plugin, watched, None, obj)
         return plugin
 
     def keep(self, *objects: Mapping[str, Any]) -> None:
-        """The API has these objects, of kinds that plugins watch, from now on."""
+        """Add or replace objects of kinds that plugins watch."""
         for plain in objects:
             kind = self._kind_of(plain)
             obj = msgspec.convert(plain, kind.type)
-            self._tell_all(kind, self._handle.objects[kind.resource].put(obj), obj)
+            self._notify_all(kind, self._handle.objects[kind.resource].put(obj), obj)
 
     def drop(self, plain: Mapping[str, Any]) -> None:
-        """The API does not have the object any more. Raises KeyError for one that it did not have."""
+        """Remove an object. Raises KeyError if the cluster does not have it."""
         kind = self._kind_of(plain)
         key = msgspec.convert(plain, kind.type).metadata.key
         if (old := self._handle.objects[kind.resource].drop(key)) is None:
             raise KeyError(key)
-        self._tell_all(kind, old, None)
+        self._notify_all(kind, old, None)
 
     def _kind_of(self, plain: Mapping[str, Any]) -> WatchedKind:
         own = (kind for plugin in self._plugins for kind in plugin.watches)
         return next((kind for kind in own if kind.describes("", plain["kind"])), None) or _WATCHED[plain["kind"]]
 
-    def _tell_all(self, kind: WatchedKind, old: object | None, new: object | None) -> None:
+    def _notify_all(self, kind: WatchedKind, old: object | None, new: object | None) -> None:
         for plugin in self._plugins:
-            _tell(plugin, kind, old, new)
+            _notify(plugin, kind, old, new)
 
     @property
     def events(self) -> Sequence[RecordedEvent]:
@@ -144,7 +144,7 @@ class Cluster:
         return self._handle.waiting_pods
 
     def permit(self, plugin: PermitPlugin, pod: PodDict, node: str) -> Status | Wait | None:
-        """The plugin's answer at Permit; a pod that it holds is among `waiting` from then on."""
+        """The plugin's answer at Permit; a pod that it holds is in `waiting` from then on."""
         held = info(pod)
         answer = plugin.permit(CycleState(), held, node)
         if isinstance(answer, Wait):
@@ -165,7 +165,7 @@ class Cluster:
         return NodeView(self.snapshot, np.array([self.snapshot.live_row_of(name) for name in names], np.intp))
 
     def prefiltered(self, plugin: Plugin, pod: PodDict, nodes: NodeView) -> tuple[CycleState, Status | None]:
-        """The notes of the plugin's PreFilter, if it has one, and what it answered unless it lets the pod go on."""
+        """The notes of the plugin's PreFilter, if it has one, and its status if it rejects or skips the pod."""
         state = CycleState()
         answer = plugin.pre_filter(state, info(pod), nodes) if isinstance(plugin, PreFilterPlugin) else None
         return state, answer if isinstance(answer, Status) else None
@@ -188,7 +188,7 @@ class Cluster:
         return dict(zip(nodes.names(), scores.tolist(), strict=True))
 
 
-def _tell(plugin: Plugin, kind: WatchedKind, old: object | None, new: object | None) -> None:
+def _notify(plugin: Plugin, kind: WatchedKind, old: object | None, new: object | None) -> None:
     if isinstance(plugin, ObjectFollower) and kind in plugin.watches:
         plugin.on_object(kind.resource, old, new)
 

@@ -1,4 +1,4 @@
-"""Muster's engine on an API in memory, in virtual time: what a test does to the cluster, and the results.
+"""Muster's engine on an API in memory, in virtual time: for tests that change the cluster and check the results.
 
 Nothing happens by itself: `settle` runs what needs no time, `run` and `until` let time pass. So a test is exact, and an
 hour costs nothing. The scheduler can be killed and restarted on the current cluster.
@@ -77,7 +77,7 @@ class VirtualScheduler(RecordedReports):
     # The scheduler.
 
     def start(self) -> None:
-        """Start a scheduler that knows nothing, on the cluster as it is."""
+        """Start a scheduler on the cluster as it is."""
         listers: dict[str, Lister] = {}
         self._loop = VirtualLoop(self.clock)
         ports = Ports(
@@ -104,59 +104,60 @@ class VirtualScheduler(RecordedReports):
         self._watcher = self.api.watch(kinds, lambda: self.latency(), self.engine.standstill.apply)
         for resource, name in names.items():
             listers[resource] = self._watcher.known[name]
+        self.api.begin(self._watcher)
         self._driver = EmbeddedEngine(self.engine, self.clock, self._loop, turns_between=lambda: self.slices())
 
     def build(self, ports: Ports) -> Engine:
-        """The engine that `start` starts; overridden where it is made of something else than a configuration."""
+        """The engine that `start` starts; overridden if it is made from anything but a configuration."""
         return engine_of(self._configuration, self._plugins, ports)
 
     async def kill(self) -> None:
-        """End the scheduler in the middle of whatever it does."""
+        """Stop the scheduler at once, whatever it is doing."""
         self._watcher.closed = True
         self._loop.end()
 
     def step(self) -> bool:
-        """Take one decision, or a slice of it, and nothing else; whether there was one to take."""
+        """Make one decision, or a slice of it. Returns whether there was one to make."""
         return self._driver.step()
 
     async def settle(self) -> None:
-        """Let happen all that happens without time."""
+        """Decide and deliver until nothing is left to do at this time."""
         await self._driver.settle()
 
     async def breathe(self) -> None:
-        """Let everything happen but decisions and time."""
+        """Deliver everything that is due at this time, without decisions."""
         self._loop.run_ready()
 
     async def run(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Let this much time pass."""
         await self._driver.run(seconds)
 
     async def until(self, probe: Callable[[], bool], within: float) -> float:
-        """Let time pass until `probe` holds, within so many seconds; the seconds that it took."""
+        """Let time pass until `probe` holds, at most this many seconds. Returns the seconds that it took."""
         return await self._driver.until(probe, within)
 
     # The cluster.
 
     def add_nodes(self, *nodes: Mapping[str, Any]) -> None:
-        """Nodes come."""
+        """Add nodes."""
         for node in nodes:
             self.api.put("nodes", node)
 
     def add(self, *pods: Mapping[str, Any]) -> list[str]:
-        """Pods come. Returns their keys."""
+        """Create pods. Returns their keys."""
         return [self.api.put("pods", pod) for pod in pods]
 
     def delete(self, *keys: str) -> None:
-        """Pods are deleted at once."""
+        """Delete pods at once."""
         for key in keys:
             self.api.delete("pods", key)
 
     def terminate(self, key: str) -> None:
-        """A pod is being deleted, and stays for its grace period."""
+        """Begin to delete a pod, which stays for its grace period."""
         self.api.change("pods", key, lambda pod: pod["metadata"].update(deletionTimestamp="2026-01-01T00:00:00Z"))
 
     def set_phase(self, key: str, phase: str) -> None:
-        """A pod runs, or has ended."""
+        """Set a pod's phase: running or ended."""
         self.api.change("pods", key, lambda pod: pod.setdefault("status", {}).update(phase=phase))
 
     # What came of it.
@@ -175,7 +176,7 @@ class VirtualScheduler(RecordedReports):
         return Counter(line.place for line in self.engine.queue.contents.dump())
 
     def check(self) -> None:
-        """What the scheduler believes is what the API has; to be asked when all is settled."""
+        """Check that the scheduler's state is the API's, once all has settled."""
         engine, snapshot = self.engine, self.engine.cache.snapshot
         assert differences(engine.cache) == []
         assert {info.key: node for info, node in engine.cache.placements()} == {
@@ -184,7 +185,7 @@ class VirtualScheduler(RecordedReports):
             if pod["spec"].get("nodeName") and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
         }
         assert engine.cache.assumed_count == 0
-        assert len(engine.waiting) == 0
+        assert len(engine.held_pods) == 0
         assert snapshot.node_count == len(self.api.objects["nodes"])
 
 

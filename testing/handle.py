@@ -18,9 +18,9 @@ from muster.framework.contract.handle import Obj
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.embedded.known import KnownObjects
 from muster.framework.metrics import SchedulerMetrics
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
 from muster.framework.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -35,7 +35,7 @@ class RecordedEvent(NamedTuple):
 
 
 class NoBinder:
-    """Implements `contract.Binder` where there is no API to bind at."""
+    """Implements `contract.Binder` for a cluster without an API."""
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
         """Fails."""
@@ -80,7 +80,7 @@ class ClusterHandle:
         return self
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         """Record an Event."""
         self.recorded.append(RecordedEvent(regarding.key, reason, note))
@@ -95,8 +95,12 @@ class ClusterHandle:
         self.ended_nominations.append(pod.key)
 
     def may_report(self) -> bool:
-        """There is but this scheduler, which knows the whole cluster."""
+        """True: this scheduler is the only one, and knows the whole cluster."""
         return True
+
+    def report_gate(self, pod: PodInfo, message: str) -> None:
+        """Record an Event: there is no condition."""
+        self.recorded.append(RecordedEvent(pod.key, "FailedScheduling", message))
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
         """Record the pods: there is no queue."""
@@ -107,7 +111,7 @@ class ClusterHandle:
         self.spawned.append(work)
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """The work as it is: no decision is ever under way."""
+        """The work itself: no decision is ever in progress."""
         return work
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

@@ -1,4 +1,4 @@
-"""What an engine under test reports to people, kept for tests to read."""
+"""The reports of an engine under test, kept for tests to read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from muster.framework.embedded.silent import Silent
 
 
 class RecordedReports(Silent):
-    """Implements `contract.EventSink` and `contract.ConditionWriter`; what was written stays when a pod is gone.
+    """Implements `contract.EventSink` and `contract.ConditionWriter`; reports stay after their pod was deleted.
 
     Attributes:
         events: (pod's key, reason, note) of each Event.
@@ -21,7 +21,7 @@ class RecordedReports(Silent):
         self.nominations: list[tuple[str, str]] = []
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         """Keep an Event."""
         self.events.append((regarding.key, reason, note))

@@ -8,7 +8,7 @@ from muster.framework.work import Worker, at_each
 
 
 def slices_of(function: Callable[[], object]) -> Iterator[None]:
-    """Call the function; yields at each checkpoint that it passes. One that is not taken to its end is given up."""
+    """Call the function; yields at each checkpoint that it passes. Closing it early abandons the call."""
     worker = Worker()
     worker.begin(function)
     try:

@@ -1,4 +1,4 @@
-"""A cluster whose API takes evictions as a test wants: whom the scheduler deletes stays for a while, or for good.
+"""A cluster whose API handles evictions as a test wants: deleted pods stay for a while, or for good.
 
 To be mixed into a `VirtualScheduler`, in front of it.
 """
@@ -19,7 +19,7 @@ from muster.testing import VirtualScheduler
 
 
 class Evicting(VirtualScheduler):
-    """Also keeps whom the scheduler deleted.
+    """Also keeps the pods that the scheduler deleted.
 
     Attributes:
         deletions: how often the deletion of each pod was asked for, by key.

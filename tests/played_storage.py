@@ -26,7 +26,7 @@ class PlayedStorage:
         self._made: list[str] = []
 
     def create(self, *objects: Mapping[str, Any]) -> None:
-        """Creates objects; what the API server keeps out of a new one, it is told afterwards."""
+        """Creates objects; fields that the API server drops from a new object are written afterwards."""
         for obj in objects:
             kind, name = obj["kind"], obj["metadata"]["name"]
             metadata = {

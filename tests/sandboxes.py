@@ -20,7 +20,8 @@ def served(sandbox: Sandbox, objects: Iterable[Mapping[str, Any]], folder: Path)
             for each in objects:
                 kind = sandbox.store.kinds.by_type(each["apiVersion"], each["kind"])
                 assert kind is not None
-                sandbox.store.create(kind, dict(each), namespace="default")
+                namespace = each["metadata"].get("namespace", "default")
+                sandbox.store.create(kind, dict(each), namespace=namespace)
             sandbox.kubeconfig(folder / "kubeconfig")
             ready.set()
             await asyncio.to_thread(over.wait)

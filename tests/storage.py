@@ -45,7 +45,7 @@ def make_volume(
     source: Mapping[str, object] | None = None,
     **spec: object,
 ) -> "VolumeDict":
-    """A volume that nobody has yet, of a CSI driver unless another source is given by its API name."""
+    """A volume without a claim, of a CSI driver unless another source is given by its API name."""
     return VolumeDict(
         apiVersion="v1",
         kind="PersistentVolume",
@@ -64,7 +64,7 @@ def make_volume(
 def make_class(
     name: str, *, provisioner: str = "csi.example.com", waits: bool = True, topologies: Sequence[Mapping[str, Any]] = ()
 ) -> ObjectDict:
-    """A storage class; its claims wait for their first consumer unless told otherwise.
+    """A storage class; its claims wait for their first consumer by default.
 
     `topologies` are the terms of which a node must meet one: labels, each with the values that will do.
     """
@@ -114,7 +114,7 @@ def make_capacity(
     *,
     maximum: str | None = None,
 ) -> ObjectDict:
-    """What is left of a class for nodes with these labels; None for nobody's."""
+    """The free capacity of a class for nodes with these labels; None for no node's."""
     given = {"capacity": capacity, "maximumVolumeSize": maximum}
     topology = {} if labels is None else {"nodeTopology": {"matchLabels": dict(labels)}}
     return ObjectDict(

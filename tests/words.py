@@ -1,4 +1,4 @@
-"""Words that only Python uses, by which tests tell that an error came out as nobody had meant it."""
+"""Words that only Python uses, by which tests recognise an error message that was not written for users."""
 
 import re
 

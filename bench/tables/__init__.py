@@ -7,6 +7,7 @@ function of results: the same results give the same text.
 from bench.tables.block import Block, render
 from bench.tables.clusters import BESIDE, FULL, RUNNING, STORM, VAST
 from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PARITY_TREES, SIMULATION
+from bench.tables.conformance import E2E
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.goals import GOALS
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
@@ -34,6 +35,7 @@ BLOCKS = {
     "parity-groups": PARITY_GROUPS,
     "parity-trees": PARITY_TREES,
     "simulation": SIMULATION,
+    "e2e": E2E,
 }
 """By the names that pages call them by."""
 

@@ -29,7 +29,7 @@ def _origins(results: Sequence[Result]) -> str:
         by_origin.setdefault(_origin(result), []).append(f"`{result.benchmark}`")
     if len(by_origin) == 1:
         return f"Measured {next(iter(by_origin))}."
-    return "; ".join(f"{' and '.join(names)} measured {origin}" for origin, names in by_origin.items()) + "."
+    return "; ".join(f"{', '.join(names)} measured {origin}" for origin, names in by_origin.items()) + "."
 
 
 def _origin(result: Result) -> str:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from deploy.release.agreement import placeholders
-from deploy.release.build import build
+from deploy.release.agreement import CHECKSUMS, placeholders
+from deploy.release.build import build, heading_of_notes
 from deploy.release.plan import PLACEHOLDER, REPOSITORY, Plan, ReleaseError, project_version
 from tests.controlplane.binaries import MissingBinaryError
 
 
 def main() -> int:
-    """Exit code 0 where the release is made and whole."""
+    """Make, check and list a release; returns the exit code, 0 if the release is whole."""
     parser = argparse.ArgumentParser(prog="python -m deploy.release", description=__doc__)
     output = REPOSITORY / "dist" / "release"
     parser.add_argument("--output", type=Path, default=output, help="the folder, which is emptied first")
@@ -26,20 +27,21 @@ def main() -> int:
     try:
         if given.tag not in ("", plan.tag):
             raise ReleaseError(f"the tag is {given.tag}, but pyproject.toml says {plan.version}: expected {plan.tag}")
+        print(f"Making Muster {plan.version} in {plan.output}: this takes some minutes ...", flush=True)
         build(plan, final=bool(given.tag))
         _check_with_tools(plan)
     except (ReleaseError, MissingBinaryError) as error:
         print(error, file=sys.stderr)
         return 1
-    _list(plan)
+    print("\n".join(listed(plan, final=bool(given.tag))))
     return 0
 
 
 def _check_with_tools(plan: Plan) -> None:
-    """What other people's tools say of the package index's metadata and of the bill of materials."""
+    """Check the metadata for the package index, and the bill of materials, with their own tools."""
     distributions = [str(path) for path in plan.output.iterdir() if path.name.startswith("muster_scheduler-")]
     _run("twine", "check", "--strict", *distributions)
-    _run("deploy.release.validation", str(plan.output / f"muster-{plan.version}.cdx.json"))
+    _run("deploy.release.bill", str(plan.output / f"muster-{plan.version}.cdx.json"))
 
 
 def _run(module: str, *arguments: str) -> None:
@@ -48,13 +50,18 @@ def _run(module: str, *arguments: str) -> None:
         raise ReleaseError(f"{module}: {done.stdout}{done.stderr}")
 
 
-def _list(plan: Plan) -> None:
-    print(f"Muster {plan.version} in {plan.output}")
-    for line in (plan.output / "SHA256SUMS").read_text().splitlines():
-        digest, name = line.split("  ")
-        print(f"  {(plan.output / name).stat().st_size:>9}  {digest[:12]}  {name}")
+def listed(plan: Plan, *, final: bool) -> Iterator[str]:
+    """The lines that a maintainer reads: every file with its size and digest, and what is not fit for publication."""
+    yield f"Muster {plan.version} in {plan.output}"
+    sums = plan.output / CHECKSUMS
+    digests = dict(reversed(line.split("  ")) for line in sums.read_text().splitlines())
+    for name in (*digests, CHECKSUMS):
+        yield f"  {(plan.output / name).stat().st_size:>9}  {digests.get(name, '')[:12]:12}  {name}"
+    heading = heading_of_notes((REPOSITORY / "CHANGELOG.md").read_text(), plan.version, final=final)
+    if heading != plan.version:
+        yield f"Not for publication: notes.md is the section {heading} of CHANGELOG.md, which has no {plan.version}."
     if unfilled := placeholders(plan):
-        print(f"Not for publication: OWNER= or IMAGE= is not given, and is lacking in {', '.join(unfilled)}.")
+        yield f"Not for publication: OWNER= or IMAGE= is not given, and is lacking in {', '.join(unfilled)}."
 
 
 if __name__ == "__main__":

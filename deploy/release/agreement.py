@@ -1,7 +1,7 @@
-"""What is checked of a release before it is announced: its files are whole, and all of them mean the same version.
+"""The agreement of a release's files: all of them are there and whole, and name the same version.
 
-Each file is opened as a user's tools would open it, and asked for its version. A file that is missing, that names
-another version or that lacks a part is a finding, and `make release` ends with an error where there is one.
+Each file is opened as a user's tools would open it, and its version is read. A file that is missing, that names another
+version or that lacks a part is a finding, and with any finding `make release` ends with an error.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ from typing import Any
 
 import yaml
 
-from deploy.release.distributions import DISTRIBUTION, ROOMS
+from deploy.release.packages import DISTRIBUTION, ROOMS
 from deploy.release.plan import PLACEHOLDER, REPOSITORY, Plan
+
+CHECKSUMS = "SHA256SUMS"
+"""The file with the digests of all others."""
 
 
 def findings(plan: Plan) -> Iterator[str]:
-    """What is wrong with the files in the plan's folder."""
+    """A line for each problem with the files in the plan's folder."""
     for name, versions_of in expected(plan).items():
         path = plan.output / name
         if not path.is_file():
@@ -62,7 +65,7 @@ def placeholders(plan: Plan) -> list[str]:
 
 
 def missing_from_the_wheel(wheel: Path) -> list[str]:
-    """The files of the rooms that the wheel does not hold under their import names."""
+    """The files of the rooms that the wheel lacks under their import names."""
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
     files = [path for room in ROOMS for path in (REPOSITORY / room).rglob("*") if path.is_file()]
@@ -72,14 +75,14 @@ def missing_from_the_wheel(wheel: Path) -> list[str]:
 
 def write_checksums(plan: Plan) -> Path:
     """Writes SHA256SUMS for `sha256sum --check`; returns its path."""
-    path = plan.output / "SHA256SUMS"
+    path = plan.output / CHECKSUMS
     names = sorted(each.name for each in plan.output.iterdir() if each.is_file() and each != path)
     path.write_text("".join(f"{_digest(plan.output / name)}  {name}\n" for name in names))
     return path
 
 
 def _wrong_checksums(plan: Plan) -> Iterator[str]:
-    path = plan.output / "SHA256SUMS"
+    path = plan.output / CHECKSUMS
     if not path.is_file():
         yield f"{path.name} is missing"
         return

@@ -1,13 +1,17 @@
 """The bill of materials: every package that an installation of the wheel consists of, in CycloneDX's format.
 
-The packages are what the project's dependencies come to, followed through the metadata of the installed packages. Their
+The packages are the project's dependencies and theirs, followed through the metadata of the installed packages. Their
 versions are those of constraints.txt, with which the image is built and everything is tested; a package that is
 installed in another version is an error. The document has the same bytes for the same packages.
+
+`python -m deploy.release.bill FILE` validates a bill against CycloneDX's own schema. It runs as a process of its own,
+because the validator belongs to the extra `release`, which tests do not install.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tomllib
 import uuid
 from collections.abc import Iterable, Mapping
@@ -26,7 +30,7 @@ _LONGEST_LICENSE = 60
 
 
 def build_bill(plan: Plan) -> Path:
-    """Writes the bill; returns its path."""
+    """Write the bill; returns its path."""
     with (REPOSITORY / "pyproject.toml").open("rb") as file:
         project = tomllib.load(file)["project"]
     needs = closure(project["dependencies"])
@@ -51,8 +55,18 @@ def build_bill(plan: Plan) -> Path:
     return path
 
 
+def validate(path: Path) -> int:
+    """Validate a bill, and print the result; returns the exit code, 0 if the bill is valid."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+
+    fault = JsonStrictValidator(SchemaVersion.from_version(FORMAT)).validate_str(path.read_text())
+    print(f"{path.name}: {fault or 'valid'}")
+    return 1 if fault else 0
+
+
 def closure(requirements: Iterable[str]) -> Mapping[str, set[str]]:
-    """All packages that the requirements come to on this platform, each with those that it needs itself."""
+    """All packages that the requirements need on this platform, each with the packages that it needs itself."""
     needs: dict[str, set[str]] = {}
     seen: set[tuple[str, str]] = set()
     waiting = [Requirement(text) for text in requirements]
@@ -114,3 +128,7 @@ def _reference(name: str) -> str:
 
 def _references(names: Iterable[str]) -> list[str]:
     return sorted(map(_reference, names))
+
+
+if __name__ == "__main__":
+    sys.exit(validate(Path(sys.argv[1])))

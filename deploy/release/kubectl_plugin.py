@@ -1,8 +1,8 @@
-"""The kubectl plugin for krew: an archive, and the manifest that tells krew where the archive is.
+"""The kubectl plugin for krew: an archive, and the manifest that names the archive's address.
 
 krew installs programs, and Muster's is Python. The archive therefore holds a launcher beside the wheel and the pinned
 versions: at its first call the launcher installs them into an environment of its own, from the package index that pip
-is set up with, and from then on it only starts it.
+is configured with, and from then on it only starts the program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CAVEATS = "Needs Python 3.11 or newer. The first call installs the plugin's pack
 
 
 def build_archive(plan: Plan, wheel: Path) -> Path:
-    """Writes the archive: the same bytes for the same contents; returns its path."""
+    """Write the archive, with the same bytes for the same contents; returns its path."""
     launcher = LAUNCHER.read_text().replace("@VERSION@", plan.version).replace("@WHEEL@", wheel.name)
     contents = {
         "LICENSE": (REPOSITORY / "LICENSE").read_bytes(),
@@ -48,7 +48,7 @@ def build_archive(plan: Plan, wheel: Path) -> Path:
 
 
 def build_plugin_manifest(plan: Plan, archive: Path) -> Path:
-    """Writes krew's manifest of the plugin; returns its path."""
+    """Write krew's manifest of the plugin; returns its path."""
     platform = {
         "selector": {"matchExpressions": [{"key": "os", "operator": "In", "values": [*PLATFORMS]}]},
         "uri": plan.download(archive.name),

@@ -1,7 +1,7 @@
-"""What a release is to be: its version, who publishes it, and where its files go.
+"""The plan of a release: its version, who publishes it, and where its files go.
 
 The version is pyproject.toml's. Other files of the repository repeat it, for people and for programs that read nothing
-else; `disagreements` names those that were forgotten when the version was raised.
+else; `disagreements` names the files that were forgotten when the version was raised.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _REPEATED = {
 
 
 class ReleaseError(RuntimeError):
-    """A release cannot be made; the text says why, and what to do."""
+    """Raised if a release cannot be made; the text says why, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class Plan:
     """A release.
 
     Attributes:
-        version: of everything in it.
-        output: the folder that its files are written to.
+        version: the version of everything in it.
+        output: the folder for its files.
         owner: the account that publishes it.
         image: the image's repository, without a tag.
     """
@@ -44,7 +44,7 @@ class Plan:
 
     @property
     def tag(self) -> str:
-        """The tag of the commit that it is made from."""
+        """The tag of its commit."""
         return f"v{self.version}"
 
     @property
@@ -53,7 +53,7 @@ class Plan:
         return f"https://github.com/{self.owner}/muster"
 
     def download(self, name: str) -> str:
-        """The address of one of its files, once it is published."""
+        """The address of one of its files after publication."""
         return f"{self.home}/releases/download/{self.tag}/{name}"
 
     def owned(self, text: str) -> str:
@@ -68,7 +68,7 @@ def project_version(repository: Path = REPOSITORY) -> str:
 
 
 def disagreements(repository: Path = REPOSITORY) -> Iterator[str]:
-    """The files that repeat another version than pyproject.toml's, or none where they should."""
+    """A line for each file that repeats another version than pyproject.toml's, or lacks the version."""
     version = project_version(repository)
     for name, patterns in _REPEATED.items():
         text = (repository / name).read_text()

@@ -19,7 +19,7 @@ class KnownPods:
         self._names = frozenset(scheduler_names)
         self._pods: dict[str, PodInfo] = {}
 
-    def concern(self, pod: Pod) -> bool:
+    def is_ours(self, pod: Pod) -> bool:
         """Whether the pod names one of the profiles."""
         return pod.spec.scheduler_name in self._names
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from ..model.affinity_terms import TermKind
+from ..snapshot.namespaces import NamespaceUsage
 from ..snapshot.snapshot import Snapshot
 from .cache import Cache
 
@@ -21,6 +22,8 @@ def differences(cache: Cache) -> list[str]:
             fresh.set_node(node)
     for info, node_name in cache.placements():
         fresh.add_pod(info, node_name)
+    if kept.namespaces.counting:
+        fresh.usage()
     label_keys = list(kept.labels.keys)
     found, expected = dict(_facts(kept, label_keys)), dict(_facts(fresh, label_keys))
     if found == expected:
@@ -46,6 +49,7 @@ def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tupl
         for row in snapshot.images.holders(name):
             yield (places[row], f"image {name}"), "present"
     yield from _relations(snapshot, places)
+    yield from _usage(snapshot.namespaces)
     for (protocol, port), rows in snapshot.ports.claims().items():
         for row, addresses in rows.items():
             for address, count in addresses.items():
@@ -55,6 +59,14 @@ def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tupl
     for disk, users in snapshot.volumes.disks().items():
         for row, count in users.items():
             yield (places[row], f"pods with {disk}"), count
+
+
+def _usage(namespaces: NamespaceUsage) -> Iterator[tuple[tuple[str, str], object]]:
+    """Outside of trials both sums are the same."""
+    for what, sums in (("used", namespaces.used), ("settled", namespaces.settled)):
+        for namespace in namespaces.namespaces():
+            for resource, amount in sums(namespace).items():
+                yield (f"namespace {namespace}", f"{what} {resource}"), amount
 
 
 def _relations(snapshot: Snapshot, places: Sequence[str]) -> Iterator[tuple[tuple[str, str], object]]:

@@ -1,6 +1,6 @@
 """Extension points: their names in the configuration, and the names of their plugins in kube-scheduler's messages.
 
-The models and the merge rules use them, and callers that tell `resolve` which points a plugin extends.
+The models and the merge rules use them, and so do callers that pass the points of a plugin to `resolve`.
 """
 
 from collections.abc import Mapping

@@ -155,7 +155,7 @@ def _resources_ignored_for_extenders(configuration: KubeSchedulerConfiguration) 
 
 
 def _ignoring(args: Mapping[str, object], resources: tuple[str, ...]) -> dict[str, object]:
-    """`args` where NodeResourcesFit leaves the resources of extenders to them, whatever else it was told to ignore."""
+    """The arguments with the extenders' resources in place of those configured for NodeResourcesFit to ignore."""
     fit = args.get("NodeResourcesFit")
     if not resources or not isinstance(fit, NodeResourcesFitArgs):
         return dict(args)

@@ -67,7 +67,7 @@ def _election_problems(election: LeaderElectionConfiguration, path: str) -> Iter
 
 
 def _elector_problems(election: LeaderElectionConfiguration, path: str) -> Iterator[Problem]:
-    """The problems that client-go's elector refuses, which kube-scheduler asks once all else is well."""
+    """The problems for which client-go's elector refuses a configuration, which kube-scheduler checks last."""
     if election.leader_elect and election.renew_deadline <= _JITTER_FACTOR * election.retry_period:
         text = "couldn't create leader elector: renewDeadline must be greater than retryPeriod*JitterFactor"
         yield Problem(f"{path}.renewDeadline", text, compared=(f"{path}.retryPeriod",))

@@ -24,6 +24,7 @@ from .api import MERGE_PATCH, STRATEGIC_MERGE_PATCH, Api, ApiError, pod_path
 from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
     LEFT_ALONE,
+    QUOTA_EXCEEDED,
     REFUSED_AS_ONE,
     RESERVATIONS,
     DecisionFollower,
@@ -31,10 +32,12 @@ from .decision import (
     GroupDecision,
     PodDecision,
     TotalCapacity,
+    WaitingTogether,
 )
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
+from .eviction import EvictionRule
 from .extender import Victims
-from .group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
+from .group import Disruption, DisruptionPlugin, EvictionRulePlugin, GroupPlugin, ObjectFollower, PodFollower
 from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, Part, Shortage
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
@@ -90,8 +93,10 @@ from .pod_group import (
     with_preemption,
     with_reservation,
 )
+from .quota import QuotaKind, QuotaReport, QuotaUse
 from .reservation import CapacityReserver, Start, StartForecaster
 from .status import Code, Status
+from .tenants import TenantOrderPlugin
 from .topology import Favour, NoDomain, Topology, rank
 from .verdicts import Codes, Diagnosis, Mask, StatusTable, Verdicts, fit_error
 from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode
@@ -104,6 +109,7 @@ __all__ = [
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
+    "QUOTA_EXCEEDED",
     "REFUSED_AS_ONE",
     "RESERVATIONS",
     "STRATEGIC_MERGE_PATCH",
@@ -134,6 +140,8 @@ __all__ = [
     "EventRegistration",
     "EventResource",
     "EventSink",
+    "EvictionRule",
+    "EvictionRulePlugin",
     "Evictions",
     "Favour",
     "FilterPlugin",
@@ -190,6 +198,9 @@ __all__ = [
     "Problem",
     "QueueSortPlugin",
     "QueuedPod",
+    "QuotaKind",
+    "QuotaReport",
+    "QuotaUse",
     "ReservePlugin",
     "SchedulerMetrics",
     "ScorePlugin",
@@ -200,6 +211,7 @@ __all__ = [
     "StartForecaster",
     "Status",
     "StatusTable",
+    "TenantOrderPlugin",
     "Text",
     "Timer",
     "Topology",
@@ -212,6 +224,7 @@ __all__ = [
     "Wait",
     "WaitingPod",
     "WaitingPods",
+    "WaitingTogether",
     "WatchedKind",
     "WholeNode",
     "Wire",

@@ -6,6 +6,7 @@ Public, like the package: `NodeView` and `SnapshotReader` lead to these types.
 from ..snapshot.domains import Domains
 from ..snapshot.journal import Journal
 from ..snapshot.labels import ABSENT, LabelColumn
+from ..snapshot.namespaces import NamespaceUsage
 from ..snapshot.node_selector import admitted, any_picks, worth
 from ..snapshot.node_tables import ANY_ADDRESS, TaintColumn, TaintSet
 from ..snapshot.partitions import NONE
@@ -22,6 +23,7 @@ __all__ = [
     "Domains",
     "Journal",
     "LabelColumn",
+    "NamespaceUsage",
     "PodsMatching",
     "ResourceColumns",
     "Rows",

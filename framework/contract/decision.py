@@ -22,6 +22,11 @@ from .status import Status
 from .topology import NoDomain
 from .verdicts import Mask
 
+QUOTA_EXCEEDED = "QuotaExceeded"
+"""The reason of the condition PodScheduled of pods that wait for quota, and of the condition of their group.
+
+Autoscalers add nodes for pods with the reason Unschedulable alone.
+"""
 LEFT_ALONE = "LeftAlone"
 """Noted in the state of a pod that PreFilter rejected without a trial, because its group was refused a moment ago."""
 REFUSED_AS_ONE = "RefusedAsOne"
@@ -122,6 +127,21 @@ class Evictions:
     nodes: Mapping[str, str] = field(default_factory=dict)
     forbidden_by: Mapping[str, str] = field(default_factory=dict)
     placement: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingTogether:
+    """The members of a group that are tried together. Written to the state of each of them under `KEY`.
+
+    Attributes:
+        pods: the waiting members.
+        missing: how many of them have to be placed.
+    """
+
+    KEY: ClassVar = "WaitingTogether"
+
+    pods: Sequence[PodInfo]
+    missing: int
 
 
 @dataclass(frozen=True, slots=True)

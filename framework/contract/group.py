@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..model.pod_info import PodInfo
+from .eviction import EvictionRule
 from .group_tree import Part, Shortage
 from .group_view import GroupKind
 from .plugin import Args, Plugin
@@ -164,6 +165,27 @@ class DisruptionPlugin(Plugin[Args]):
         """The pod's group, as far as it runs; None for a pod that may be evicted alone. Pure, and fast.
 
         Asked about pods of all profiles. A pod about which it fails is not evicted.
+        """
+
+
+class EvictionRulePlugin(Plugin[Args]):
+    """Restricts, and extends, which pods may be evicted for whom."""
+
+    @abstractmethod
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
+        """The rule for a preemptor; None leaves it to priorities. Pure; never asked in a trial.
+
+        Args:
+            members: the pods that wait: one, or the waiting members of a group.
+            missing: how many of them have to be placed.
+            priority: the preemptor's.
+        """
+
+    @abstractmethod
+    def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
+        """Whether the rule may permit evictions for these pods that their priority does not. Must be fast.
+
+        Asked before waiting pods are retried, about one pod of each signature.
         """
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from ..model.meta import ObjectMeta
+from ..model.meta import ObjectMeta, OwnedMeta
 from ..model.pod import Pod, PodSchedulingGroup
 from .handle import WatchedKind
 
@@ -54,8 +54,8 @@ class JoiningPod(Protocol):
     """The fields that say which group a pod is in, of a whole pod or of one that has ended."""
 
     @property
-    def metadata(self) -> ObjectMeta:
-        """The pod's namespace and labels."""
+    def metadata(self) -> OwnedMeta:
+        """The pod's namespace, labels and owners."""
         ...
 
     @property
@@ -112,6 +112,13 @@ class GroupKind(ABC, Generic[G]):
     def needed(self, group: G) -> int:
         """The number of members that have to get nodes at once."""
 
+    def spec_for(self, size: int, priority_class_name: str = "") -> Mapping[str, Any] | None:
+        """The `spec` of a group of so many pods, for a workload whose pods name no group.
+
+        None if the pods of such a group always name it.
+        """
+        return None
+
     @abstractmethod
     def status(self, group: G, members: Sequence[Pod]) -> GroupStatus:
         """The status of the group. What its object does not state is counted from its members."""
@@ -123,6 +130,13 @@ class GroupKind(ABC, Generic[G]):
     def needed_parts(self, composite: Any) -> int:
         """The number of parts of a composite that have to start together."""
         raise NotImplementedError
+
+    def annotation_faults(self, annotations: Mapping[str, str]) -> Sequence[str]:
+        """The faults of known annotations whose values are ignored for that, a line for each, named by its field.
+
+        Faults of healing policies are not among them; nor are faults that the status of the group has.
+        """
+        return ()
 
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
         """The problems of an object in its JSON form, a line for each field, in the API server's style.
@@ -143,7 +157,8 @@ class GroupView:
         status: what is said of it.
         parent: the name of the composite that it is a part of; "" for none.
         place: its place among those that wait, from 1, which the parts of a tree share; 0 for one that has its quorum,
-            or no member.
+            or no member, or is held.
+        held: why it is not started, if an operator holds it or a group above it; else "".
     """
 
     kind: GroupKind[Any]
@@ -153,6 +168,7 @@ class GroupView:
     members: Sequence[Pod]
     parent: str = ""
     place: int = 0
+    held: str = ""
 
     @property
     def key(self) -> str:
@@ -173,6 +189,11 @@ class GroupView:
     def priority(self) -> int:
         """The priority of its most important member."""
         return max((pod.spec.priority or 0 for pod in self.members), default=0)
+
+    @property
+    def said(self) -> tuple[str, str]:
+        """Why it waits, as one word and as a sentence: its hold, or else what its status says."""
+        return ("Held", self.held) if self.held else (self.status.reason, self.status.message)
 
     @property
     def since(self) -> str | None:

@@ -5,7 +5,7 @@ The operator supplies the implementations; tests supply fakes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol
@@ -19,6 +19,7 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .api import Api
 from .cycle_state import CycleState
+from .eviction import EvictionRule
 from .extender import Victims
 from .nominator import Nominator, Trial
 from .pod_group import DisruptionUnit
@@ -128,9 +129,9 @@ class EventSink(Protocol):
     """Records Events for users. Never blocks."""
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
-        """Record an Event of type `kind` (Normal or Warning) about a pod, with a related pod."""
+        """Record an Event about a pod, and optionally a related pod; `type` is Normal or Warning."""
         ...
 
 
@@ -256,6 +257,15 @@ class Handle(Protocol):
         """Whether to report now what is wrong with pods: this process leads, and knows the whole cluster."""
         ...
 
+    def report_gate(self, pod: PodInfo, message: str) -> None:
+        """Report a pod that the plugin gates until a person decides otherwise, by an Event and the condition.
+
+        The condition PodScheduled gets the reason SchedulingGated, so autoscalers add no nodes for the pod. For plugins
+        that follow PreEnqueue. A repetition is not reported again, and a process that does not lead reports the pod
+        when it leads. The condition later names the next reason for which the pod is gated, if there is one.
+        """
+        ...
+
     def random(self) -> float:
         """A number in [0, 1)."""
         ...
@@ -347,6 +357,10 @@ class PreemptionHandle(Handle, Protocol):
 
         This includes which of them skip the pod. It does not cover plugins that read more than each node.
         """
+        ...
+
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
+        """Which pods may be evicted so that `missing` of these waiting pods are placed. Not to be asked in a trial."""
         ...
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:

@@ -33,6 +33,10 @@ class Nominator(Protocol):
         """Whether any of these pods is nominated to a node."""
         ...
 
+    def nominations(self) -> Iterator[tuple[PodInfo, str]]:
+        """Each nominated pod with its node, in no order; those whose nomination does not count yet are left out."""
+        ...
+
     def priority_of(self, pod: PodInfo) -> int:
         """The priority that the pod counts with: its own, or that of the group whose quorum needs it."""
         ...

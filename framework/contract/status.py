@@ -69,12 +69,14 @@ class Status:
         reasons: texts for users; each is counted separately in the FailedScheduling message.
         plugin: the plugin that answered; the runtime sets it.
         error: the exception behind an ERROR, if there was one.
+        condition_reason: the reason of the condition PodScheduled, if it is to be another than Unschedulable.
     """
 
     code: Code
     reasons: tuple[str, ...] = ()
     plugin: str = ""
     error: BaseException | None = None
+    condition_reason: str = ""
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:
@@ -121,6 +123,16 @@ class Status:
         """This status with the name of its plugin."""
         return self if self.plugin == plugin else replace(self, plugin=plugin)
 
+    def with_reasons(self, *reasons: str) -> Status:
+        """This status with these reasons in place of its own, and without an exception."""
+        return replace(self, reasons=reasons, error=None)
+
+    def with_condition_reason(self, reason: str) -> Status:
+        """This status with the reason of the condition, if it is a rejection that has none."""
+        return (
+            replace(self, condition_reason=reason) if reason and self.rejected and not self.condition_reason else self
+        )
+
     def checked(self) -> Status:
         """This status, with each reason cut at the maximal length of a message.
 
@@ -132,6 +144,8 @@ class Status:
             raise TypeError("its status has reasons that are no tuple of texts")
         if not isinstance(self.error, BaseException | None):
             raise TypeError("its status has an error that is no exception")
+        if not isinstance(self.condition_reason, str):
+            raise TypeError("its status has a reason of the condition that is no text")
         if all(len(reason) <= LONGEST for reason in self.reasons):
             return self
         return replace(self, reasons=tuple(map(cut, self.reasons)))

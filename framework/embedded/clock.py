@@ -19,7 +19,7 @@ class VirtualTimer:
         self.callback = None
 
     def go_off(self) -> bool:
-        """Call, unless it was cancelled or has gone off; whether it was called."""
+        """Call the callback unless it was cancelled or called before. Returns whether it was called."""
         callback, self.callback = self.callback, None
         if callback is None:
             return False
@@ -68,7 +68,7 @@ class VirtualClock:
         return self._timers[0][0] if self._timers else None
 
     def move_to(self, moment: float) -> None:
-        """Move on to a moment, firing what is due until then. Callbacks see the time at which they were due."""
+        """Advance to a moment, firing the timers due until then. Callbacks see the time at which they were due."""
         while (due := self.next_due()) is not None and due <= moment:
             timer = heappop(self._timers)[2]
             self._now = max(self._now, due)

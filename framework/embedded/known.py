@@ -18,7 +18,7 @@ class KindHandler(Protocol):
         """An object changed."""
 
     def on_delete(self, obj: Any, /) -> None:
-        """An object is gone."""
+        """Remove an object."""
 
 
 class KnownObjects:
@@ -35,7 +35,7 @@ class KnownObjects:
             handler.on_add(obj)
 
     def put(self, obj: HasMetadata) -> Any | None:
-        """There is this object, as it is now. The one before it, if there was one."""
+        """Add or replace an object. Returns the previous version, if any."""
         key = obj.metadata.key
         old, self._by_key[key] = self._by_key.get(key), obj
         if self._handler is not None:

@@ -1,4 +1,4 @@
-"""An event loop for the tasks of an engine alone, in virtual time, so that what is ready to go on can be counted.
+"""An event loop for the tasks of an engine alone, in virtual time, so that the ready tasks can be counted.
 
 `EmbeddedEngine` and replays run what is ready whenever it is their turn; they may do so from inside a task of another
 loop, whose own callbacks wait meanwhile. Where that loop goes on by itself it gives this one its turns, too, and its
@@ -29,7 +29,7 @@ class TaskLoop(asyncio.BaseEventLoop):
         self._tasks: dict[asyncio.Task[Any], None] = {}
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """A cancelled timer is left out when its time comes."""
+        """Note a cancelled timer, which is dropped at its time."""
 
     def create_task(
         self,
@@ -38,7 +38,7 @@ class TaskLoop(asyncio.BaseEventLoop):
         name: object = None,
         context: Context | None = None,
     ) -> asyncio.Task[T]:
-        """A task that goes on whenever the loop is run."""
+        """A task that continues whenever the loop is run."""
         task: asyncio.Task[T] = asyncio.Task(coro, loop=self, name=str(name), context=context)
         self._tasks[task] = None
         task.add_done_callback(lambda ended: self._tasks.pop(ended, None))
@@ -71,14 +71,14 @@ class VirtualLoop(TaskLoop):
         self.create_task(work).add_done_callback(self._ended)
 
     def run_ready(self) -> bool:
-        """Run all that is ready, and what is ready after that, until there is no more; whether there was anything."""
+        """Run all ready callbacks until none is left. Returns whether there were any."""
         ran = False
         while self.turn():
             ran = True
         return ran
 
     def turn(self) -> bool:
-        """Run what is ready now, once; whether there was anything."""
+        """Run the callbacks that are ready now, once. Returns whether there were any."""
         ready = len(self._due)
         if not ready:
             return False
@@ -106,7 +106,7 @@ class VirtualLoop(TaskLoop):
             self.end()
 
     def _come_by_turn(self) -> None:
-        """A turn comes with the next turn of the outer loop, if there is one."""
+        """Run with the next turn of the outer loop, if there is one."""
         outer = asyncio._get_running_loop()
         if outer is not None and outer is not self and not self._has_turn_coming:
             self._has_turn_coming = True

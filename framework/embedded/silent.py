@@ -9,7 +9,7 @@ class Silent:
     """Implements `contract.EventSink` and `contract.ConditionWriter`, and drops what is reported."""
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
         """Drop an Event."""
 

@@ -3,24 +3,43 @@
 What belongs here: state and behaviour that every group plugin needs, whatever its groups are called in the API: one
 record for each group (`GroupRecord`) with its object, its members (`Members`), the latest announcement and what was
 reported; the book of all groups (`GroupBook`), the base of plugins that adapt one kind of groups (`GangPlugin`,
-`GroupBookPlugin`), the base of reporters, healing of a group that lost members, pods whose group is missing, and
-nominations of members. What does not: the contract itself, which holds only protocols and values, and anything that
-runs plugins. Public, like the contract, for authors of group plugins.
+`GroupBookPlugin`), the base of reporters, healing of a group that lost members, holds of groups, pods whose group is
+missing, pending reports about pods, nominations of members, and groups whose members are the pods of a workload
+(`owners`). What does not: the contract itself, which holds only protocols and values, and anything that runs plugins.
+Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
 from .book import GroupBook
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
+from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
-from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
+from .owned_pods import OWNED_PODS, OwnedGroup, OwnedPods
+from .owners import (
+    GROUP_LABELS,
+    JOB_SET_NAME,
+    LEADER_WORKER_SET_NAME,
+    GroupOwner,
+    OwnerKind,
+    names_group,
+    owner_of_group,
+    pod_owner,
+)
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
+from .pod_reports import MissingGroups, PendingReports, group_missing
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
+from .workload_groups import WorkloadGroup, WorkloadGroupPlugin, WorkloadGroups
 
 __all__ = [
     "GATHERING_SECONDS",
+    "GROUP_LABELS",
     "HEALING_POLICY",
+    "HOLD_ANNOTATIONS",
+    "JOB_SET_NAME",
+    "LEADER_WORKER_SET_NAME",
+    "OWNED_PODS",
     "PREFIX",
     "Announcement",
     "DatedCondition",
@@ -28,8 +47,10 @@ __all__ = [
     "GangPlugin",
     "GroupBook",
     "GroupBookPlugin",
+    "GroupHolds",
     "GroupMeta",
     "GroupObject",
+    "GroupOwner",
     "GroupRecord",
     "GroupReporter",
     "GroupRun",
@@ -40,11 +61,22 @@ __all__ = [
     "Members",
     "MissingGroups",
     "Notice",
+    "OwnedGroup",
+    "OwnedPods",
+    "OwnerKind",
+    "PendingReports",
     "Report",
     "ReportTime",
+    "WorkloadGroup",
+    "WorkloadGroupPlugin",
+    "WorkloadGroups",
     "group_missing",
     "healing_fault",
     "healing_policy",
+    "hold_in",
+    "names_group",
+    "owner_of_group",
+    "pod_owner",
     "transition_time",
     "unknown_annotations",
 ]

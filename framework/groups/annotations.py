@@ -11,14 +11,14 @@ from difflib import get_close_matches
 
 import msgspec
 
-from ..model.meta import ObjectMeta
+from ..model.meta import OwnedMeta
 
 PREFIX = "muster-scheduler.io/"
 """Keys under it are read by Muster alone."""
 
 
-class GroupMeta(ObjectMeta):
-    """`metadata` with the annotations under `PREFIX`. The others are dropped: they may be large."""
+class GroupMeta(OwnedMeta):
+    """`metadata` with the owners, and with the annotations under `PREFIX`; the other annotations may be large."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
 

@@ -7,7 +7,7 @@ from the informers; the process subscribes to it, and reads it in order to write
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import ClassVar, Generic
@@ -18,11 +18,16 @@ from ..contract.handle import Clock
 from ..model.pod_info import PodInfo
 from .announcements import Announcements
 from .healing import HealingPolicy, healing_policy
+from .holds import GroupHolds
 from .members import Members, R
 from .record import Announcement, EndedMember, G, GroupObject
 
 _ACCOUNTING_SECONDS = 0.5
 """The longest lag between the two watches of pods, after which an ended member must have been reported as ended."""
+
+
+def _none_above(group: str) -> Iterable[str]:
+    return ()
 
 
 class GroupBook(ABC, Generic[G, R]):
@@ -33,6 +38,7 @@ class GroupBook(ABC, Generic[G, R]):
 
     Attributes:
         members: which pods belong to which group, and which of them hold nodes.
+        holds: which groups operators hold.
         profiles: the schedulerNames of the profiles.
     """
 
@@ -47,11 +53,14 @@ class GroupBook(ABC, Generic[G, R]):
         clock: Clock,
         new: Callable[[str], R],
         ended: Callable[[str, tuple[bool, int]], None] | None = None,
+        *,
+        above: Callable[[str], Iterable[str]] = _none_above,
     ) -> None:
         self._clock = clock
         self._ended = ended
         self.members = Members(group_key, new)
         self.record = self.members.record
+        self.holds = GroupHolds(above)
         self.profiles: set[str] = set()
         self._readers: list[Callable[[str], None]] = []
         self._announcements = Announcements(self._changed, clock, counting=self.counting, recurring=self.recurring)
@@ -103,6 +112,7 @@ class GroupBook(ABC, Generic[G, R]):
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
         record = self.members.follow_group(group, new)
+        self.holds.follow(group, {} if new is None else new.annotations)
         if another:
             self._announcements.forget(record)
             record.reported, record.answered, record.next_write = None, None, 0.0
@@ -188,8 +198,9 @@ class GroupBook(ABC, Generic[G, R]):
         return ()
 
     def waits(self) -> list[float]:
-        """The seconds for which each group with members that lacks its quorum has waited."""
-        return [self.age(group) for group in self if self.record(group).pods and self.missing(group) > 0]
+        """The seconds for which each group with members that lacks its quorum has waited. Held groups do not count."""
+        waiting = (group for group in self if self.record(group).pods and self.missing(group) > 0)
+        return [self.age(group) for group in waiting if self.holds.text(group) is None]
 
     def _write_off(self, group: str, uid: str) -> None:
         """A removed member was not reported as ended in time, so it was deleted."""

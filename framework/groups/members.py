@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar
 
+from ..contract.group_view import JoiningPod
 from ..model.pod_info import PodInfo
+from .owners import GroupOwner, pod_owner
 from .record import EndedMember, GroupRecord
 
 R = TypeVar("R", bound=GroupRecord[Any])
@@ -22,12 +24,13 @@ R = TypeVar("R", bound=GroupRecord[Any])
 class Members(Generic[R]):
     """The records of all groups, by `namespace/name` of the group, and the group of each pod, by its UID.
 
-    `group_of` reads a pod's group from the pod alone; `new` creates the record of a group.
+    `group_of` reads the group that a pod names from the pod alone; `new` creates the record of a group.
     """
 
     def __init__(self, group_of: Callable[[PodInfo], str | None], new: Callable[[str], R]) -> None:
-        self.wanted = group_of
+        self._named = group_of
         self._new = new
+        self._of_owner: dict[GroupOwner, str] = {}
         self._records: dict[str, R] = {}
         self._group_of: dict[str, str] = {}
 
@@ -47,6 +50,29 @@ class Members(Generic[R]):
         record.group = found
         self._discard_empty(record)
         return record
+
+    def wanted(self, pod: PodInfo) -> str | None:
+        """The group of this version of the pod: the one it names, or else that of its owner."""
+        named = self._named(pod)
+        return named if named is not None or not self._of_owner else self.owned(pod.pod)
+
+    def owned(self, pod: JoiningPod) -> str | None:
+        """The group of the pod's owner; None for a pod that names a group itself."""
+        owner = pod_owner(pod) if self._of_owner else None
+        return None if owner is None else self._of_owner.get(owner)
+
+    def group_of_owner(self, owner: GroupOwner) -> str | None:
+        """The group of an owner's pods."""
+        return self._of_owner.get(owner)
+
+    def own(self, owner: GroupOwner, group: str) -> None:
+        """The owner's pods belong to this group from now on; those that are seen already have to be followed again."""
+        self._of_owner[owner] = group
+
+    def disown(self, owner: GroupOwner, group: str) -> None:
+        """This is no longer the group of the owner's pods."""
+        if self._of_owner.get(owner) == group:
+            del self._of_owner[owner]
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group in which the pod is counted; the pod's latest version may name another one."""

@@ -1,9 +1,9 @@
 """Nominations of members of a group: nodes whose capacity is reserved for them, and how the nomination ends.
 
 Group plugins use it: preemption frees capacity for members, and a member whose binding the API refused while others
-were bound keeps its node. When the group is deleted, the nomination is withdrawn in the API, and the capacity is free
-when the watch reports that; a nomination that the watch has not reported ends at once as well. In both cases the pods
-that wait for the capacity are retried.
+were bound keeps its node. When the group is deleted or held, the nomination is withdrawn in the API, and the capacity
+is free when the watch reports that; a nomination that the watch has not reported ends at once as well. In both cases
+the pods that wait for the capacity are retried.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class MemberNominations:
         return (pod for pod in self._members.record(group).unplaced_pods() if nominator.nominated_node(pod.uid))
 
     def take_back(self, group: str) -> None:
-        """The group is deleted: other pods may have the capacity."""
+        """The group is deleted or held: other pods may have the capacity."""
         for pod in [*self.of(group)]:
             if not pod.pod.status.nominated_node_name:
                 self._handle.end_nomination(pod)

@@ -1,8 +1,8 @@
 """Base classes of group plugins: the behaviour that plugins with a book of groups share, whatever the kind of groups.
 
 `GroupBookPlugin` is the minimum: members hold nodes from Reserve on, until they are unreserved or expire. `GangPlugin`
-is the base of adapters that start the pods of a group together: it gates pods whose group is missing, and retries
-waiting members when their group has changed for the better. The process finds both in every profile.
+is the base of adapters that start the pods of a group together: it gates pods whose group is missing or held, and
+retries waiting members when their group has changed for the better. The process finds both in every profile.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from ..contract.cycle_state import CycleState
-from ..contract.decision import RESERVATIONS, DecisionFollower, PodDecision
+from ..contract.decision import RESERVATIONS, DecisionFollower, GroupDecision, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
 from ..contract.group_view import GroupKind
@@ -22,8 +22,11 @@ from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueu
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .book import GroupBook
-from .missing_groups import MissingGroups, group_missing
+from .held_groups import HeldGroups
+from .holds import hold_in
 from .nominations import MemberNominations
+from .owned_pods import OWNED_PODS, OwnedPods
+from .pod_reports import MissingGroups, group_missing
 from .record import GroupRecord
 from .reporting import GroupReporter
 
@@ -93,8 +96,11 @@ class GangPlugin(
         super().__init__(args, handle)
         self._groups = handle.shared(self.name, self._new_book)
         self._groups.profiles.add(handle.profile_name)
+        self._owned = handle.shared(OWNED_PODS, OwnedPods)
+        self._owned.add_book(self.name, self._groups)
         self._missing = MissingGroups(self._groups, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
+        self._held = HeldGroups(self._groups.holds, self._groups.members, self._nominations, handle, plugin=self.name)
         self._reserved: dict[str, str] = handle.shared(RESERVATIONS, dict)
 
     @abstractmethod
@@ -128,7 +134,7 @@ class GangPlugin(
 
     def _essence(self, group: Any) -> object:
         """What decisions read of a group's object; its status, which changes all the time, is no part of it."""
-        return group.metadata.uid, group.spec
+        return group.metadata.uid, group.spec, hold_in(group.annotations)
 
     def _follow_group(self, group: str, new: Any) -> None:
         """Update the book: the group has this object now, or none (None)."""
@@ -136,7 +142,7 @@ class GangPlugin(
 
     def _group_changed(self, group: str) -> None:
         """The group's object was added, or its essence changed."""
-        if self._groups.missing(group) <= 0:
+        if not self._held.begin(group) and self._groups.missing(group) <= 0:
             self._quorum_reached(group)
         self._activate(group)
 
@@ -145,26 +151,36 @@ class GangPlugin(
         return ()
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """Gates a pod until its group exists and may be tried."""
+        """Gates a pod until its group exists, is not held, and may be tried."""
         group = self._groups.members.wanted(pod)
         if group is None:
             return None
         if group not in self._groups:
             return Status.unresolvable(group_missing(group))
-        lack = self._lack(group)
-        return None if lack is None else Status.unresolvable(lack)
+        reason = self._groups.holds.text(group) or self._lack(group)
+        return None if reason is None else Status.unresolvable(reason)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """Reports a pod that waits for its group. An admitted pod may be the member that its group lacked."""
+        """Reports a pod that waits for its group, or whose group is held. An admitted pod may complete its group."""
         group = self._groups.members.wanted(pod)
         if group is not None and group not in self._groups:
             self._missing.waits_for(pod, group)
             return
         self._missing.waits_no_more(pod.uid)
+        self._held.report(pod, status)
         if status is None and group is not None:
             record = self._groups.record(group)
             if record.was_incomplete:
                 self._gather(record)
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """Gates a pod that was in the queue when its group was held."""
+        self._held.gate((decision.pod,))
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """Gates members that were in the queue when their group was held."""
+        if decision.plugin == self.name:
+            self._held.gate(decision.waiting)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Updates the members, and retries waiting members that the change may help."""
@@ -193,6 +209,8 @@ class GangPlugin(
             return
         group = found.metadata.key
         known = self._groups.get(group)
+        for pod in self._owned.follow_group(self._groups, known, None if new is None else found):
+            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
         if new is None:
             self._follow_group(group, None)
             self._nominations.take_back(group)

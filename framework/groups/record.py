@@ -9,7 +9,7 @@ healer its run. What was announced, reported and written is forgotten with the o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -79,6 +79,10 @@ class EndedMember(NamedTuple):
 
     group: str
     succeeded: bool
+
+
+EndedHandler = Callable[[str, EndedMember | None, EndedMember | None], None]
+"""Called with the UID of an ended pod, and with the ended member before and now; see `GroupBook.follow_ended`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,9 @@ from .record import GroupRecord
 
 
 class Notice(NamedTuple):
-    """The variable parts of an Event; `kind` is its type, Normal or Warning."""
+    """The variable parts of an Event; `type` is Normal or Warning."""
 
-    kind: str
+    type: str
     reason: str
     note: str
 

@@ -48,7 +48,7 @@ def fault(error: DecodeError | UnicodeDecodeError, *, under: str = "") -> str:
 
 
 def type_of(value: object) -> str:
-    """JSON's name for a value's type, integers told from other numbers."""
+    """JSON's name for a value's type, with `integer` for whole numbers."""
     if isinstance(value, bool) or value is None:
         return "null" if value is None else "boolean"
     for kind, name in _JSON_TYPES:

@@ -165,7 +165,7 @@ def _invalid(place: str, value: object, detail: str) -> str:
 
 
 def joined(errors: Iterable[str]) -> str:
-    """Several errors as the API machinery tells them: each once, in brackets unless it is one."""
+    """Several errors as the API machinery joins them: each once, and in brackets if there is more than one."""
     texts = tuple(dict.fromkeys(errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
 

@@ -34,7 +34,7 @@ class OwnerReference(Wire):
 
 
 class Identity(Wire):
-    """The part of `metadata` that tells one version of one object from all others."""
+    """The part of `metadata` that identifies one version of one object."""
 
     name: str = ""
     namespace: str = ""
@@ -54,6 +54,17 @@ class ObjectMeta(Identity):
     creation_timestamp: Time | None = None
     deletion_timestamp: Time | None = None
     labels: dict[str, str] = {}
+
+
+class OwnedMeta(ObjectMeta):
+    """`metadata` with the owners of the object."""
+
+    owner_references: tuple[OwnerReference, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages the object; None for an object that nothing manages."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
 
 
 T = TypeVar("T")

@@ -70,7 +70,7 @@ def tolerates(toleration: Toleration, taint: Taint) -> bool:
 
 
 class Tolerations:
-    """Tolerations put in order, so that a taint is looked up however many there are. For those who ask often."""
+    """Tolerations in sets, in which a taint is looked up fast, for callers that ask often."""
 
     __slots__ = ("_any_value", "_values")
 

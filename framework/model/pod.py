@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from .integers import Int32, Int64
-from .meta import ObjectMeta, OwnerReference, Wire
+from .meta import OwnedMeta, Wire
 from .pod_relations import PodAffinity, TopologySpreadConstraint
 from .quantity import Quantity
 from .times import Time
@@ -177,6 +177,8 @@ class PodSpec(Wire):
 
 POD_SCHEDULED = "PodScheduled"
 """The type of the condition that says whether a pod has a node."""
+SCHEDULING_GATED = "SchedulingGated"
+"""The reason of this condition of a pod that is not to be tried yet."""
 
 
 class PodCondition(Wire):
@@ -223,11 +225,10 @@ class PodStatus(Wire):
         return next((each for each in self.conditions if each.type == type), None)
 
 
-class PodMeta(ObjectMeta):
+class PodMeta(OwnedMeta):
     """`metadata` of a pod. Annotations are kept for plugins of other packages, which often go by them."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
-    owner_references: tuple[OwnerReference, ...] = ()
 
 
 class Pod(Wire):

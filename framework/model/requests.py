@@ -24,7 +24,7 @@ _SCORING_DEFAULTS = {CPU: nanos("100m"), MEMORY: nanos("200Mi")}
 Quantities = Mapping[str, Quantity]
 Nanos = dict[str, int]
 Counts = Callable[[str], bool]
-"""Which resources are looked at. A pod may name thousands that only their own columns need."""
+"""Whether a resource counts. A pod may name thousands, of which a caller needs few."""
 
 
 def _every(resource: str) -> bool:

@@ -44,7 +44,7 @@ class Portworx(Wire):
 
 
 class ISCSI(Wire):
-    """A disk behind an iSCSI target, told apart by the target's name."""
+    """A disk behind an iSCSI target, identified by the target's name."""
 
     iqn: str = ""
     read_only: bool = False

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import msgspec
+
+from .integers import Int32
 from .label_selector import LabelSelector
 from .meta import ObjectMeta, Wire
+from .pod import PodSchedulingGroup
 
 
 class Namespace(Wire):
@@ -19,9 +23,37 @@ class LabelledPods(Wire):
 
 
 class SelectedPods(Wire):
-    """`spec` of a ReplicaSet or StatefulSet."""
+    """`spec` of a ReplicaSet."""
 
     selector: LabelSelector | None = None
+
+
+class PodTemplateMeta(Wire):
+    """`metadata` of a pod template."""
+
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class PodTemplateSpec(Wire):
+    """`spec` of a pod template, as far as it concerns all pods that are made from it."""
+
+    priority_class_name: str = ""
+    scheduling_group: PodSchedulingGroup | None = None
+
+
+class PodTemplate(Wire):
+    """The template of a workload's pods."""
+
+    metadata: PodTemplateMeta = PodTemplateMeta()
+    spec: PodTemplateSpec = PodTemplateSpec()
+
+
+class StatefulSetSpec(SelectedPods):
+    """`spec` of a StatefulSet. With the policy `Parallel`, all pods are created at once."""
+
+    replicas: Int32 = 1
+    pod_management_policy: str = ""
+    template: PodTemplate = PodTemplate()
 
 
 class Service(Wire):
@@ -49,4 +81,4 @@ class StatefulSet(Wire):
     """A stateful set."""
 
     metadata: ObjectMeta
-    spec: SelectedPods = SelectedPods()
+    spec: StatefulSetSpec = StatefulSetSpec()

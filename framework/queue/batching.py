@@ -102,7 +102,7 @@ class Batching:
             self.release_first(batch, strategy, cause)
 
     def release_first_in_turn(self) -> None:
-        """Make the first pod of a woken batch active if its turn has come. If capacity is lacking again, it waits."""
+        """Make the first pod of a woken batch active if it is the next. If capacity is lacking again, it waits."""
         while (batch := self._places.pop_woken()) is not None:
             if not self._policy.lacks_capacity(batch.first(self._now())):
                 self.release_first(batch, batch.strategy, batch.cause)

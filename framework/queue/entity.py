@@ -94,6 +94,7 @@ class QueuedEntity:
         sort_key: the smallest key of its pods when it was last put into a heap.
         sort_key_is_old: whether `sort_key` may be too small, because a pod left or changed since.
         ticket: the number of its valid item in a heap; 0 outside of heaps.
+        tenant: the tenant under which it was last in activeQ.
     """
 
     key: str
@@ -113,6 +114,7 @@ class QueuedEntity:
     sort_key: tuple[Hashable, ...] = ()
     sort_key_is_old: bool = False
     ticket: int = 0
+    tenant: str = ""
     _signatures: dict[PodSignature, PodInfo] | None = None
 
     @classmethod

@@ -17,11 +17,13 @@ from math import floor
 
 from ..contract.status import Code, Status
 from ..metrics import EntityType, SchedulerMetrics
+from ..model.pod_info import PodInfo
 from ..work import Pause, at_once
 from .entity import QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy
 from .policy import BackoffPolicy, GuardedPolicy, Key
-from .sub_queues import BackoffQueue, Batch, LazyHeap, UnschedulablePods
+from .sub_queues import BackoffQueue, Batch, UnschedulablePods
+from .tenants import TenantHeap, TenantOrder
 from .transitions import REFILE, REMOVE, Cause, Place, When, transition
 
 _ORDERED = (Place.ACTIVE, Place.BACKOFF)
@@ -51,16 +53,20 @@ class Places:
         now: Callable[[], float],
         metrics: SchedulerMetrics,
         on_entry: Callable[[], None],
+        order: TenantOrder | None = None,
     ) -> None:
         self._policy = policy
         self._backoff = backoff
         self._now = now
         self._metrics = metrics
         self.on_entry = on_entry
-        self.active_q: LazyHeap[QueuedEntity] = LazyHeap()
+        self._order = order
+        self.active_q: TenantHeap[QueuedEntity] = TenantHeap(order, _first_pod)
         self.backoff_q = BackoffQueue()
         self.unschedulable_pods = UnschedulablePods(hints)
-        self.woken: LazyHeap[Batch] = LazyHeap()
+        self.woken: TenantHeap[Batch] = TenantHeap(
+            order, lambda batch: _first_pod(batch.first(now())) if batch else None
+        )
         self.entity_of: dict[str, QueuedEntity] = {}
         self.groups: dict[str, QueuedEntity] = {}
 
@@ -197,7 +203,14 @@ class Places:
 
     def first(self) -> QueuedEntity | None:
         """The entity to try next: the first active one, else the first rejected one that backs off."""
-        return self.active_q.peek() or self.backoff_q.first()
+        return self.active_q.peek(self._now()) or self.backoff_q.first()
+
+    def refresh_turns(self) -> None:
+        """Note whose turn may have changed. Called before each pop."""
+        tenants = () if self._order is None else self._order.tenants_moved()
+        if tenants is None or tenants:
+            self.active_q.moved(tenants)
+            self.woken.moved(tenants)
 
     def wake(self, batch: Batch) -> None:
         """Put a batch into the heap of woken batches, or to its present position there."""
@@ -208,15 +221,21 @@ class Places:
         self.on_entry()
 
     def pop_woken(self) -> Batch | None:
-        """Take out the woken batch whose first pod is first; None if an active entity goes before it."""
-        while (batch := self.woken.peek()) is not None:
+        """Take out the woken batch whose first pod is first, or overdue; None if an active entity comes first."""
+        now = self._now()
+        while (batch := self.woken.peek(now)) is not None:
             if not batch:
                 self.woken.discard(batch)
-            elif batch.first(self._now()).sort_key != batch.sort_key:
+            elif batch.first(now).sort_key != batch.sort_key:
                 self.wake(batch)
             else:
-                active = self.active_q.peek()
-                return self.woken.pop() if active is None or batch.sort_key < active.sort_key else None
+                active = self.active_q.peek(now)
+                is_first = active is None or self.woken.place_of(batch) < self.active_q.place_of(active)
+                if not (is_first or self.woken.is_overdue(now)):
+                    return None
+                self.woken.discard(batch)
+                self.woken.serve(batch, now)
+                return batch
         return None
 
     # Parts of a move.
@@ -273,3 +292,8 @@ class Places:
         entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
         for pod in entity.all_pods():
             self._policy.keeps_out(pod, error)
+
+
+def _first_pod(entity: QueuedEntity) -> PodInfo:
+    """The pod by which the tenant of an entity and its turn are found: all pods of a group are in one namespace."""
+    return next(iter(entity.all_pods()))

@@ -37,6 +37,7 @@ from .moves import Moves
 from .places import Places
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
 from .sub_queues import Batch
+from .tenants import TenantOrder
 from .transitions import (
     ACTIVATE,
     ATTEMPT_FAILURE,
@@ -73,14 +74,17 @@ class SchedulingQueue:
         clock: Clock,
         metrics: SchedulerMetrics,
         on_ready: Callable[[], None],
+        tenants: TenantOrder | None = None,
     ) -> None:
-        """`on_ready` wakes the caller of `pop`; it is called often and must be cheap."""
+        """`on_ready` wakes the caller of `pop`, is called often and must be cheap. `tenants` says whose turn it is."""
         self._now = now = clock.now
         self._settings = settings
         errors = ErrorLog(log, now)
         self._hints = hints = QueueingHints(policy, errors)
         self._policy = guarded = GuardedPolicy(policy, errors)
-        self._places = places = Places(guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready)
+        self._places = places = Places(
+            guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready, order=tenants
+        )
         self._batching = batching = Batching(places, guarded, hints, now=now)
         self._moves = Moves(places, batching, guarded, hints, settings=settings, now=now)
         self._in_flight = InFlightPods(hints)
@@ -134,10 +138,12 @@ class SchedulingQueue:
 
         For each of its pods `done`, `requeue` or `delete` must follow.
         """
+        self._places.refresh_turns()
         entity = self._next()
         if entity is None:
             return None
         self._places.move(entity, POP)
+        self._places.active_q.serve(entity, self._now())
         entity.begin_attempt()
         self._in_flight.begin(entity)
         return entity

@@ -80,6 +80,10 @@ class LazyHeap(Generic[T]):
                 return item
         return None
 
+    def items(self) -> Iterator[T]:
+        """The items, in no order."""
+        return (slot[-1] for slot in self._slots if slot[-1].ticket == slot[-2])
+
     def peek(self) -> T | None:
         """The item with the smallest key, left where it is; None when there is none."""
         while self._slots:
@@ -152,6 +156,7 @@ class Batch:
         cause: this event.
         sort_key: the sort key of the first pod when the batch was woken.
         ticket: the number of its valid item in the heap of woken batches; 0 outside of the heap.
+        tenant: the tenant under which it is in that heap.
     """
 
     profile: str
@@ -164,6 +169,7 @@ class Batch:
     cause: Cause = REVIEW
     sort_key: tuple[Hashable, ...] = ()
     ticket: int = 0
+    tenant: str = ""
     _ready: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
     _backing_off: LazyHeap[QueuedEntity] = field(default_factory=LazyHeap)
     _heap_of: dict[QueuedEntity, LazyHeap[QueuedEntity]] = field(default_factory=dict)

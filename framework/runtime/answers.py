@@ -7,6 +7,7 @@ ranges that the contract names, so no later code has to check again.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Any, TypeVar
 
@@ -133,7 +134,7 @@ def _bounded(status: Status) -> Status:
     """This status; its reasons are joined into one where there are too many to be reported."""
     if len(status.reasons) <= 1 or sum(map(len, status.reasons)) <= _MOST_OF_REASONS:
         return status
-    return Status(status.code, (cut(", ".join(status.reasons)),), status.plugin, status.error)
+    return replace(status, reasons=(cut(", ".join(status.reasons)),))
 
 
 def post_filtered(plugin: Plugin, answer: object) -> tuple[str | None, Status | None]:
@@ -157,7 +158,7 @@ def pod_group_post_filtered(plugin: Plugin, answer: object) -> tuple[Mapping[str
 
 
 def _ending_round(point: Point, plugin: Plugin, status: Status | None) -> Status | None:
-    """A status as it counts there: in case of success its reasons say what is done, and PostFilter words its errors."""
+    """A status with PostFilter's meaning: the reasons of a success are notes, and an error has its own message."""
     if status is None:
         return None
     try:

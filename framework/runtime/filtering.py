@@ -25,11 +25,12 @@ from .attempt_state import AttemptState
 from .cached_results import SIGNATURES, FilterResults
 from .nominated_cache import NominatedResults
 from .nominator import PodNominator
-from .plugin_calls import ALL_NODES, PluginCalls
+from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
 from .rejections import replace_rejections
 from .results import Filtered, PreFiltered
+from .subjects import ALL_NODES
 
 _NOMINATED = 32
 """Signatures for which results with nominated pods are cached."""

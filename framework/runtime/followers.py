@@ -7,7 +7,7 @@ from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
-from .watch import MembersSubject
+from .subjects import GroupSubject, MembersSubject
 
 
 class DecisionFollowers:
@@ -43,6 +43,6 @@ class DecisionFollowers:
 
     def notify_group_decision(self, decision: GroupDecision) -> None:
         """Notify the followers of the result of a group's trial."""
-        about = MembersSubject(decision.waiting)
+        about = MembersSubject(GroupSubject(decision.group), decision.waiting)
         for plugin in self._followers:
             self._calls.notify(plugin, about, plugin.on_group_decision, decision)

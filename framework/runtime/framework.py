@@ -20,10 +20,12 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..snapshot.snapshot import Snapshot
 from .binding import BindingPlugins
+from .call_watch import CallWatch
 from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .followers import DecisionFollowers
 from .group_calls import ProfileGroups
+from .held_pods import HeldPods
 from .nominator import PodNominator
 from .permitting import Permitting
 from .plugin_calls import PluginCalls
@@ -33,8 +35,6 @@ from .post_filtering import PostFiltering
 from .pre_filtering import PreFiltering
 from .reserving import Reserving
 from .scoring import Scoring
-from .waiting import HeldPods
-from .watch import CallWatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class SharedParts:
     Attributes:
         snapshot: the nodes.
         nominator: pods that are nominated to a node.
-        waiting: pods that Permit holds, or that PreBind is at work for.
+        held_pods: pods that Permit holds, and pods in PreBind.
         clock: time, by which calls are measured, too.
         metrics: metrics.
         call_watch: which call of a plugin is in progress.
@@ -52,7 +52,7 @@ class SharedParts:
 
     snapshot: Snapshot
     nominator: PodNominator
-    waiting: HeldPods
+    held_pods: HeldPods
     clock: Clock
     metrics: SchedulerMetrics
     call_watch: CallWatch
@@ -97,9 +97,9 @@ class Framework:
         self.scoring = Scoring(plugins, calls, shared.snapshot, concerned=concerned)
         self.reserving = Reserving(plugins, calls, concerned)
         self.permitting = Permitting(
-            plugins, calls, concerned, shared.waiting, clock=shared.clock, metrics=shared.metrics
+            plugins, calls, concerned, shared.held_pods, clock=shared.clock, metrics=shared.metrics
         )
-        self.binding = BindingPlugins(plugins, calls, concerned, shared.waiting)
+        self.binding = BindingPlugins(plugins, calls, concerned, shared.held_pods)
 
     def run_pre_enqueue_plugins(self, pod: PodInfo, first: str = "") -> Status | None:
         """None if the pod may enter the queue, else the first rejection. Plugin `first` is called before the others.

@@ -16,8 +16,9 @@ from ..contract.topology import Favour, NoDomain, Topology
 from ..model.pod_info import PodInfo
 from . import points
 from .answers import Failed, all_of, int32, of_type, rejection
-from .plugin_calls import Named, PluginCalls
+from .plugin_calls import PluginCalls
 from .points import Point
+from .subjects import GroupSubject
 
 T = TypeVar("T")
 _MOST_LEVELS = 64
@@ -121,10 +122,10 @@ class GroupCalls:
 
     def log_failure(self, point: Point, group: str, status: Status) -> None:
         """Log an ERROR of the plugin at a point where it fails no pod."""
-        self._calls.log_failure(point, self._plugin, Named(group), status)
+        self._calls.log_failure(point, self._plugin, GroupSubject(group), status)
 
     def _of(self, group: str, point: Point, sound: Callable[[Any], T], method: Callable[..., Any], *args: Any) -> T:
-        return self._calls.ask(point, self._plugin, Named(group), method, *args, sound=sound)
+        return self._calls.ask(point, self._plugin, GroupSubject(group), method, *args, sound=sound)
 
 
 class ProfileGroups:

@@ -56,6 +56,13 @@ class PodNominator:
         """Whether any of these pods is nominated to a node."""
         return not self._node_of.keys().isdisjoint(uids)
 
+    def nominations(self) -> Iterator[tuple[PodInfo, str]]:
+        """Each nominated pod with its node; see `contract.Nominator`."""
+        for node_name, nominees in self._by_node.items():
+            for pod in nominees.listed:
+                if not self._learned.get(pod.uid):
+                    yield pod, node_name
+
     def learn(self, pod: PodInfo, node_name: str, *, gated: bool) -> None:
         """The API says that the pod, which has not been in the queue yet, is nominated to this node.
 

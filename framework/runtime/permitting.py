@@ -17,10 +17,10 @@ from ..model.pod_info import PodInfo
 from .answers import error_in
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
+from .held_pods import HeldPod, HeldPods, PermitWait
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import PERMIT
-from .waiting import HeldPod, HeldPods, PermitWait
 
 ASKED_TO_WAIT = "one or more plugins asked to wait and no plugin rejected pod"
 
@@ -33,7 +33,7 @@ class Permitting:
         plugins: ProfilePlugins,
         calls: PluginCalls,
         concerned: ConcernedPlugins,
-        waiting: HeldPods,
+        held_pods: HeldPods,
         *,
         clock: Clock,
         metrics: SchedulerMetrics,
@@ -41,7 +41,7 @@ class Permitting:
         self._plugins = plugins.permit
         self._calls = calls
         self._concerned = concerned
-        self._waiting = waiting
+        self._held_pods = held_pods
         self._clock = clock
         self._metrics = metrics
 
@@ -61,7 +61,7 @@ class Permitting:
                 status = answer
                 break
         if status is None and holds:
-            self._waiting.add(HeldPod(pod, node_name, holds, self._clock))
+            self._held_pods.add(HeldPod(pod, node_name, holds, self._clock))
             status = Status.wait(ASKED_TO_WAIT)
         self._calls.point_ended(PERMIT, status, since)
         return status
@@ -73,23 +73,23 @@ class Permitting:
 
     def held_by(self, pod: PodInfo) -> Mapping[str, str]:
         """The plugins whose Permit holds the pod, each with what it says."""
-        waiting = self._waiting.get(pod.uid)
-        return {} if waiting is None else waiting.messages
+        held = self._held_pods.get(pod.uid)
+        return {} if held is None else held.messages
 
     def stop_waiting(self, pod: PodInfo) -> None:
         """Permit holds the pod no more."""
-        self._waiting.discard(pod.uid)
+        self._held_pods.discard(pod.uid)
 
     async def wait_on_permit(self, pod: PodInfo) -> Status | None:
         """Wait until the plugins that hold the pod allow it (None) or one of them rejects it."""
-        waiting = self._waiting.get(pod.uid)
-        if waiting is None:
+        held = self._held_pods.get(pod.uid)
+        if held is None:
             return None
         since = self._clock.now()
         try:
-            status = await waiting.wait()
+            status = await held.wait()
         finally:
-            self._waiting.discard(pod.uid)
+            self._held_pods.discard(pod.uid)
         code = Code.SUCCESS if status is None else status.code
         self._metrics.permit_wait_duration.observe((code.wire_name,), self._clock.now() - since)
         return status if status is None or status.rejected else error_in("waiting on permit for pod", status)

@@ -12,7 +12,7 @@ import asyncio
 import logging
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from ..contract.events import Hint, HintFunction
 from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin, Wait
@@ -25,20 +25,12 @@ from ..model.pod_info import PodInfo
 from ..work import GivenUp
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .attempt_state import AttemptState
+from .call_watch import SLOW_SECONDS, CallWatch, Running
 from .points import FILTER_WORK, FOLLOW, POD_GROUP_POST_FILTER, POST_FILTER, QUEUEING_HINT, Point
-from .watch import SLOW_SECONDS, CallWatch, MembersSubject, Running, Subject
+from .subjects import GroupSubject, MembersSubject, Subject, pair_of
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-
-
-class Named(NamedTuple):
-    """A group, or an object: what a call is about that is about no pod."""
-
-    key: str
-
-
-ALL_NODES = Named("all nodes")
 
 
 class PluginCalls:
@@ -168,14 +160,14 @@ class PluginCalls:
         self, plugin: PodGroupPostFilterPlugin, state: AttemptState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """The answer of PodGroupPostFilter. A plugin that breaks is logged."""
-        pod = group.members[0]
+        about = MembersSubject(GroupSubject(group.key), group.members)
 
         def ask() -> tuple[Mapping[str, str] | None, Status | None]:
             return pod_group_post_filtered(plugin, plugin.pod_group_post_filter(state, group, trial))
 
-        answer = self.call(POD_GROUP_POST_FILTER, plugin, MembersSubject(group.members), ask)
+        answer = self.call(POD_GROUP_POST_FILTER, plugin, about, ask)
         found = (None, answer) if isinstance(answer, Status) else answer
-        self.log_failure(POD_GROUP_POST_FILTER, plugin, pod, found[1])
+        self.log_failure(POD_GROUP_POST_FILTER, plugin, about, found[1])
         return found
 
     def work_out(self, plugin: Plugin, state: AttemptState, pod: PodInfo, left: Callable[[], bool]) -> None:
@@ -245,7 +237,7 @@ class PluginCalls:
     def log_failure(self, point: Point, plugin: Plugin, about: Subject, answer: object) -> None:
         """Log an ERROR that fails no pod, once in a while for each plugin and point."""
         if isinstance(answer, Status) and answer.code is Code.ERROR:
-            pairs = {"pod" if isinstance(about, PodInfo) else "object": about.key, "plugin": plugin.name}
+            pairs = {**pair_of(about), "plugin": plugin.name}
             self._errors.error(answer.message, cause=(plugin.name, point.name), error=answer.error, pairs=pairs)
 
 

@@ -56,6 +56,10 @@ PRE_ENQUEUE = Point("PreEnqueue", 'running PreEnqueue plugin "{}"', LEGAL_STATUS
 QUEUE_SORT = Point("QueueSort", 'running QueueSort plugin "{}"', (), (object,))
 QUEUEING_HINT = _asked("QueueingHint", 'running QueueingHintFn of plugin "{}"')
 
+TENANTS_MOVED = _asked("TenantsMoved", 'asking plugin "{}" whose turn may have changed')
+TENANT_OF = _asked("TenantOf", 'asking plugin "{}" for the tenant of a pod')
+TURN_OF = _asked("TurnOf", 'asking plugin "{}" for the turn of a tenant')
+
 # The scheduling cycle.
 PRE_FILTER = Point(
     "PreFilter", 'running PreFilter plugin "{}"', LEGAL_STATUSES["pre_filter"], (Status, PreFilterResult)
@@ -102,6 +106,8 @@ PART_OF = _of_group("PartOf")
 PREEMPTION_PRIORITY = _of_group("PreemptionPriority")
 MAY_PREEMPT = _of_group("MayPreempt")
 UID = _of_group("UID")
+EVICTION_RULE = _asked("EvictionRule", 'running EvictionRule plugin "{}"')
+MAY_CLAIM = _asked("MayClaim", 'asking plugin "{}" whether pods may claim capacity back')
 DISRUPTION = _asked("Disruption", 'running Disruption plugin "{}"')
 POD_GROUP_POST_FILTER = Point(
     "PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', LEGAL_STATUSES["pod_group_post_filter"], (tuple,)
@@ -113,4 +119,4 @@ RESERVED_SHARES = _asked("ReservedShares", 'asking plugin "{}" how much it reser
 STARTS = _asked("Starts", 'asking plugin "{}" when those that wait start')
 
 # Notifications of plugins.
-FOLLOW = Point("Follow", 'telling plugin "{}"', (), (object,))
+FOLLOW = Point("Follow", 'notifying plugin "{}"', (), (object,))

@@ -29,7 +29,7 @@ class PreFiltering:
         self._concerned = concerned
 
     def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView, *, of_groups: bool = True) -> PreFiltered:
-        """Ask the plugins in order, all or those that know no groups. The state learns who has nothing to filter."""
+        """Ask the plugins in order, all or those without groups. The state records which have nothing to filter."""
         since = self._calls.now()
         plugins: Iterable[PreFilterPlugin] = self._plugins.pre_filter
         if not of_groups:

@@ -19,10 +19,11 @@ from .answers import Failed, error_in, failure, hashable, integers
 from .attempt_state import AttemptState
 from .cached_results import SIGNATURES, ScoreResults
 from .concerned import ConcernedPlugins
-from .plugin_calls import ALL_NODES, PluginCalls
+from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import NORMALIZE, PLACEMENT_SCORE, PRE_SCORE, SCORE, SCORE_EPOCH
 from .results import ByPlugin, Scored
+from .subjects import ALL_NODES
 
 
 class Scoring:

@@ -78,7 +78,7 @@ class Standstill:
         self.under_way = True
 
     def end(self) -> None:
-        """Let happen what was held up. Timers and calls come before tasks."""
+        """Run the callbacks that were held back, timers and calls before tasks."""
         self.under_way = False
         while self._changes:
             change = self._changes.popleft()

@@ -113,7 +113,7 @@ class Algorithm:
         pre_filtered = framework.pre_filtering.run(state, pod, listed, of_groups=of_groups)
         if pre_filtered.status is not None:
             among = snapshot.live_rows() if state.within is None else state.within
-            return _turned_away(pre_filtered, pre_filtered.status, snapshot.names_of(among))
+            return _rejected_by_pre_filter(pre_filtered, pre_filtered.status, snapshot.names_of(among))
         if len(self._nominator) and nominated_first:
             rows = self.nominated_node(state, pod)
             if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
@@ -245,7 +245,7 @@ class Algorithm:
         return feasible_nodes_to_find(left, self.framework.percentage_of_nodes_to_score)
 
 
-def _turned_away(pre_filtered: PreFiltered, status: Status, node_names: Sequence[str]) -> Feasible:
+def _rejected_by_pre_filter(pre_filtered: PreFiltered, status: Status, node_names: Sequence[str]) -> Feasible:
     nowhere = np.zeros(0, np.intp)
     if not status.rejected:
         return Feasible(pre_filtered, nowhere, status=status)
@@ -254,5 +254,5 @@ def _turned_away(pre_filtered: PreFiltered, status: Status, node_names: Sequence
     diagnosis.unschedulable_plugins |= pre_filtered.rejectors
     if status.code is Code.PENDING:
         diagnosis.pending_plugins |= pre_filtered.rejectors
-    rejected = Status(status.code, (fit_error(diagnosis),), status.plugin)
+    rejected = status.with_reasons(fit_error(diagnosis))
     return Feasible(pre_filtered, nowhere, status=rejected, diagnosis=diagnosis)

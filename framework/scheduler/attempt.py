@@ -108,7 +108,7 @@ class Attempt:
                 self.rejectors.add(status.plugin)
             if status.code is Code.PENDING:
                 self.pending.add(status.plugin)
-            status = Status(status.code, (fit_error_of_one(status),), status.plugin)
+            status = status.with_reasons(fit_error_of_one(status))
         self.status = status
 
     def fail_on_lost_node(self, status: Status) -> None:

@@ -202,7 +202,7 @@ class DomainSearch:
         *,
         tried: Sequence[TrialInDomain[T]],
     ) -> Searched[T]:
-        """The result if no domain can take the group: a trial in the domain that comes closest."""
+        """The result if no domain can take the group: a trial in the domain that takes most members."""
         topology = asked.topology
         if tried:
             best = max(tried, key=lambda each: len(each.trial.placed))

@@ -18,14 +18,14 @@ from ..contract.plugin import Plugin
 from ..contract.reservation import Start
 from ..groups.book import GroupBook
 from ..groups.plugin import GroupBookPlugin
-from ..groups.record import EndedMember
+from ..groups.record import EndedHandler
 from ..queue.policy import BackoffPolicy, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime import reservation_calls
+from ..runtime.call_watch import CallWatch
+from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.standstill import Standstill
-from ..runtime.waiting import HeldPods
-from ..runtime.watch import CallWatch
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .consultations import Consultations
@@ -46,8 +46,6 @@ from .scheduler import Scheduler
 from .tree_trial import TreeTrials
 
 P = TypeVar("P", bound=Plugin)
-EndedHandler = Callable[[str, EndedMember | None, EndedMember | None], None]
-"""Called with a pod's UID, and the ended member that it was and is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Engine:
     Attributes:
         cache: nodes and pods as known.
         queue: pods that wait.
-        waiting: pods that Permit holds.
+        held_pods: pods that Permit holds, and pods in PreBind.
         nominator: the nominations of pods.
         pod_handler: the handler of the pod informer.
         known: pods of the profiles' schedulers, as last seen.
@@ -67,14 +65,14 @@ class Engine:
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
         shared: the state that plugins share among profiles, by key (see `Handle.shared`).
-        watch: which call of a plugin is in progress; another thread may read it.
+        call_watch: which call of a plugin is in progress; another thread may read it.
         standstill: callers use the handlers and `queue.flush`, or read the whole engine, only while no decision is in
             progress: in a task that `standstill` paces, or through its `apply`.
     """
 
     cache: Cache
     queue: SchedulingQueue
-    waiting: HeldPods
+    held_pods: HeldPods
     nominator: PodNominator
     pod_handler: PodEventHandler
     known: KnownPods
@@ -84,7 +82,7 @@ class Engine:
     algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
-    watch: CallWatch
+    call_watch: CallWatch
     standstill: Standstill
 
     def books(self) -> dict[str, GroupBook[Any, Any]]:
@@ -144,9 +142,9 @@ def build_engine(
     return Engine(
         cache=cache,
         queue=queue,
-        waiting=profiles.waiting,
+        held_pods=profiles.held_pods,
         nominator=nominator,
-        pod_handler=PodEventHandler(services, profiles.waiting, review, profiles.with_calls(PodFollower)),
+        pod_handler=PodEventHandler(services, profiles.held_pods, review, profiles.with_calls(PodFollower)),
         known=known,
         node_handler=NodeEventHandler(cache, queue),
         object_handlers=_object_handlers(profiles),
@@ -154,7 +152,7 @@ def build_engine(
         algorithms=algorithms,
         scheduler=_scheduler(services, review, capacity, domains),
         shared=profiles.shared,
-        watch=profiles.call_watch,
+        call_watch=profiles.call_watch,
         standstill=ports.standstill,
     )
 
@@ -182,7 +180,7 @@ def _object_handlers(profiles: Profiles) -> dict[WatchedKind, ObjectEventHandler
     followers = profiles.with_calls(ObjectFollower)
     return {
         kind: ObjectEventHandler(
-            profiles.queue, kind.resource, [(each, calls) for each, calls in followers if kind in each.watches]
+            profiles.queue, kind, [(each, calls) for each, calls in followers if kind in each.watches]
         )
         for kind in dict.fromkeys(kind for plugin in plugins for kind in plugin.watches)
     }

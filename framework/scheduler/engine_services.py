@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from ..cache.cache import Cache
 from ..cache.known_pods import KnownPods
 from ..queue.scheduling_queue import SchedulingQueue
+from ..runtime.call_watch import CallWatch
 from ..runtime.nominator import PodNominator
-from ..runtime.watch import CallWatch
 from .algorithm import Algorithm
 from .ports import Ports
 from .reports import Reports

@@ -23,13 +23,15 @@ from ..contract.events import (
     assigned_pod_update_events,
 )
 from ..contract.group import ObjectFollower, PodFollower
+from ..contract.handle import WatchedKind
 from ..contract.status import Status
 from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.plugin_calls import Named, PluginCalls
-from ..runtime.waiting import HeldPods
+from ..runtime.held_pods import HeldPods
+from ..runtime.plugin_calls import PluginCalls
+from ..runtime.subjects import ObjectSubject
 from .engine_services import EngineServices
 from .review import Review
 
@@ -40,7 +42,7 @@ class PodEventHandler:
     def __init__(
         self,
         services: EngineServices,
-        waiting: HeldPods,
+        held_pods: HeldPods,
         review: Review,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
@@ -50,20 +52,20 @@ class PodEventHandler:
         self._nominator = services.nominator
         self._reports = services.reports
         self._known = services.known
-        self._waiting = waiting
+        self._held_pods = held_pods
         self._review = review
         self._followers = tuple(followers)
 
     def on_add(self, pod: Pod) -> None:
         """A pod was added."""
         info = PodInfo(pod)
-        if self._known.concern(pod):
+        if self._known.is_ours(pod):
             self._known.keep(info)
         self._notify(None, info)
         self._nominated(None, pod, info)
         if info.node_name:
             self._assigned(info)
-        elif self._known.concern(pod):
+        elif self._known.is_ours(pod):
             self._queue.add(info)
             self._queue.move_all(UNSCHEDULED_POD_ADD, None, info)
 
@@ -74,7 +76,7 @@ class PodEventHandler:
             self.on_add(new)
             return
         info = PodInfo(new)
-        mine = self._known.concern(new)
+        mine = self._known.is_ours(new)
         before = self._known.get(info.key) if mine else None
         if mine:
             self._known.keep(info)
@@ -105,13 +107,12 @@ class PodEventHandler:
             if counted is not None:
                 self._cache.remove_pod(info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
-        elif self._known.concern(pod):
+        elif self._known.is_ours(pod):
             self._queue.delete(info)
-            waiting = self._waiting.get(info.uid)
-            if waiting is not None:
+            held = self._held_pods.get(info.uid)
+            if held is not None:
                 # Its binding task unreserves it and frees the node.
-                waiting.fail(Status.unschedulable("removed"))
-
+                held.fail(Status.unschedulable("removed"))
             elif counted is not None:
                 # PreBind or Bind is in flight; when it is answered, the pod is ABSENT and the cache changes nothing.
                 self._cache.remove_pod(info)
@@ -203,10 +204,12 @@ class ObjectEventHandler:
     """The informer handler of a kind that only plugins read; changes of its objects may wake pods."""
 
     def __init__(
-        self, queue: SchedulingQueue, resource: str, followers: Collection[tuple[ObjectFollower, PluginCalls]]
+        self, queue: SchedulingQueue, kind: WatchedKind, followers: Collection[tuple[ObjectFollower, PluginCalls]]
     ) -> None:
+        resource = kind.resource
         self._queue = queue
         self._resource = resource
+        self._kind = kind.name
         self._followers = tuple(followers)
         self._add = ClusterEvent(resource, Action.ADD, f"{resource}Add")
         self._update = ClusterEvent(resource, Action.UPDATE_OTHER, f"{resource}Update")
@@ -225,6 +228,7 @@ class ObjectEventHandler:
         self._happened(self._delete, obj, None)
 
     def _happened(self, event: ClusterEvent, old: object | None, new: object | None) -> None:
+        about = ObjectSubject(self._kind, old if new is None else new)
         for follower, calls in self._followers:
-            calls.notify(follower, Named(self._resource), follower.on_object, self._resource, old, new)
+            calls.notify(follower, about, follower.on_object, self._resource, old, new)
         self._queue.move_all(event, old, new)

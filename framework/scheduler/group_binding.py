@@ -1,14 +1,14 @@
 """How members of a group that fit get their nodes: reserved, permitted and bound together, or released together.
 
 `schedule_group` calls `place` within its decision, and runs `bind` as one task for all members. Guarantees: none of the
-members that were placed in one transaction is bound if the quorum is lost before; and a member that loses its node
-releases what was reserved for it, the last member first.
+members that were placed in one transaction is bound if the quorum is lost before; a member that loses its node
+releases what was reserved for it, the last member first; and a large group leaves writes free for other pods.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..work import Worker, checkpoint, commit
 from .attempt import Attempt
 from .engine_services import EngineServices
 from .group_outcome import GroupOutcome
-from .schedule_one import PodScheduler
+from .schedule_one import MEMBERS_AT_ONCE, PodScheduler
 
 _BEGIN_AT_ONCE = 64
 
@@ -78,7 +78,7 @@ class GroupBinding:
         """Bind members that were placed in one transaction; if the quorum is lost before that, none is bound."""
         with self._observer.binding():
             attempts = outcome.placed
-            await self._each(self._binding_cycle.await_clearance, attempts)
+            await self._all(map(self._binding_cycle.await_clearance, attempts))
             # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost
             # their nodes, while others were held at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
@@ -87,7 +87,7 @@ class GroupBinding:
                 # No decision begins between the slices: it would see the capacity of some members and not of the
                 # others.
                 await self._standstill.in_slices(give_back, Worker(self._call_watch))
-            await self._each(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
+            await self._in_turn(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 
     def _give_back(self, calls: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """Release the nodes of members that lost theirs or are gone; of all members if too few are left."""
@@ -111,12 +111,24 @@ class GroupBinding:
         attempt.fail_with(because)
         self._cycle.unreserve_and_forget(attempt)
 
-    async def _each(self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]) -> None:
-        """Run the work for all members concurrently; some begin in each turn of the loop."""
+    async def _in_turn(
+        self, work: Callable[[Attempt], Coroutine[Any, Any, object]], attempts: Sequence[Attempt]
+    ) -> None:
+        """Run the work for all members in their order, for `MEMBERS_AT_ONCE` of them at a time."""
+        left = iter(attempts)
+
+        async def take_turns() -> None:
+            for attempt in left:
+                await work(attempt)
+
+        await self._all(take_turns() for _ in range(min(MEMBERS_AT_ONCE, len(attempts))))
+
+    async def _all(self, works: Iterable[Coroutine[Any, Any, object]]) -> None:
+        """Run all concurrently; some begin in each turn of the loop."""
         tasks: list[asyncio.Task[object]] = []
         try:
-            for attempt in attempts:
-                tasks.append(asyncio.ensure_future(self._standstill.pace_own(work(attempt))))
+            for work in works:
+                tasks.append(asyncio.ensure_future(self._standstill.pace_own(work)))
                 if len(tasks) % _BEGIN_AT_ONCE == 0:
                     await asyncio.sleep(0)
             await asyncio.gather(*tasks)

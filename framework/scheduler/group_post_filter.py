@@ -77,7 +77,7 @@ class PreemptionTrial:
         self._place = place
         self._consultation = consultation
         self._found: Sequence[Attempt] = ()
-        self._places_on: dict[str, list[int]] = {}
+        self._positions_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
 
     @property
@@ -91,16 +91,16 @@ class PreemptionTrial:
         return any(attempt.framework.filtering.depends_on_cluster(attempt.state) for attempt in self._found)
 
     def ask_about_nodes(self) -> Status | None:
-        """None once extenders have said which nodes they let members have if pods are evicted there; else why not."""
+        """None once extenders have said which nodes members may use if pods are evicted there; otherwise a status."""
         return self._consultation.about_nodes(self._candidates)
 
     def ask_about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
-        """None once extenders have agreed that the victims, by node, are evicted for these members; else why not."""
+        """None once extenders have agreed to the eviction of the victims, by node; otherwise a status."""
         return self._consultation.about_evictions(placement, victims)
 
     @contextmanager
     def scenario(self) -> Iterator[None]:
-        """Everything inside is undone at the end."""
+        """A context in which pods may be removed and members scheduled; all of it is undone at the end."""
         nominated = {
             attempt.pod.uid: (attempt.pod, node)
             for attempt in self._attempts
@@ -112,60 +112,60 @@ class PreemptionTrial:
             with self._snapshot.trial():
                 yield
         finally:
-            self._keep(())
+            self._assign(())
             for pod, node in nominated.values():
                 self._nominator.nominate(pod, node)
 
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
-        """Take a pod off its node."""
+        """Remove a pod from its node."""
         self._snapshot.remove_pod(pod, node_name)
         for attempt in self._following:
             _raise_if_failed(attempt.framework.filtering.remove_pod(attempt.state, attempt.pod, pod, node_name))
 
     def add_pod(self, pod: PodInfo, node_name: str) -> None:
-        """Put one back that was taken off."""
+        """Put a removed pod back."""
         self._snapshot.add_pod(pod, node_name)
         for attempt in self._following:
             _raise_if_failed(attempt.framework.filtering.add_pod(attempt.state, attempt.pod, pod, node_name))
 
     def schedule(self) -> Status | None:
-        """Find nodes for as many members as the group lacks; None, or why that many do not fit."""
+        """Find nodes for as many members as the group lacks; None on success, otherwise the reason."""
         extender_status = self.ask_about_nodes()
         if extender_status is not None:
             return extender_status
-        if not self._enough_in_all():
+        if not self._has_total_capacity():
             return Status.unschedulable()
         copies = []
         for attempt in self._attempts:
-            copies.append(replace(attempt, state=_anew(attempt.state), group=attempt.group))
+            copies.append(replace(attempt, state=_new_state(attempt.state), group=attempt.group))
             checkpoint()
         found = self._place(copies)
         if isinstance(found, Status):
             return found
-        self._keep(found)
+        self._assign(found)
         return None
 
-    def _keep(self, found: Sequence[Attempt]) -> None:
-        """These are the assignments from now on."""
+    def _assign(self, found: Sequence[Attempt]) -> None:
+        """Replace the assignments."""
         self._found = found
         self._following = [each for each in found if each.framework.filtering.follows_trials(each.state)]
-        self._places_on = {}
-        for place, attempt in enumerate(found):
-            self._places_on.setdefault(attempt.node_name, []).append(place)
+        self._positions_on = {}
+        for position, attempt in enumerate(found):
+            self._positions_on.setdefault(attempt.node_name, []).append(position)
 
     def fits(self, nodes: Collection[str] | None = None) -> bool:
-        """Whether the assignments still do."""
-        looked_at = self._found
+        """Whether the assignments, or those on `nodes`, still fit."""
+        checked = self._found
         if nodes is not None:
-            looked_at = [self._found[place] for place in sorted(at for name in nodes for at in self._on(name))]
-        if not self._enough_in_all():
+            checked = [self._found[position] for position in sorted(at for name in nodes for at in self._on(name))]
+        if not self._has_total_capacity():
             return False
-        if not looked_at:
+        if not checked:
             return True
         reserved: list[Attempt] = []
         with self._snapshot.trial():
             try:
-                for attempt in looked_at:
+                for attempt in checked:
                     fits = self._fits(attempt, reserved)
                     if attempt.state.long_work.left is not None:
                         attempt.framework.filtering.work_out(attempt.state, attempt.pod)
@@ -179,7 +179,7 @@ class PreemptionTrial:
                     attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
     def _on(self, node_name: str) -> Sequence[int]:
-        return self._places_on.get(node_name, ())
+        return self._positions_on.get(node_name, ())
 
     def _fits(self, attempt: Attempt, reserved: list[Attempt]) -> bool:
         framework, state, pod, node_name = attempt.framework, attempt.state, attempt.pod, attempt.node_name
@@ -198,36 +198,37 @@ class PreemptionTrial:
 
     @property
     def rows_in_all(self) -> Rows:
-        """Rows on which so much has to be free that the group asks for as a whole; else none."""
-        return np.flatnonzero(self._in_all.nodes if self._in_all is not None else ())
+        """The rows on which the group needs free capacity as a whole; none if it does not ask for any."""
+        return np.flatnonzero(self._total.nodes if self._total is not None else ())
 
     @cached_property
-    def _in_all(self) -> TotalCapacity | None:
+    def _total(self) -> TotalCapacity | None:
         found = (attempt.state.get(TotalCapacity.KEY) for attempt in self._attempts)
         return next((each for each in found if isinstance(each, TotalCapacity)), None)
 
-    def _enough_in_all(self) -> bool:
-        """Whether so much is free as the group asks for, before its members have their nodes.
+    def _has_total_capacity(self) -> bool:
+        """Whether the capacity that the group asks for as a whole is free, before its members have their nodes.
 
-        The plugin waits for capacity that is reserved for others only for a while, and evicts no pod in its place.
+        Capacity that is reserved for others counts as free here: the plugin waits for it only for a while, and evicts
+        no pod in its place.
         """
-        if self._in_all is None:
+        if self._total is None:
             return True
         columns, rows = self._snapshot.resources, self.rows_in_all
-        return all(columns.free_in_all(name, rows) >= amount for name, amount in self._in_all.amounts.items())
+        return all(columns.free_in_all(name, rows) >= amount for name, amount in self._total.amounts.items())
 
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        """Rows that could take the member as things are, and rows that could perhaps if pods were gone from them."""
+        """The rows that could take the member now, and the rows that might after evictions."""
         found, names = self._rows(pod), self._consultation.allowed(pod)
         if names is None:
             return found
-        fitting, helped = (
+        now, perhaps = (
             np.array([row for row in rows.tolist() if self._snapshot.names[row] in names], np.intp) for rows in found
         )
-        return fitting, helped
+        return now, perhaps
 
     def _candidates(self, pod: PodInfo) -> frozenset[str]:
-        """The names of all these rows, whatever extenders say."""
+        """The names of all rows of `rows`, without regard to extenders."""
         return frozenset(self._snapshot.names[row] for rows in self._rows(pod) for row in rows.tolist())
 
     def _rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
@@ -264,7 +265,7 @@ def _raise_if_failed(status: Status | None) -> None:
         raise TrialFailed(status)
 
 
-def _anew(state: AttemptState) -> AttemptState:
+def _new_state(state: AttemptState) -> AttemptState:
     fresh = AttemptState(sampled=state.sampled)
     fresh.group = state.group
     fresh.consultation = None if state.consultation is None else state.consultation.if_cleared

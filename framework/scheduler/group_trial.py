@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..contract.decision import REFUSED_AS_ONE, PodDecision
+from ..contract.decision import REFUSED_AS_ONE, PodDecision, WaitingTogether
 from ..contract.status import Status
 from ..model.pod_info import PodSignature
 from ..runtime.group_calls import GroupCalls
@@ -66,7 +66,8 @@ class GroupTrials:
     def run(self, calls: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """The trial of the first order in which `missing` members fit; if there is none, that of the given order."""
         first = self._try(attempts, missing)
-        if len(first.placed) >= missing or first.hopeless or not _order_matters(calls, attempts, first):
+        decided = len(first.placed) >= missing or first.hopeless or first.as_one
+        if decided or not _order_matters(calls, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
         for order in self._orders(larger, missing):
@@ -106,8 +107,10 @@ class GroupTrials:
         Stops as soon as the quorum is out of reach, or the group is refused as one.
         """
         trial = TriedMembers()
+        together = WaitingTogether([attempt.pod for attempt in attempts], missing)
         for attempt in attempts:
             attempt.begin_anew()
+            attempt.state.write(WaitingTogether.KEY, together)
             checkpoint()
         reserved: list[Attempt] = []
         with self._snapshot.trial():

@@ -40,7 +40,7 @@ class PermitReports:
             return
         message = waits_on_permit(attempt.node_name, holds)
         sink = self._ports.events(pod.pod.spec.scheduler_name)
-        sink.event(pod, kind="Warning", reason=REASON, action="Scheduling", note=message)
+        sink.event(pod, type="Warning", reason=REASON, action="Scheduling", note=message)
         self._ports.conditions.unscheduled(pod, reason=REASON, message=message, nominated_node=None)
 
 

@@ -5,11 +5,12 @@ The engine gives it to every `PreemptionPlugin`; all other plugins get a `Profil
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..contract.cycle_state import CycleState, Unfinished
+from ..contract.eviction import EvictionRule
 from ..contract.extender import Victims
 from ..contract.pod_group import DisruptionUnit
 from ..contract.status import Status
@@ -21,6 +22,7 @@ from ..runtime.framework import Framework
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
 from .disruption import DisruptionUnits
+from .evictions import EvictionRules
 from .profile_handle import ProfileHandle
 
 _NOT_FOR_GROUPS = "extenders are not asked whom a member of a group may evict"
@@ -31,6 +33,7 @@ class PreemptionProfileHandle(ProfileHandle):
     """Implements `contract.handle.PreemptionHandle` for one profile."""
 
     units: DisruptionUnits
+    rules: EvictionRules
 
     @contextmanager
     def trial(self) -> Iterator[PodTrial]:
@@ -63,6 +66,10 @@ class PreemptionProfileHandle(ProfileHandle):
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
         """Running pods that need this one, as plugins know them."""
         return self.units.of(pod)
+
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
+        """Which pods may be evicted so that `missing` of these waiting pods are placed."""
+        return self.rules.of(members, missing, priority)
 
     def preempt(self, uid: str, plugin: str) -> bool:
         """Reject a pod that has a node but is not bound; whether that was possible."""

@@ -13,10 +13,11 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
+from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
-from ..runtime.waiting import HeldPods
 from ..snapshot.snapshot import Snapshot
 from .ports import Ports
+from .reports import Reports
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ class ProfileHandle:
     waiting_pods: HeldPods
     nominator: PodNominator
     ports: Ports
+    reports: Reports
     queue: SchedulingQueue
     shared_values: dict[str, object]
 
@@ -71,6 +73,10 @@ class ProfileHandle:
     def may_report(self) -> bool:
         """Whether plugins may report on waiting pods now."""
         return self.ports.may_report()
+
+    def report_gate(self, pod: PodInfo, message: str) -> None:
+        """Report a pod that the plugin gates."""
+        self.reports.gated(pod, message)
 
     def random(self) -> float:
         """A number in [0, 1)."""

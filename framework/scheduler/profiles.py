@@ -1,6 +1,6 @@
 """The profiles: their frameworks, and the parts of the engine that call plugins of all profiles and are called by them.
 
-The engine makes them before anything that decides.
+`build_engine` creates them first, and then everything that decides.
 """
 
 from __future__ import annotations
@@ -20,19 +20,21 @@ from ..queue.hints import Registrations
 from ..queue.policy import QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.answers import Failed
+from ..runtime.call_watch import CallWatch
 from ..runtime.framework import Framework, SharedParts
+from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.plugin_set import EVERYTHING, Registry
 from ..runtime.points import QUEUE_SORT
-from ..runtime.waiting import HeldPods
-from ..runtime.watch import CallWatch
 from .disruption import DisruptionUnits
+from .evictions import EvictionRules
 from .group_capacity import GroupCapacity
 from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
 from .profile_handle import ProfileHandle
 from .reports import Reports
+from .tenant_turns import TenantTurns
 
 P = TypeVar("P", bound=Plugin)
 
@@ -48,7 +50,7 @@ class Profiles:
         frameworks: by schedulerName.
         queue: pods that wait.
         nominator: the nominations of pods.
-        waiting: pods that Permit holds, or that PreBind is at work for.
+        held_pods: pods that Permit holds, and pods in PreBind.
         call_watch: which call of a plugin is in progress.
         shared: the state that plugins share among profiles, by key.
     """
@@ -69,14 +71,17 @@ class Profiles:
         self._snapshot = cache.snapshot
         self._capacity = capacity
         self._reports = reports
-        self.queue = SchedulingQueue(self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake)
+        self.queue = SchedulingQueue(
+            self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake, tenants=TenantTurns(self)
+        )
         self.nominator = PodNominator(self.preemption_priority)
-        self.waiting = HeldPods(ports.standstill)
+        self.held_pods = HeldPods(ports.standstill)
         self.call_watch = CallWatch(ports.measured.now, ports.metrics)
         self.shared: dict[str, object] = {}
         self._units = DisruptionUnits(self, cache.node_of)
+        self._rules = EvictionRules(self)
         parts = SharedParts(
-            self._snapshot, self.nominator, self.waiting, ports.measured, ports.metrics, self.call_watch
+            self._snapshot, self.nominator, self.held_pods, ports.measured, ports.metrics, self.call_watch
         )
         self.frameworks: Mapping[str, Framework] = {
             each.scheduler_name: Framework(each, registry, self._handle, parts) for each in resolved
@@ -84,9 +89,10 @@ class Profiles:
 
     def _handle(self, framework: Framework, plugin: type[Plugin]) -> Handle:
         """The handle for plugins of a class in one profile."""
-        common = framework, self._snapshot, self.waiting, self.nominator, self._ports, self.queue, self.shared
+        cluster = framework, self._snapshot, self.held_pods, self.nominator
+        common = *cluster, self._ports, self._reports, self.queue, self.shared
         return (
-            PreemptionProfileHandle(*common, self._units)
+            PreemptionProfileHandle(*common, self._units, self._rules)
             if issubclass(plugin, PreemptionPlugin)
             else ProfileHandle(*common)
         )
@@ -105,7 +111,7 @@ class Profiles:
         except Failed:  # the queue reports it
             return pod.priority
 
-    # What the queue asks.
+    # The queue's policy.
 
     @cached_property
     def _first(self) -> Framework:
@@ -149,14 +155,17 @@ class Profiles:
         return key
 
     def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin. Also notifies the nominator and plugins that follow decisions."""
+        """The first rejection by a PreEnqueue plugin. Also notifies the nominator, reports, and plugins that follow."""
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
+        if status is not None and status.rejected:
+            self.nominator.gate(pod.uid)
+            self._reports.still_gated(pod, status.message)
+            return status
         if status is None:
             self.nominator.let_in(pod.uid)
-        elif status.rejected:
-            self.nominator.gate(pod.uid)
+        self._reports.gates.end(pod.uid)
         return status
 
     def group_of(self, pod: PodInfo) -> str | Status | None:
@@ -175,14 +184,19 @@ class Profiles:
             return True
         if group is None:
             priority = max(pod.priority for pod in pods)
-            return capacity.enough(framework, pods, 1) or (may_evict and capacity.may_be_made(priority))
+            return capacity.enough(framework, pods, 1) or (may_evict and self._may_be_made(priority, pods, 1))
         plugin, own_id = framework.groups.named(group)
         try:
-            if capacity.enough(framework, pods, max(1, plugin.missing(own_id))):
+            missing = max(1, plugin.missing(own_id))
+            if capacity.enough(framework, pods, missing):
                 return True
-            return may_evict and capacity.may_be_made(plugin.preemption_priority(own_id, tuple(pods)))
+            return may_evict and self._may_be_made(plugin.preemption_priority(own_id, tuple(pods)), pods, missing)
         except Failed:  # the attempt reports it
             return True
+
+    def _may_be_made(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
+        """Whether evictions could free capacity for these pods, on account of their priority or by another rule."""
+        return self._capacity.may_be_made(priority) or self._rules.may_claim(pods, missing)
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""

@@ -25,6 +25,7 @@ from ..contract.handle import Timer
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
+from .gate_reports import GateReports
 from .permit_reports import PermitReports, waits_on_permit
 from .ports import Ports
 
@@ -80,11 +81,13 @@ class Reports:
 
     Attributes:
         permit: reports pods that Permit holds for long.
+        gates: reports pods that plugins gate until a person decides otherwise.
         report_count: the number of reports written.
     """
 
     def __init__(self, ports: Ports, current: Callable[[str], PodInfo | None]) -> None:
         self.permit = PermitReports(ports)
+        self.gates = GateReports(ports, current)
         self._ports = ports
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
@@ -102,6 +105,7 @@ class Reports:
     def forget(self, pod: PodInfo) -> None:
         """Forget the reports about a deleted pod."""
         self._ports.conditions.forget(pod.uid)
+        self.gates.end(pod.uid)
         self._drop(pod.uid)
         self._reported.pop(pod.uid, None)
         self._reported_at.pop(pod.uid, None)
@@ -134,14 +138,32 @@ class Reports:
         """The pod was bound: record the Event `Scheduled`."""
         self._remember(pod, Status(Code.SUCCESS), node_name)
         note = f"Successfully assigned {pod.key} to {node_name}"
-        self._event(pod, kind="Normal", reason="Scheduled", action="Binding", note=note)
+        self._event(pod, type="Normal", reason="Scheduled", action="Binding", note=note)
 
     def warn(self, pod: PodInfo, note: str) -> None:
         """Record an Event that the pod cannot be scheduled, without a change of its condition."""
-        self._event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
+        self._event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)
+
+    def gated(self, pod: PodInfo, message: str) -> None:
+        """A plugin gates the pod, and reports it for this reason; see `GateReports`."""
+        if not self._ended:
+            self._remember(pod, Status.pending(message), "")
+            self._drop(pod.uid)
+            self._reported.pop(pod.uid, None)
+            self.gates.report(pod, message)
+
+    def still_gated(self, pod: PodInfo, message: str) -> None:
+        """PreEnqueue gates the pod for this reason, which replaces that of a gate that was reported."""
+        if not self._ended:
+            self.gates.follow(pod, message)
 
     def failed(self, pod: PodInfo, status: Status, nominated: str | None, group: str | None = None) -> None:
-        """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one."""
+        """An attempt failed; `nominated` as in `ConditionWriter.unscheduled`, `group` if the pod was tried with one.
+
+        A pod that was gated as it returned to the queue is reported as gated instead.
+        """
+        if self.gates.covers(pod.uid):
+            return
         self._remember(pod, status, "")
         pending = status.code is Code.PENDING
         alike: Alike = pod.uid if pending else group or ref(pod.signature)
@@ -219,9 +241,9 @@ class Reports:
             pod, reason=_condition_reason(status), message=status.message, nominated_node=nominated
         )
 
-    def _event(self, pod: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def _event(self, pod: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
         sink = self._ports.events(pod.pod.spec.scheduler_name)
-        sink.event(pod, kind=kind, reason=reason, action=action, note=note)
+        sink.event(pod, type=type, reason=reason, action=action, note=note)
 
     def _remember(self, pod: PodInfo, status: Status, node_name: str) -> None:
         self._last[pod.key] = LastDecision(
@@ -245,7 +267,7 @@ def reasons_in(message: str) -> Reasons:
 
 
 def _condition_reason(status: Status) -> str:
-    return "Unschedulable" if status.rejected else "SchedulerError"
+    return (status.condition_reason or "Unschedulable") if status.rejected else "SchedulerError"
 
 
 @lru_cache(maxsize=256)  # thousands of members have the same message

@@ -196,7 +196,7 @@ class Review:
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
 
     def _review_pod(self, entity: QueuedEntity) -> None:
-        """Whether there is capacity says nothing of a pod that may have been turned away from the node that it had."""
+        """Free capacity says nothing about a pod that may have been rejected after it had a node."""
         [pod] = entity.all_pods()
         if self._nominator.nominated_node(pod.uid):
             return
@@ -229,7 +229,7 @@ class Review:
         if found.status is not None and found.status.rejected:
             nominated, text = algorithm.post_filter(state, pod, found)
             rejectors = () if found.diagnosis is None else found.diagnosis.unschedulable_plugins
-            status = None if nominated else Status(found.status.code, (text,), found.status.plugin)
+            status = None if nominated else found.status.with_reasons(text)
             verdict = _Verdict(status, frozenset(rejectors))
         self._verdicts[key] = moment, verdict
         return verdict

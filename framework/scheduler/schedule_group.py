@@ -161,7 +161,7 @@ class GroupScheduler:
         calls, group, trial = asked.calls, asked.group, searched.trial
         cause, placed = trial.refusal or Status.pending(), len(trial.placed)
         status = calls.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
-        status = untried = status.by(calls.name)
+        status = untried = status.by(calls.name).with_condition_reason(cause.condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE and asked.attempts[0].framework.plugins.pod_group_post_filter:
             place = partial(self._place_copies, asked)
@@ -170,7 +170,7 @@ class GroupScheduler:
                 return GroupOutcome.of_extenders(
                     calls, group, asked.missing, asked.attempts, status=post_filtered.extender_status
                 )
-            status = Status(status.code, (with_preemption(status.message, post_filtered.message),), status.plugin)
+            status = status.with_reasons(with_preemption(status.message, post_filtered.message))
             untried = status if calls.terse else untried
         holding = [*calls.placed_members(group)] if asked.topology is not None else ()
         beside = trial.untried[: asked.missing] if trial.as_one else trial.untried
@@ -359,7 +359,8 @@ class GroupScheduler:
         for place, attempt in enumerate((*tried, *trial.untried)):
             reason = status if place < len(tried) else untried
             placed = bool(attempt.node_name)
-            attempt.status = calls.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
+            own = calls.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
+            attempt.status = own.with_condition_reason(reason.condition_reason)
             attempt.node_name = ""
             attempt.rejectors = set(rejectors)
             attempt.pending = set(pending)

@@ -38,6 +38,9 @@ from .set_aside import SetAside
 
 _SAMPLED_SHARE = 0.1
 """The share of attempts in which the time of each plugin is measured."""
+MEMBERS_AT_ONCE = 24
+"""Members of one group that are bound at a time: fewer than the writes that the API client has in flight, so that a
+large group does not delay the Bindings of other pods by its own."""
 
 
 class PodScheduler:
@@ -143,7 +146,7 @@ class SchedulingCycle:
             if post_filter:
                 algorithm = self._services.algorithms[attempt.profile]
                 attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
-                status = Status(status.code, (text,), status.plugin) if status.rejected else status
+                status = status.with_reasons(text) if status.rejected else status
             attempt.fail(status, found.diagnosis)
             if attempt.nominated is None and self._services.nominator.nominated_node(attempt.pod.uid):
                 attempt.no_node = False  # equal pods are not nominated to that node, so one is not tried for all
@@ -234,7 +237,7 @@ class BindingCycle:
         self._binders = [extender for extender in services.ports.extenders if extender.is_binder]
 
     def prepare(self, attempts: Sequence[Attempt]) -> None:
-        """Count pods that are bound together, before their task takes its first step.
+        """Count pods that are bound together, before their task takes its first step: as many as are bound at a time.
 
         If a pod leaves its nomination for another node, the pods that wait for the nominated node are retried.
         """
@@ -242,7 +245,7 @@ class BindingCycle:
             if attempt.leaves_nomination:
                 self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
         if not any(attempt.held for attempt in attempts):
-            self._being_bound.begin(attempt.pod.uid for attempt in attempts)
+            self._being_bound.begin(attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE])
 
     async def run(self, attempt: Attempt) -> None:
         """Bind a pod that has a node, once Permit lets it, or handle that it cannot be bound."""

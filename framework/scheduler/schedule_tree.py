@@ -63,6 +63,8 @@ class TreeCycle:
             checkpoint()
         refusals = [attempt.status for attempt in tried if attempt.status is not None]
         refused = trial.error or _refused(calls, trial, anyone=bool(trial.placed))
+        condition_reason = next((each.condition_reason for each in refusals if each.condition_reason), "")
+        refused = None if refused is None else refused.with_condition_reason(condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered()
         if refused is not None and refused.code is Code.UNSCHEDULABLE:
 
@@ -75,6 +77,8 @@ class TreeCycle:
             post_filtered = post_filter(notes, place)
         reasons: dict[str, Status | None] = {}
         _collect_reasons(calls, tree, trial, refused, reasons=reasons)
+        for key, status in reasons.items():
+            reasons[key] = None if status is None else status.with_condition_reason(condition_reason)
         parts = {key: _with_message(status, post_filtered) for key, status in reasons.items()}
         waiting = tuple(attempt.pod for attempt in attempts)
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
@@ -132,9 +136,8 @@ class TreeCycle:
             had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
             status = (reasons if had_node or attempt.status is not None else to_untried).get(key)
             if status is not None:
-                attempt.status = calls.reject_member(
-                    attempt.pod, status.by(calls.name), attempt.own_status, placed=had_node
-                )
+                own = calls.reject_member(attempt.pod, status.by(calls.name), attempt.own_status, placed=had_node)
+                attempt.status = own.with_condition_reason(status.condition_reason)
             attempt.node_name = ""
             attempt.rejectors, attempt.pending = set(rejectors), set(pending)
             if post_filtered.nominations is not None:
@@ -170,4 +173,4 @@ def _collect_reasons(
 def _with_message(status: Status | None, post_filtered: PostFiltered) -> Status | None:
     if status is None or not post_filtered.message:
         return status
-    return Status(status.code, (with_preemption(status.message, post_filtered.message),), status.plugin)
+    return status.with_reasons(with_preemption(status.message, post_filtered.message))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from ..runtime.watch import CallWatch
+from ..runtime.call_watch import CallWatch
 from ..work import IsOver, Worker
 from .attempt import Attempt
 

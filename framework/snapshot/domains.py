@@ -65,13 +65,12 @@ class Domains:
         nodes: int64, how many nodes are in it; 0 for a value that no node of the subset has.
     """
 
-    __slots__ = ("_counted", "_key", "_mask", "_position", "_snapshot", "_subset", "nodes", "sums")
+    __slots__ = ("_counted", "_key", "_mask", "_position", "_snapshot", "nodes", "sums")
 
-    def __init__(self, snapshot: Nodes, counted: RowCounts, key: str, subset: Subset | None) -> None:
+    def __init__(self, snapshot: Nodes, counted: RowCounts, key: str) -> None:
         self._snapshot = snapshot
         self._counted = counted
         self._key = key
-        self._subset = subset
         self._mask: Mask | None = None
         self._position = -1
         self.sums: Sums = np.zeros(1, np.int64)
@@ -82,12 +81,12 @@ class Domains:
         """int32, shape (capacity,): each row's domain, 0 for none."""
         return self._snapshot.labels.column(self._key).ids
 
-    def refresh(self) -> None:
-        """Bring it up to date with the nodes."""
+    def refresh(self, subset: Subset | None) -> None:
+        """Bring it up to date with the nodes; `subset` is the same at every call."""
         position = self._snapshot.node_journal.position
         if position != self._position:
             self._position = position
-            self._work_out()
+            self._work_out(subset)
 
     def change(self, row: int, amount: int) -> None:
         """The count of `row` has grown by `amount`."""
@@ -97,11 +96,11 @@ class Domains:
         if domain != ABSENT and (self._mask is None or (row < len(self._mask) and self._mask[row])):
             self.sums[domain] += amount
 
-    def _work_out(self) -> None:
+    def _work_out(self, subset: Subset | None) -> None:
         snapshot = self._snapshot
         column = snapshot.labels.column(self._key)
         ids, counts = column.ids[: snapshot.height], self._counted.counts[: snapshot.height]
-        self._mask = None if self._subset is None else self._subset.mask()
+        self._mask = None if subset is None else subset.mask()
         if self._mask is not None:
             ids, counts = ids[self._mask], counts[self._mask]
         size = len(column.values)

@@ -77,7 +77,7 @@ class LabelColumn:
         self.ids = np.concatenate([self.ids, np.zeros(capacity - len(self.ids), np.int32)])
 
     def _forget_unused(self) -> None:
-        """Number the values in use afresh: nodes come and go, and each brought a hostname of its own."""
+        """Renumber the values in use: every node that was ever added brought a hostname of its own."""
         used, ids = np.unique(self.ids, return_inverse=True)
         kept = [self.values[number] for number in used.tolist()]
         if used[0] != ABSENT:

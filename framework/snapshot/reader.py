@@ -15,6 +15,7 @@ from ..model.node import Node
 from ..model.pod_info import PodInfo
 from .journal import Journal
 from .labels import LabelColumns
+from .namespaces import NamespaceUsage
 from .node_tables import ImageTable, PortTable, TaintColumn
 from .relations import PodRelations
 from .resources import ResourceColumns
@@ -85,6 +86,11 @@ class SnapshotReader(Protocol):
         ...
 
     @property
+    def namespaces(self) -> NamespaceUsage:
+        """What the pods of each namespace request, on all nodes together; nothing before `usage` was called."""
+        ...
+
+    @property
     def volumes(self) -> VolumeTable:
         """Volumes that pods have on nodes."""
         ...
@@ -117,6 +123,10 @@ class SnapshotReader(Protocol):
     @property
     def usage_journal(self) -> Journal:
         """Rows whose node object or pods changed."""
+        ...
+
+    def usage(self) -> NamespaceUsage:
+        """`namespaces`, counted from now on. Must not be called first in a trial."""
         ...
 
     def row_of(self, node_name: str) -> int | None:

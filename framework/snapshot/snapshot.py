@@ -21,6 +21,7 @@ from ..model.requests import amounts
 from ..work import checkpoint, shielded
 from .journal import Changes, Journal
 from .labels import LabelColumns
+from .namespaces import NamespaceUsage
 from .node_tables import ImageTable, PortTable, TaintColumn
 from .relations import PodRelations
 from .resources import ResourceColumns
@@ -50,6 +51,7 @@ class Snapshot:
         usage_journal: rows whose node object or pods changed.
         node_changes, usage_changes: the changes that these journals record.
         priorities: how many of the pods on all nodes have which priority.
+        namespaces: what the pods of each namespace request, once `usage` was called.
     """
 
     def __init__(self) -> None:
@@ -66,6 +68,7 @@ class Snapshot:
         self.ports = PortTable()
         self.relations = PodRelations(capacity)
         self.volumes = VolumeTable()
+        self.namespaces = NamespaceUsage()
         self.node_journal = Journal()
         self.usage_journal = Journal()
         self.node_changes = Changes(self, self.node_journal)
@@ -161,6 +164,8 @@ class Snapshot:
         self.relations.add(info, row)
         if info.pod.spec.volumes:
             self.volumes.add(row, info)
+        if self.namespaces.counting:
+            self.namespaces.change(info, 1, tentative=self._undo is not None)
         self.usage_journal.record(row)
         if self._undo is not None:
             ports = self.ports.try_(row, info.signature.host_ports, claimed=True)
@@ -183,6 +188,8 @@ class Snapshot:
         self.relations.remove(counted, row)
         if counted.pod.spec.volumes:
             self.volumes.remove(row, counted)
+        if self.namespaces.counting:
+            self.namespaces.change(counted, -1, tentative=self._undo is not None)
         self.usage_journal.record(row)
         if self._undo is not None:
             ports = self.ports.try_(row, counted.signature.host_ports, claimed=False)
@@ -215,6 +222,14 @@ class Snapshot:
             self.volumes.add(row, info)
         if _visible(before) != _visible(info):
             self.usage_journal.record(row)
+
+    def usage(self) -> NamespaceUsage:
+        """What the pods of each namespace request. The first call begins to count; it must not be made in a trial."""
+        if not self.namespaces.counting:
+            if self._undo is not None:
+                raise RuntimeError("counting by namespace cannot begin in a trial")
+            self.namespaces.begin(pod for pods in self.pods for pod in pods.values())
+        return self.namespaces
 
     @contextmanager
     def trial(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
@@ -52,19 +53,22 @@ class Tally:
 
     def __init__(self, capacity: int) -> None:
         self.counts: npt.NDArray[np.int32] = np.zeros(capacity, np.int32)
-        self._domains: OrderedDict[tuple[str, Subset | None], Domains] = OrderedDict()
+        self._domains: OrderedDict[tuple[str, ref[Subset] | None], Domains] = OrderedDict()
 
     def domains(self, snapshot: Nodes, key: str, subset: Subset | None = None) -> Domains:
-        """The sums over the domains of a label key, of all nodes or those of a subset, as of now."""
-        place = (key, subset)
+        """The sums over the domains of a label key, of all nodes or those of a subset, as of now.
+
+        The subset is not kept alive: it can hold a megabyte of a pod's terms, and the pod may be gone.
+        """
+        place = (key, None if subset is None else ref(subset))
         known = self._domains.get(place)
         if known is None:
-            known = self._domains[place] = Domains(snapshot, self, key, subset)
+            known = self._domains[place] = Domains(snapshot, self, key)
             if len(self._domains) > self._MOST_DOMAINS:
                 self._domains.popitem(last=False)
         else:
             self._domains.move_to_end(place)
-        known.refresh()
+        known.refresh(subset)
         return known
 
     def change(self, row: int, amount: int) -> None:

@@ -66,18 +66,34 @@ def pods(context: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 def pods_and_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The arguments of `why`: names of groups and pods, after a kind those of that kind, also of groups of groups."""
+    prefix, kind, rest = _split(context, parameter, incomplete)
+    found = [
+        *_groups_of(context, kind, rest),
+        *(pods(context, parameter, rest) if not kind or kind in _POD_KINDS else ()),
+    ]
+    return [CompletionItem(f"{prefix}{item.value}") for item in found]
+
+
+def groups_and_trees(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The arguments of `hold` and `resume`: names of groups, after a kind those of that kind."""
+    prefix, kind, rest = _split(context, parameter, incomplete)
+    return [CompletionItem(f"{prefix}{item.value}") for item in _groups_of(context, kind, rest)]
+
+
+def _split(context: click.Context, parameter: click.Parameter, incomplete: str) -> tuple[str, str, str]:
+    """What stays of the incomplete word, the kind that was typed, "" for none, and the beginning of the name."""
     kind, slash, rest = incomplete.rpartition("/")
     typed: Sequence[str] = context.params.get(parameter.name or "") or ()
     if not slash and len(typed) == 1:
-        kind, rest = typed[0], incomplete
-    prefix, kinds = f"{kind}{slash}" if slash else "", GroupKinds(group_kinds())
+        return "", typed[0], incomplete
+    return f"{kind}{slash}", kind, rest
+
+
+def _groups_of(context: click.Context, kind: str, incomplete: str) -> list[CompletionItem]:
+    """The groups of a kind, and the groups of groups if the kind is one of these."""
+    kinds = GroupKinds(group_kinds())
     composites = [each.composites for each in kinds.of_composites(kind) if each.composites is not None]
-    found = [
-        *_of_kinds(context, [each.objects for each in kinds.named(kind)], rest),
-        *(pods(context, parameter, rest) if not kind or kind in _POD_KINDS else ()),
-        *_of_kinds(context, composites, rest),
-    ]
-    return [CompletionItem(f"{prefix}{item.value}") for item in found]
+    return _of_kinds(context, [*(each.objects for each in kinds.named(kind)), *composites], incomplete)
 
 
 def _of_kinds(context: click.Context, kinds: Iterable[WatchedKind], incomplete: str) -> list[CompletionItem]:

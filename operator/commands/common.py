@@ -56,7 +56,7 @@ def errors_of(error: ConfigurationError) -> list[str]:
 
 @contextmanager
 def bad_input() -> Iterator[None]:
-    """Turn what is wrong with files and configuration into a message and exit code 2."""
+    """Report errors in files and configuration by a message and exit code 2."""
     try:
         yield
     except ConfigurationError as error:
@@ -140,8 +140,14 @@ def target_options(command: Callable[..., None]) -> Callable[..., None]:
     options = (
         kubeconfig_option,
         click.option("--context", "context_name", metavar="NAME", shell_complete=contexts, help="As kubectl's."),
-        click.option("--as", "as_user", metavar="USER", help="Act as this user."),
-        click.option("--as-group", "as_groups", multiple=True, metavar="GROUP", help="Act as of this group, too."),
+        click.option("--as", "as_user", metavar="USER", help="Act as this user, as kubectl's."),
+        click.option(
+            "--as-group",
+            "as_groups",
+            multiple=True,
+            metavar="GROUP",
+            help="Act as a member of this group; with --as. May be repeated.",
+        ),
     )
     decorated: Callable[..., None] = called
     for option in reversed(options):

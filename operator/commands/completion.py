@@ -6,7 +6,7 @@ import click
 from click.shell_completion import get_completion_class
 
 VARIABLE = "_MUSTER_COMPLETE"
-"""The environment variable by which the script asks `muster` itself."""
+"""The environment variable by which the shell's script calls `muster`."""
 
 
 @click.command("completion")

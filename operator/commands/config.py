@@ -1,4 +1,4 @@
-"""`muster config`: the errors of a configuration file and what it comes to, before a scheduler runs with it."""
+"""`muster config`: the errors of a configuration file and its effect, before a scheduler runs with it."""
 
 from __future__ import annotations
 

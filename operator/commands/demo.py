@@ -10,14 +10,16 @@ import sys
 import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVarTuple
 
 import click
 from rich.console import Console
 
+from muster.framework.runtime import call_watch
 from muster.operator import app, logs
 from muster.operator.demo.cluster import DemoCluster, StoryError
-from muster.operator.demo.story import tell
+from muster.operator.demo.story import WAITING, play
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
@@ -29,7 +31,7 @@ from muster.sandbox import NodeShape, Sandbox
 _NODES = 100
 _NODE_CPUS = 4
 _PATIENCE_SECONDS = 60.0
-_UNTOLD = 1
+_INTERRUPTED = 1
 Ts = TypeVarTuple("Ts")
 _END_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -40,22 +42,24 @@ def command(once: bool) -> None:
     """Watch Muster at work on an embedded cluster of 100 nodes. Needs no cluster, no root, no network.
 
     Plain pods are bound, and a gang of 8 starts at once. A gang that does not fit waits as a whole and says why; once
-    capacity is free, it starts. Then everything stays up until Ctrl-C, for your own kubectl.
+    capacity is free, it starts. Then everything stays up until Ctrl-C, for your own kubectl, with one more gang that
+    waits.
     """
     logs.configure(verbosity=0, style="text", stream=sys.stderr)
     logging.getLogger(logs.OWN).setLevel(logging.WARNING)
-    # The cluster runs on the scheduler's loop here, and a loop that is held says nothing of how Muster would do.
-    logging.getLogger(watchdog.__name__).setLevel(logging.ERROR)
+    # The cluster runs on the scheduler's loop here, so a blocked loop or a slow call is no sign of a problem in Muster.
+    for watch in (watchdog, call_watch):
+        logging.getLogger(watch.__name__).setLevel(logging.ERROR)
     console = Console()
     try:
         with asyncio.Runner(loop_factory=_Loop) as runner:
-            completed = runner.run(_until_told_to_end(console, _demo(console, once=once)))
+            completed = runner.run(_until_signal(console, _demo(console, once=once)))
     except StoryError as error:
         raise click.ClickException(f"the story went wrong: {error}") from error
     if not completed:
         console.print("ended")
         if once:
-            raise SystemExit(_UNTOLD)
+            raise SystemExit(_INTERRUPTED)
 
 
 class _Loop(asyncio.SelectorEventLoop):
@@ -73,14 +77,14 @@ class _Loop(asyncio.SelectorEventLoop):
             super().add_signal_handler(number, callback)
 
 
-async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work, or as much as there is time for until a signal ends it; whether all was done."""
+async def _until_signal(console: Console, work: Coroutine[Any, Any, None]) -> bool:
+    """Do the work until it is done or a signal ends it; returns whether it was completed."""
     task = asyncio.create_task(work)
-    told = asyncio.Event()
+    ended = asyncio.Event()
 
     def end() -> None:
-        if not told.is_set():
-            told.set()
+        if not ended.is_set():
+            ended.set()
             logging.disable()  # kopf complains of each request that is cut off by its own end
             console.print("\nending …")
             task.cancel()
@@ -91,7 +95,7 @@ async def _until_told_to_end(console: Console, work: Coroutine[Any, Any, None]) 
     try:
         await task
     except asyncio.CancelledError:
-        if not told.is_set():
+        if not ended.is_set():
             raise
         return False
     return True
@@ -112,13 +116,9 @@ async def _demo(console: Console, *, once: bool) -> None:
                     cluster = DemoCluster(
                         ApiClient(transport), assembly.profiles[0].scheduler_name, patience=_PATIENCE_SECONDS
                     )
-                    await _watching(scheduler, tell(cluster, console, node_cpus=_NODE_CPUS, nodes=_NODES))
+                    await _watching(scheduler, play(cluster, console, node_cpus=_NODE_CPUS, nodes=_NODES))
                 if not once:
-                    console.rule("Your turn")
-                    console.print("Everything stays up until Ctrl-C. In another terminal:\n")
-                    console.print(f"  export KUBECONFIG={kubeconfig}", soft_wrap=True)
-                    console.print("  kubectl get podgroups -o wide\n  kubectl describe pod big-0")
-                    console.print("  kubectl apply -f deploy/examples/first-gang.yaml\n")
+                    _invite(console, kubeconfig)
                     await scheduler
             finally:
                 scheduler.cancel()
@@ -126,15 +126,33 @@ async def _demo(console: Console, *, once: bool) -> None:
                     await scheduler
 
 
+def _invite(console: Console, kubeconfig: Path) -> None:
+    """Print what the user may do with the cluster."""
+    console.rule("Your turn")
+    console.print(
+        f"Everything stays up until Ctrl-C, and {WAITING} still waits.\nIn another terminal, in this folder:\n"
+    )
+    for line in (
+        f"export KUBECONFIG={quote(str(kubeconfig))}",
+        f"export PATH={quote(str(Path(sys.executable).parent))}:$PATH",
+        "kubectl get podgroups -o wide",
+        f"kubectl muster why {WAITING}",
+        "kubectl describe pod big-0",
+        "kubectl apply -f deploy/examples/first-gang.yaml",
+    ):
+        console.print(f"  {line}", soft_wrap=True, highlight=False)
+    console.print()
+
+
 async def _watching(scheduler: asyncio.Task[None], story: Coroutine[Any, Any, None]) -> None:
-    """Run the story; a scheduler that ends before it has spoiled it."""
-    telling = asyncio.create_task(story)
+    """Run the story. Raises StoryError if the scheduler ends before it."""
+    playing = asyncio.create_task(story)
     try:
-        await asyncio.wait((telling, scheduler), return_when=asyncio.FIRST_COMPLETED)
-        if not telling.done():
+        await asyncio.wait((playing, scheduler), return_when=asyncio.FIRST_COMPLETED)
+        if not playing.done():
             await scheduler
             raise StoryError("the scheduler ended")
-        await telling
+        await playing
     finally:
-        telling.cancel()
-        await asyncio.gather(telling, return_exceptions=True)
+        playing.cancel()
+        await asyncio.gather(playing, return_exceptions=True)

@@ -16,7 +16,7 @@ from muster.operator.explain.live import explain_live
 from muster.operator.explain.served import Leader, ask_leader, render_served
 from muster.operator.explain.tables import render
 from muster.operator.kube.credentials import Connection
-from muster.operator.kube.errors import ApiError, Forbidden
+from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
@@ -89,8 +89,12 @@ def explain_pod(
     *,
     output: Output,
     rules: EffectiveConfiguration,
+    missing: str = "",
 ) -> None:
-    """Explain one pod of the cluster; where that may not be read, tell what the leader decided about the pod last."""
+    """Explain one pod of the cluster; if the cluster may not be read, show the leader's last decision about the pod.
+
+    `missing` is the message if there is no such pod, where it differs from the API's.
+    """
     try:
         explained = asyncio.run(explain_live(rules.assembly, connection, namespace, pod))
     except ConfigurationError as error:
@@ -98,12 +102,12 @@ def explain_pod(
     except Forbidden as error:
         if leader is None:
             raise click.ClickException(f"{error}; with --muster-url the leader is asked") from error
-        _tell_served(leader, connection, namespace, pod, output=output)
+        _show_served(leader, connection, namespace, pod, output=output)
         return
+    except NotFound as error:
+        raise click.ClickException(missing or str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if not explained.gated and output is not Output.NAME:
-        rules.warn()
     if output.document:
         found: dict[str, object] = {
             "pod": explained.pod.key,
@@ -116,8 +120,12 @@ def explain_pod(
             found["group"] = explained.group
         if explained.held:
             found["held"] = explained.held
+        if explained.quota:
+            found["quota"] = explained.quota
         if explained.selector:
             found["selector"] = explained.selector
+        if explained.size:
+            found["size"] = explained.size
         if explained.evicted:
             found["evicted"] = explained.evicted
         if explained.starts:
@@ -127,9 +135,11 @@ def explain_pod(
         emit_lines([f"pod/{explained.pod.pod.metadata.name}"])
     else:
         emit_lines(render(explained, wide=output is Output.WIDE))
+    if not explained.gated and output is not Output.NAME:
+        rules.warn()
 
 
-def _tell_served(leader: Leader, connection: Connection, namespace: str, pod: str, *, output: Output) -> None:
+def _show_served(leader: Leader, connection: Connection, namespace: str, pod: str, *, output: Output) -> None:
     try:
         with bad_input():
             decision = asyncio.run(ask_leader(leader, connection, namespace, pod))

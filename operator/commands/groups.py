@@ -62,9 +62,9 @@ def command(
             # A shell starts background jobs with SIGINT ignored, and Python then leaves it so.
             signal.signal(signal.SIGINT, signal.default_int_handler)
             with contextlib.suppress(KeyboardInterrupt):
-                asyncio.run(follow_groups(connection, kinds, selected, printer.tell, places=wide))
+                asyncio.run(follow_groups(connection, kinds, selected, printer.show, places=wide))
         else:
-            printer.tell(asyncio.run(list_groups(connection, kinds, selected, places=wide)))
+            printer.show(asyncio.run(list_groups(connection, kinds, selected, places=wide)))
     except ApiError as error:
         raise click.ClickException(str(error)) from error
 
@@ -104,10 +104,10 @@ class _Printer:
         self._began = False
         self._printed: dict[str, GroupView] = {}
 
-    def tell(self, groups: Sequence[GroupView]) -> None:
-        """Print each group, unless it is as it was printed last, and once more those that are gone, as kubectl does.
+    def show(self, groups: Sequence[GroupView]) -> None:
+        """Print each group that has changed since it was printed, and each deleted group once more, as kubectl does.
 
-        Raises ClickException when a group that was named is not there to begin with.
+        Raises ClickException if a group that was named does not exist at the first call.
         """
         if not self._began:
             self._began = True

@@ -1,8 +1,10 @@
-"""`-o`: the forms in which commands print, as kubectl names them."""
+"""The output of commands: the forms of `-o`, as kubectl names them, and what a terminal shows until there is any."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any
 
@@ -11,6 +13,8 @@ import msgspec
 import yaml
 
 _INDENT = 4
+_ERASE = "\r\x1b[K"
+"""What takes the line off a terminal again."""
 _ANY_LENGTH = 1_000_000
 
 
@@ -54,3 +58,16 @@ def emit_lines(lines: Iterable[str]) -> None:
     """Print lines as they are."""
     for line in lines:
         click.echo(line)
+
+
+@contextmanager
+def busy(doing: str) -> Iterator[None]:
+    """Show on the terminal what is being done as long as the block lasts; nothing if standard error is no terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    click.echo(f"{doing} …", nl=False, err=True)
+    try:
+        yield
+    finally:
+        click.echo(_ERASE, nl=False, err=True)

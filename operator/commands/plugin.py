@@ -57,6 +57,12 @@ def new(name: str, points: tuple[str, ...], directory: Path | None) -> None:
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
-    click.echo(
-        f"wrote {folder}\n\n  cd {folder}\n  pip install -e '.[test]'\n  pytest\n  muster config check config.yaml"
-    )
+    click.echo(f"wrote {folder}")
+    for purpose, commands in (
+        (
+            "Install and test it",
+            (f"cd {folder}", "pip install -e '.[test]'", "pytest", "muster config check config.yaml"),
+        ),
+        ("Try it on an embedded cluster, in three terminals in that folder", scaffold.on_a_sandbox),
+    ):
+        click.echo("\n".join((f"\n{purpose}:\n", *(f"  {command}" for command in commands))))

@@ -16,7 +16,7 @@ from muster.operator.process.settings import assemble, read_configuration, with_
 from muster.operator.recording.names import anonymous_copy
 from muster.operator.recording.reader import Recording, RecordingError
 from muster.operator.recording.replay import replay
-from muster.operator.recording.report import document, told
+from muster.operator.recording.report import document, lines
 
 from .common import BadInputError, bad_input, config_option
 from .output import Output, emit, emit_lines, output_option
@@ -73,6 +73,6 @@ def command(*, files: Sequence[Path], config: Path | None, everything: bool, cop
     if output.document:
         emit(document(comparison), output)
     else:
-        emit_lines(told(comparison, everything=everything))
+        emit_lines(lines(comparison, everything=everything))
     if not comparison.agrees:
         raise SystemExit(DIFFERS)

@@ -1,12 +1,14 @@
 """Which configuration a command decides with: a file's, the leader's, or Muster's default.
 
 `why`, `explain`, `simulate`, `top` and `web` get it from here. If neither a file nor a leader is named, the answer
-comes with a warning, because the scheduler's configuration may be another one.
+comes with a warning, because the scheduler's configuration may be another one. Users whose scheduler has the default
+profile say so by `default` instead of a file, or once for all commands in MUSTER_CONFIG.
 """
 
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import wraps
@@ -21,9 +23,16 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly, assemble, read_configuration
 
-from .common import config_option
-
 _BY_DEFAULT = "Warning: decided by Muster's default profile, which may not be the scheduler's"
+_DEFAULT = Path("default")
+"""Instead of a file: the scheduler has the default profile."""
+_config_option = click.option(
+    "--config",
+    envvar="MUSTER_CONFIG",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The scheduler's KubeSchedulerConfiguration (v1), as YAML or JSON; `default` for Muster's default profile.",
+)
 _no_extenders_option = click.option(
     "--no-extenders", is_flag=True, help="Do not ask the configuration's extenders, whatever they would say."
 )
@@ -37,7 +46,8 @@ class EffectiveConfiguration:
     caution: str = ""
 
     def warn(self) -> None:
-        """Say the caution. To be called when something has been decided."""
+        """Say the caution. To be called once, after the answer that it is about."""
+        sys.stdout.flush()
         if self.caution:
             click.echo(self.caution, err=True)
 
@@ -54,10 +64,15 @@ class ConfigurationOptions:
 
         Raises ConfigurationError for an invalid file, and OSError for a file that cannot be read.
         """
+        if self.config == _DEFAULT:
+            return EffectiveConfiguration(self._assembled(read_configuration(None)))
         if self.config is not None:
             return EffectiveConfiguration(self._assembled(read_configuration(self.config), str(self.config)))
         if leader is None or connection is None:
-            caution = f"{_BY_DEFAULT}: give --config, or --muster-url to ask the leader"
+            caution = (
+                f"{_BY_DEFAULT}: give --config FILE, or --muster-url to ask the leader; "
+                "if it is, MUSTER_CONFIG=default silences this"
+            )
             return EffectiveConfiguration(self._assembled(read_configuration(None)), caution)
         try:
             return EffectiveConfiguration(self._assembled(asyncio.run(ask_configuration(leader, connection))))
@@ -79,4 +94,4 @@ def rules_options(command: Callable[..., None]) -> Callable[..., None]:
     def called(config: Path | None, no_extenders: bool, **rest: Any) -> None:
         command(choice=ConfigurationOptions(config, no_extenders), **rest)
 
-    return config_option(_no_extenders_option(called))
+    return _config_option(_no_extenders_option(called))

@@ -69,7 +69,7 @@ async def _serve(sandbox: Sandbox, port: int, kubeconfig: Path | None) -> None:
             await stack.enter_async_context(sandbox)
         except OSError as error:
             raise BadInputError(f"{HOST}:{port}: {os.strerror(error.errno or 0)}") from error
-        path = sandbox.kubeconfig(kubeconfig or Path(folder, "kubeconfig"))
+        path = sandbox.kubeconfig(kubeconfig or Path(folder, "kubeconfig")).absolute()
         click.echo(f"serving {sandbox.url} until Ctrl-C\n\n  export KUBECONFIG={path}\n  kubectl get nodes\n")
         await over.wait()
 

@@ -7,7 +7,7 @@ nor in the way of `pip install .`. The texts are pure; the command writes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from string import Template
 from typing import Final
@@ -36,6 +36,12 @@ class Scaffold:
         """The name of the distribution, and of its folder."""
         return f"muster-{self._kebab}"
 
+    @property
+    def on_a_sandbox(self) -> Sequence[str]:
+        """The commands that try it on an embedded cluster, each for a terminal of its own."""
+        value = "yes" if SCORE in self.points else "never"
+        return Template(_SANDBOX).substitute(node=_SANDBOX_NODE, label=self._label, value=value).splitlines()
+
     def files(self) -> Mapping[str, str]:
         """Path in the package -> content."""
         module = self.package.replace("-", "_")
@@ -43,10 +49,9 @@ class Scaffold:
             "name": self.name,
             "package": self.package,
             "module": module,
-            "label": f"example.com/{self._kebab}",
+            "label": self._label,
             "muster": self.muster,
-            "node": _SANDBOX_NODE,
-            "value": "yes" if SCORE in self.points else "never",
+            "sandbox": "\n".join(self.on_a_sandbox),
         }
         texts = {
             "pyproject.toml": _PYPROJECT,
@@ -61,6 +66,10 @@ class Scaffold:
     @property
     def _kebab(self) -> str:
         return _WORDS.sub("-", self.name).lower()
+
+    @property
+    def _label(self) -> str:
+        return f"example.com/{self._kebab}"
 
     def _module(self) -> str:
         rejects, prefers = FILTER in self.points, SCORE in self.points
@@ -87,7 +96,7 @@ class Scaffold:
 _FILTER_NODE: Final = """
     def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         if node.labels.get(LABEL) == "never":
-            return Status.unresolvable("node(s) had the label $label=never")
+            return Status.unresolvable(f"node(s) had the label {LABEL}=never")
         return None
 """
 
@@ -192,6 +201,11 @@ profiles:
           - name: PrioritySort
 """
 
+_SANDBOX: Final = """\
+muster sandbox --nodes 3 --kubeconfig kubeconfig
+muster run --config config.yaml --kubeconfig kubeconfig --secure-port 0
+KUBECONFIG=kubeconfig kubectl label node $node $label=$value && KUBECONFIG=kubeconfig kubectl apply -f pod.yaml"""
+
 _POD: Final = """\
 apiVersion: v1
 kind: Pod
@@ -218,9 +232,7 @@ muster config check config.yaml                           # is it found, is it e
 Try it on an embedded cluster, in three terminals:
 
 ```
-muster sandbox --nodes 3 --kubeconfig kubeconfig
-muster run --config config.yaml --kubeconfig kubeconfig --secure-port 0
-KUBECONFIG=kubeconfig kubectl label node $node $label=$value && KUBECONFIG=kubeconfig kubectl apply -f pod.yaml
+$sandbox
 ```
 
 `muster explain web --config config.yaml --kubeconfig kubeconfig` shows what the plugin says of each node.

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from muster.framework.config import ConfigurationError
-from muster.operator.explain.outcome import RehearsalOutcome, outcome_as_json, outcome_told, selectors_told
+from muster.framework.model.pod import Pod
+from muster.operator.explain.outcome import (
+    RehearsalOutcome,
+    outcome_as_json,
+    outcome_lines,
+    selector_sentences,
+    size_sentences,
+)
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
@@ -18,13 +25,14 @@ from muster.operator.process.settings import Assembly
 from muster.operator.simulate.admission import AdmissionObjects
 from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
-from muster.operator.simulate.rehearsal import Rehearsal
+from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
+from muster.operator.simulate.wording import counted
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .files import Files, files_options
-from .output import Output, emit, emit_lines, output_option
+from .output import Output, busy, emit, emit_lines, output_option
 from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
@@ -55,7 +63,7 @@ def command(
     output: Output,
     choice: ConfigurationOptions,
 ) -> None:
-    """Tell whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
+    """Show whether pods and PodGroups would fit, where each would go, and what is missing if they do not.
 
     Decides exactly as `muster run` would. Nothing is written to any cluster. Exit code 1 when something does not fit.
 
@@ -70,32 +78,42 @@ def command(
         wanted = _read(assembly, *files.names, recursive=files.recursive, admission=admission, namespace=space)
         if not wanted.pods:
             raise BadInputError(f"no pods in {', '.join(files.names)}")
-    _tell_of_other_schedulers(assembly, wanted)
+    wanted = _adopted(assembly, wanted)
     for sentence in wanted.admission.unknown:
         click.echo(sentence, err=True)
     if isinstance(source, Objects) and not source.nodes:
         raise BadInputError(f"no nodes in {dump}")
     try:
-        outcome = asyncio.run(_simulate(assembly, source, wanted))
+        with busy(f"trying {counted(len(wanted.pods), 'pod')}"):
+            outcome = asyncio.run(_simulate(assembly, source, wanted))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    rules.warn()
     if output.document:
         emit({**outcome_as_json(outcome), "unknown": [*wanted.admission.unknown]}, output)
     else:
-        emit_lines(outcome_told(outcome, wide=output is Output.WIDE))
+        emit_lines(outcome_lines(outcome, wide=output is Output.WIDE))
+    rules.warn()
     if any(not placement.node for placement in outcome.placements):
         raise SystemExit(_DOES_NOT_FIT)
 
 
-def _tell_of_other_schedulers(assembly: Assembly, wanted: Objects) -> None:
+def _adopted(assembly: Assembly, wanted: Objects) -> Objects:
+    """The objects, with pods that do not choose a scheduler yet left to the first profile, which is said."""
     names = [profile.scheduler_name for profile in assembly.profiles]
-    named = Counter(pod.spec.scheduler_name or _KUBERNETES_OWN for pod in wanted.pods)
-    for name in sorted(named.keys() - set(names)):
-        pods = "1 pod names" if named[name] == 1 else f"{named[name]} pods name"
-        click.echo(f"{pods} scheduler {name}; decided as if by profile {names[0]}", err=True)
+    if _KUBERNETES_OWN in names:
+        return wanted
+    pods = [as_new(pod, names[0]) if _chooses_none(pod) else pod for pod in wanted.pods]
+    count = sum(map(_chooses_none, wanted.pods))
+    if count:
+        named = "1 pod names" if count == 1 else f"{count} pods name"
+        click.echo(f"{named} scheduler {_KUBERNETES_OWN}; decided as if by profile {names[0]}", err=True)
+    return replace(wanted, pods=pods)
+
+
+def _chooses_none(pod: Pod) -> bool:
+    return pod.spec.scheduler_name in ("", _KUBERNETES_OWN)
 
 
 def _admission(source: Connection | Objects) -> AdmissionObjects:
@@ -127,8 +145,16 @@ def _read(
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     for kind, count in sorted(found.skipped.items()):
-        click.echo(f"left out: {count} of {kind}", err=True)
+        hint = "; its pods, if any, are made by its operator: simulate the pods" if _is_custom(kind) else ""
+        click.echo(f"left out: {count} of {kind}{hint}", err=True)
     return found
+
+
+def _is_custom(kind: str) -> bool:
+    """Whether `apiVersion kind` is a custom resource, which operators make pods of."""
+    group, slash, _ = kind.rpartition("/")
+    own = "." not in group or (group.endswith(".k8s.io") and not group.endswith(".x-k8s.io"))
+    return bool(slash) and not own
 
 
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> RehearsalOutcome:
@@ -138,6 +164,7 @@ async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Ob
         Rehearsal(assembly, cluster, wanted, wall=time.time(), hearing=hearing) as rehearsal,
     ):
         placements = await rehearsal.place(rehearsal.pods)
-        evicted, foretold = rehearsal.evicted, rehearsal.starts
-        selectors = selectors_told(placements, cluster.nodes)
-        return RehearsalOutcome(placements, selectors, evicted, foretold, await shortfall(rehearsal, placements))
+        evicted, starts = rehearsal.evicted, rehearsal.starts
+        missing = await shortfall(rehearsal, placements)
+    selectors, sizes = selector_sentences(placements, cluster.nodes), size_sentences(placements, cluster.nodes)
+    return RehearsalOutcome(placements, selectors, sizes, evicted, starts, missing)

@@ -8,7 +8,9 @@ import secrets
 import signal
 import sys
 import time
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, ExitStack, closing, contextmanager
+from pathlib import Path
 
 import click
 
@@ -19,11 +21,13 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.transport import Transport
 from muster.operator.serving import ListenError, Server
 from muster.operator.web.following import Asked, Following
+from muster.operator.web.history import ClusterHistory
+from muster.operator.web.history_file import HistoryError, HistoryFile
 from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 
 from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
-from .rules import ConfigurationOptions, rules_options
+from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 _HOST = "127.0.0.1"
 _KEY_BYTES = 16
@@ -31,17 +35,29 @@ _KEY_BYTES = 16
 
 @click.command("web")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Where to serve on 127.0.0.1. Default: any.")
+@click.option(
+    "--history",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Keep a day of history in this file, which is created if it does not exist, and draw it.",
+)
 @one_namespace_option
 @rules_options
 @target_options
 @leader_options
 def command(
-    *, target: Target, leader: Leader | None, port: int, namespace: str | None, choice: ConfigurationOptions
+    *,
+    target: Target,
+    leader: Leader | None,
+    port: int,
+    history: Path | None,
+    namespace: str | None,
+    choice: ConfigurationOptions,
 ) -> None:
     """Serve pages on 127.0.0.1 until Ctrl-C: what waits and why, where capacity is free, what changed.
 
-    They show what your kubeconfig may read, and follow it. Nothing is written. Open the address that is printed: its
-    key keeps other users of this machine out.
+    They show what your kubeconfig may read, and follow it. Nothing is written to the cluster. Open the address that is
+    printed: its key keeps other users of this machine out.
 
     Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
@@ -52,9 +68,10 @@ def command(
         connection = target.connection()
         rules = choice.rules(leader, connection)
         asked = Asked(connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader)
-    rules.warn()
     try:
-        asyncio.run(_serve(asked, port))
+        with ExitStack() as opened:
+            kept = None if history is None else opened.enter_context(_opened(history, asked))
+            asyncio.run(_serve(asked, port, kept, rules))
     except ConfigurationError as error:
         raise BadInputError(*errors_of(error)) from error
     except ListenError as error:
@@ -62,7 +79,22 @@ def command(
     click.echo("\nended")
 
 
-async def _serve(asked: Asked, port: int) -> None:
+@contextmanager
+def _opened(path: Path, asked: Asked) -> Iterator[ClusterHistory]:
+    """The history in this file while the block lasts. Raises BadInputError for a file that cannot be used."""
+    try:
+        file = HistoryFile(path, _about(asked))
+    except HistoryError as error:
+        raise BadInputError(f"--history {error}") from error
+    with closing(file):
+        try:
+            history = ClusterHistory(file, file.read(time.time()))
+        except HistoryError as error:
+            raise BadInputError(f"--history {error}") from error
+        yield history
+
+
+async def _serve(asked: Asked, port: int, history: ClusterHistory | None, rules: EffectiveConfiguration) -> None:
     """Serve until SIGINT or SIGTERM."""
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -71,7 +103,8 @@ async def _serve(asked: Asked, port: int) -> None:
     async with AsyncExitStack() as stack:
         transport = await stack.enter_async_context(Transport(asked.connection))
         cluster = Following(asked, ApiClient(transport))
-        pages = Pages(cluster, time=Clocks(wall=time.time, timer=time.monotonic), about=_about(asked))
+        clocks = Clocks(wall=time.time, timer=time.monotonic)
+        pages = Pages(cluster, time=clocks, about=_about(asked), history=history)
         server = Server(pages.application([only_with(key)]), host=_HOST, port=port, tls=None)
         chosen = await server.start()
         stack.push_async_callback(server.stop)
@@ -80,7 +113,12 @@ async def _serve(asked: Asked, port: int) -> None:
         await pages.ticker.look()
         ticking = asyncio.create_task(pages.ticker.run())
         stack.callback(ticking.cancel)
+        if history is not None:
+            await history.keep(await pages.sample())
+            keeping = asyncio.create_task(history.run(pages.sample))
+            stack.callback(keeping.cancel)
         click.echo(f"serving until Ctrl-C, open http://{_HOST}:{chosen}/?{KEY}={key}")
+        rules.warn()
         await over.wait()
 
 

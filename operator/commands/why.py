@@ -21,12 +21,13 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.simulate.live import hearing_about, read_cluster
+from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import group_kinds
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .explain import explain_pod
-from .output import Output, emit, emit_lines, output_option
+from .output import Output, busy, emit, emit_lines, output_option
 from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 _POD = ("po", "pod", "pods")
@@ -79,9 +80,10 @@ def command(
         rules = choice.rules(leader, connection)
     asked = _Asked(connection, space, name, output, rules)
     if trees:
-        _tell_of_tree(asked, trees[0])
-    elif kind in _POD or not _tell_of_group(asked, groups, by_kind=bool(kind)):
-        explain_pod(connection, leader, name, space, output=output, rules=rules)
+        _show_tree(asked, trees[0])
+    elif kind in _POD or not _show_group(asked, groups, by_kind=bool(kind)):
+        missing = "" if kind else f'neither a PodGroup nor a pod "{name}" in namespace {space}'
+        explain_pod(connection, leader, name, space, output=output, rules=rules, missing=missing)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     return kind, name
 
 
-def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
+def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
     """Print the group of this name, of one of the kinds; whether there is one.
 
     Raises ClickException if there is none and the kind was given.
@@ -119,18 +121,18 @@ def _tell_of_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: b
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-    if trial is not None and output is not Output.NAME:
-        rules.warn()
     if output.document:
         emit(as_json(group, trial), output)
     elif output is Output.NAME:
         emit_lines([resource_name(group.kind.objects, group.metadata.name)])
     else:
         emit_lines(render_group(group, trial, now=time.time(), wide=output is Output.WIDE))
+    if trial is not None and output is not Output.NAME:
+        rules.warn()
     return True
 
 
-def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
+def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
     """Raises ClickException when the kind has no such composite."""
     assert kind.composites is not None
     output, rules = asked.output, asked.rules
@@ -142,32 +144,34 @@ def _tell_of_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
         raise click.ClickException(str(error)) from error
     if report is None:
         raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{asked.name}" not found')
-    if trial is not None and output is not Output.NAME:
-        rules.warn()
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:
         emit_lines([resource_name(kind.composites, asked.name)])
     else:
         emit_lines(render_tree(report, trial, wide=output is Output.WIDE))
+    if trial is not None and output is not Output.NAME:
+        rules.warn()
 
 
 async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
     """The group, and the result of a trial of its members if it lacks some and the caller may read the cluster.
 
-    A group whose plugin the configuration does not enable is not tried.
+    A held group, and one whose plugin the configuration does not enable, is not tried.
     """
     assembly, connection = asked.rules.assembly, asked.connection
     group = await read_group(connection, asked.namespace, asked.name, kinds)
-    if group.placed >= group.needed or group.kind.plugin not in assembly.registry:
+    if group.held or group.placed >= group.needed or group.kind.plugin not in assembly.registry:
         return group, None
+    waiting = sum(not pod.spec.node_name for pod in group.members)
     try:
-        cluster = await read_cluster(connection, assembly.read())
+        with busy(f"trying {counted(waiting, 'member')}"):
+            cluster = await read_cluster(connection, assembly.read())
+            async with hearing_about(cluster, assembly.configuration, connection) as hearing:
+                return group, await try_group(assembly, cluster, group.id, now=time.time(), hearing=hearing)
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
         return group, None
-    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return group, await try_group(assembly, cluster, group.id, now=time.time(), hearing=hearing)
 
 
 async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
@@ -179,4 +183,5 @@ async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport
         return report, None
     groups = [each.key for each in report.groups]
     async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), hearing=hearing)
+        with busy(f"trying {counted(len(groups), 'group')}"):
+            return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), hearing=hearing)

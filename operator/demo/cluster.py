@@ -33,7 +33,7 @@ class DemoCluster:
         self._patience = patience
 
     async def create_pods(self, names: Sequence[str], *, cpu: str, group: str = "") -> None:
-        """Create pods that ask for so much cpu, members of a PodGroup if one is named."""
+        """Create pods that request this much cpu, members of a PodGroup if one is named."""
         labels = {"scheduling.x-k8s.io/pod-group": group} if group else {}
         for name in names:
             container = {"name": "main", "image": "registry.example/app:1", "resources": {"requests": {"cpu": cpu}}}
@@ -68,7 +68,7 @@ class DemoCluster:
     async def wait_reason(self, pod: str) -> str:
         """Wait for a FailedScheduling event of the pod; returns its text. Raises StoryError when none comes."""
 
-        async def told() -> str | None:
+        async def reason() -> str | None:
             notes = [
                 event.get("note", "")
                 for event in await self._list(_EVENTS)
@@ -76,7 +76,7 @@ class DemoCluster:
             ]
             return notes[-1] if notes else None
 
-        return await self._eventually(told, f"pod {pod} was not told why it waits")
+        return await self._eventually(reason, f"pod {pod} got no Event that says why it waits")
 
     async def _eventually(self, look: Callable[[], Awaitable[T | None]], otherwise: str) -> T:
         try:

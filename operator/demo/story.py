@@ -1,5 +1,7 @@
 """The story: what Muster does with plain pods, with a gang that fits, and with one that waits for capacity.
 
+A last gang, for which no node is large enough, is left waiting for the user to explain.
+
 Every statement is checked against the cluster before it is printed; if it is not true, the story ends with StoryError.
 """
 
@@ -18,18 +20,21 @@ from .cluster import DemoCluster, StoryError
 _PLAIN = [f"web-{number}" for number in range(20)]
 _GANG = [f"train-{number}" for number in range(8)]
 _GANG_SIZE = len(_GANG)
+WAITING = "oversized"
+"""The group that still waits after the story."""
 
 
-async def tell(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> None:
+async def play(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> None:
     """Play the story on a cluster of `nodes` empty nodes with `node_cpus` cores each.
 
-    Raises StoryError for the first step that did not happen.
+    Raises StoryError at the first step that does not happen.
     """
     await _plain_pods(cluster, console)
     await _gang_that_fits(cluster, console)
     fillers = await _fill(cluster, console, node_cpus=node_cpus, nodes=nodes)
     big = await _gang_that_does_not_fit(cluster, console, node_cpus=node_cpus)
     await _capacity_comes_free(cluster, console, fillers, big)
+    await _gang_that_never_fits(cluster, console, node_cpus=node_cpus)
 
 
 async def _plain_pods(cluster: DemoCluster, console: Console) -> None:
@@ -86,6 +91,17 @@ async def _capacity_comes_free(
     began = time.monotonic()
     await cluster.delete_pods(fillers)
     _show(console, await cluster.wait_bound(big), began)
+
+
+async def _gang_that_never_fits(cluster: DemoCluster, console: Console, *, node_cpus: int) -> None:
+    members = [f"{WAITING}-{number}" for number in range(2)]
+    needed = node_cpus + 2
+    console.rule("5. A gang for which no node is large enough")
+    console.print(f"PodGroup [bold]{WAITING}[/bold] needs {len(members)} pods of {needed} cores each:")
+    await cluster.create_group(WAITING, min_member=len(members))
+    await cluster.create_pods(members, cpu=f"{needed}", group=WAITING)
+    console.print(f"  [yellow]{await cluster.wait_reason(members[0])}[/yellow]")
+    await _expect_none_bound(cluster, members)
 
 
 async def _expect_none_bound(cluster: DemoCluster, names: Sequence[str]) -> None:

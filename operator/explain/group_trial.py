@@ -7,29 +7,31 @@ members tried one after another, each with the previous ones on their nodes, whi
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from muster.framework.contract import CapacityPlugin, GroupId, GroupKind, Part, Plugin, Status
 from muster.framework.contract.reservation import Start
-from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import quantity
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate import evictions, starts
-from muster.operator.simulate.additions import Shortfall
+from muster.operator.simulate.additions import NO_HELP, Shortfall
 from muster.operator.simulate.endings import RequiredEnding, endings
-from muster.operator.simulate.endings import told as endings_told
+from muster.operator.simulate.endings import sentences as ending_sentences
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.selectors import selector_sentence
 from muster.operator.simulate.shortfall import shortfall
+from muster.operator.simulate.sizes import size_sentence
 
 from .group_views import decided_with, group_views
 
+TRIED = "Tried now: "
+"""How the sentences of a trial begin that says why the group is not placed."""
 _SHORT = "Insufficient "
 """How a node's status begins to name a resource of which it has too little."""
 
@@ -83,28 +85,34 @@ class TriedGroup:
         evicted: the pods that would be evicted for it.
         blocked: the first member for which there is no node; "" when there is none.
         selector: its node selector, where some node does not match it; else "".
+        size: which of its requests exceed every node; else "".
         nodes: the nodes by what keeps that member off them, those that took most members first.
         lack: what has to become free; None if the group does not lack capacity.
         help: the nodes that would have to be added.
+        hopeless: whether it lacks nodes, and no number of nodes of the cluster's shapes would help.
         ending: the groups and pods that would have to end instead.
         starts: when it would start at the latest with capacity reserved for it; empty where that is unknown.
         place: the group's place among those of both kinds that wait, from 1; the parts of a tree share one.
         ahead: the groups before it, in order.
         waiting: how many groups wait.
+        quota: what the namespace uses of its quota, a sentence for each resource.
     """
 
     reason: str
     evicted: Sequence[Evicted]
     blocked: str
     selector: str
+    size: str
     nodes: tuple[Saturated, ...]
     lack: Lack | None
     help: Shortfall | None
+    hopeless: bool
     ending: Sequence[RequiredEnding]
     starts: Sequence[Start]
     place: int
     ahead: tuple[str, ...]
     waiting: int
+    quota: Sequence[str] = ()
 
 
 async def try_group(
@@ -154,16 +162,19 @@ class _Asked:
 async def _try(
     assembly: Assembly, cluster: Objects, asked: _Asked, now: float, *, hearing: Hearing
 ) -> TriedGroup | None:
-    members = [pod for pod in cluster.pods if asked.kind.group_of(pod) in asked.together and not pod.spec.node_name]
-    if not any(asked.kind.group_of(pod) in asked.groups for pod in members):
+    kinds = assembly.groups.among(cluster.watched)
+    together, groups = ({GroupId(asked.kind.plugin, key) for key in keys} for keys in (asked.together, asked.groups))
+    members = [pod for pod in cluster.pods if kinds.group_of(pod) in together and not pod.spec.node_name]
+    if not any(kinds.group_of(pod) in groups for pod in members):
         return None
-    everyone = group_views(assembly.groups, cluster.watched, cluster.pods)
+    everyone = group_views(kinds, cluster.watched, cluster.pods)
     own = [each for each in everyone if each.kind is asked.kind and each.key in asked.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
+        quota = rehearsal.quota(min(asked.groups).partition("/")[0])
         placements = await rehearsal.place(rehearsal.pods)
-        evicted, foretold = rehearsal.evicted, rehearsal.starts
+        evicted, predicted = rehearsal.evicted, rehearsal.starts
         without_node = [each for each in placements if not each.node]
         left = [each for each in without_node if each.group in asked.groups]
         tree = rehearsal.tree_of(GroupId(asked.kind.plugin, min(asked.groups)))
@@ -175,20 +186,24 @@ async def _try(
         tried = await rehearsal.one_after_another([each.pod for each in wanted])
         help_ = await shortfall(rehearsal, placements)
         lacking = [each.pod for each in wanted if each.lacks_nodes]
+        blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
         ending = await endings(rehearsal, lacking, tried, missing, own=asked.together)
     return TriedGroup(
         reason=left[0].reason if left else "",
         evicted=evicted,
         blocked=tried.blocked,
-        selector=_selector(lacking, tried, cluster.nodes),
+        selector="" if blocked is None else selector_sentence(blocked.pod, cluster.nodes),
+        size="" if blocked is None else size_sentence(blocked, _messages(tried), cluster.nodes),
         nodes=_saturated(tried.placed, tried.reasons),
-        lack=_lack(lacking, tried, missing) if _is_full(assembly, tried) else None,
+        lack=_lack(blocked, lacking, tried, missing) if blocked is not None and _is_full(assembly, tried) else None,
         help=help_,
+        hopeless=bool(lacking) and help_ is None,
         ending=ending,
-        starts=foretold,
+        starts=predicted,
         place=place,
         ahead=tuple(each.key for each in order[: place - 1]),
         waiting=len(order),
+        quota=quota,
     )
 
 
@@ -212,20 +227,15 @@ def _is_full(assembly: Assembly, tried: RehearsalResult) -> bool:
     return any(issubclass(registry.get(each.plugin, Plugin), CapacityPlugin) for each in tried.reasons.values())
 
 
-def _selector(lacking: Sequence[PodInfo], tried: RehearsalResult, nodes: Sequence[Node]) -> str:
-    """The node selector of the member that finds no node."""
-    blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
-    return "" if blocked is None else selector_told(blocked.pod, nodes)
+def _messages(tried: RehearsalResult) -> Iterator[str]:
+    return (status.message for status in tried.reasons.values())
 
 
-def _lack(lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
-    """The need of `missing` members together beyond what they find; the next of them stands for those like it.
+def _lack(blocked: PodInfo, lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
+    """The need of `missing` members together beyond what they find; the blocked one stands for those like it.
 
     Of what it asks for, what no node is short of is left out.
     """
-    blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
-    if blocked is None:
-        return None
     requests = blocked.signature.requests
     short = {reason.removeprefix(_SHORT) for status in tried.reasons.values() for reason in status.reasons}
     asked = {name: amount for name, amount in requests.items() if name in short} or requests
@@ -246,17 +256,24 @@ def _saturated(placed: Mapping[str, str], reasons: Mapping[str, Status]) -> tupl
     return tuple(sorted(found, key=lambda each: (-each.took, -len(each.nodes), each.reason)))
 
 
-def told(trial: TriedGroup) -> Sequence[str]:
-    """The sentences of a trial, the most important first."""
-    placed = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
-    lines = [trial.reason or placed, *evictions.told(trial.evicted), *starts.told(trial.starts)]
+def sentences(trial: TriedGroup, said: str = "") -> Sequence[str]:
+    """The sentences of a trial, the most important first. `said` is shown already, so it is not repeated."""
+    first = "Tried now, it would be placed" + (" once others are evicted." if trial.evicted else ".")
+    if trial.reason:
+        first = f"{TRIED}the same." if trial.reason == said else f"{TRIED}{trial.reason}"
+    lines = [first, *evictions.sentences(trial.evicted), *starts.sentences(trial.starts)]
+    lines += trial.quota
     if trial.selector:
         lines.append(trial.selector)
-    if trial.lack is not None:
+    if trial.size:
+        lines.append(trial.size)
+    elif trial.lack is not None:
         lines.append(trial.lack.sentence)
     if trial.help is not None:
         lines += trial.help.sentences
-    lines += endings_told(trial.ending)
+    elif trial.hopeless:
+        lines.append(NO_HELP)
+    lines += ending_sentences(trial.ending)
     if trial.waiting and trial.place <= trial.waiting:
         behind = f", behind {', '.join(trial.ahead)}" if trial.ahead else ""
         lines.append(f"Place {trial.place} of {trial.waiting} waiting groups{behind}.")

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from muster.framework.contract import GroupId, GroupKind, GroupView, WatchedKind
+from muster.framework.contract import COMPOSITE_PREFIX, GroupId, GroupKind, GroupView, WatchedKind
+from muster.framework.groups.holds import HOLD, GroupHolds, hold_in, hold_text
 from muster.framework.model.pod import POD_SCHEDULED, Pod, PodCondition
 from muster.framework.scheduler.permit_reports import REASON as HELD
 from muster.operator.podgroups.membership import GroupKinds
@@ -21,12 +22,13 @@ GroupObjects = Mapping[WatchedKind, Iterable[Any]]
 
 
 def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -> list[GroupView]:
-    """All groups: those that wait for their quorum in the order in which they are tried, then the others.
+    """All groups: the waiting ones in the order in which they are tried, then the others.
 
-    A group that is bound in part goes first, then the priority of its most important member counts, then its age. A
-    tree of groups is tried as one, with the best of its parts; where its composites are not among the `objects` only
-    groups that have one parent are known as one tree.
+    Held groups are among the others. A group that is bound in part goes first, then the priority of its most important
+    member counts, then its age. A tree of groups is tried as one, with the best of its parts; where its composites are
+    not among the `objects` only groups that have one parent are known as one tree.
     """
+    kinds = kinds.among(objects)
     members: defaultdict[GroupId, list[Pod]] = defaultdict(list)
     for pod in pods:
         group = kinds.group_of(pod)
@@ -37,16 +39,25 @@ def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -
     for kind in kinds:
         for key, root in roots(kind, objects).items():
             tree_of[GroupId(kind.plugin, key)] = root
-        groups = objects.get(kind.objects, ())
-        found += [view_of(kind, each, members[GroupId(kind.plugin, each.metadata.key)]) for each in groups]
+        holds = _holds(kind, objects)
+        for each in objects.get(kind.objects, ()):
+            key = each.metadata.key
+            found.append(view_of(kind, each, members[GroupId(kind.plugin, key)], held=holds.text(key)))
     return _in_order(found, tree_of)
 
 
-def view_of(kind: GroupKind[Any], group: Any, members: Iterable[Pod]) -> GroupView:
-    """A group, without a place."""
+def view_of(kind: GroupKind[Any], group: Any, members: Iterable[Pod], *, held: str | None = None) -> GroupView:
+    """A group, without a place. `held` is the message about its hold, if that may be the hold of a composite."""
     named = sorted(members, key=lambda pod: pod.metadata.name)
+    own = hold_in(group.annotations) if HOLD in kind.annotations else None
     return GroupView(
-        kind, group.metadata, kind.needed(group), kind.status(group, named), named, parent=kind.parent(group)
+        kind,
+        group.metadata,
+        kind.needed(group),
+        kind.status(group, named),
+        named,
+        parent=kind.parent(group),
+        held=held or ("" if own is None else hold_text(group.metadata.key, own)),
     )
 
 
@@ -76,6 +87,19 @@ def above(kind: GroupKind[Any], objects: GroupObjects) -> dict[str, list[str]]:
         return found
 
     return {each.metadata.key: of(each) for each in objects.get(kind.objects, ())}
+
+
+def _holds(kind: GroupKind[Any], objects: GroupObjects) -> GroupHolds:
+    """The holds of the groups, and of the composites that they are in; none for a kind without holds."""
+    over = above(kind, objects)
+    holds = GroupHolds(lambda group: (f"{COMPOSITE_PREFIX}{each}" for each in over.get(group, ())))
+    if HOLD not in kind.annotations:
+        return holds
+    for group in objects.get(kind.objects, ()):
+        holds.follow(group.metadata.key, group.annotations)
+    for composite in objects.get(kind.composites, ()) if kind.composites is not None else ():
+        holds.follow(f"{COMPOSITE_PREFIX}{composite.metadata.key}", composite.annotations)
+    return holds
 
 
 def said_of(pod: Pod) -> str:
@@ -115,9 +139,9 @@ _Rank = tuple[bool, int, str, str, str]
 
 
 def _rank(group: GroupView) -> _Rank | None:
-    """None for one that has its quorum, or no member."""
+    """None for one that has its quorum, or no member, or is held."""
     bound = group.placed
-    if not group.members or bound >= group.needed:
+    if group.held or not group.members or bound >= group.needed:
         return None
     return not bound, -group.priority, group.metadata.creation_timestamp or "", group.key, group.kind.plugin
 

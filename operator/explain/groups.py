@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupView, WatchedKind
@@ -10,7 +10,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
 from muster.operator.simulate.wording import alike, counted, nameless
 
-from .group_trial import TriedGroup, told
+from .group_trial import TriedGroup, sentences
 from .group_views import said_of
 from .layout import NONE, lines, printable, shortened
 
@@ -31,8 +31,9 @@ def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
 
 
 def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> tuple[str, ...]:
-    """A group's cells; `now` is in seconds since the epoch."""
-    meta, status = group.metadata, group.status
+    """A group's cells; `now` is in seconds since the epoch. The message does not repeat the other cells."""
+    meta, status, (reason, message) = group.metadata, group.status, group.said
+    brief = message.removeprefix(f"pod group {group.key} ").removeprefix("is unschedulable, ")
     waited = age(group.since, now) if status.placed == "False" else NONE
     further = (
         *(str(status.succeeded), str(status.failed), status.owners or NONE),
@@ -42,7 +43,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
         *((meta.namespace,) if everywhere else ()),
         *(meta.name, status.phase, str(group.needed), str(status.scheduled), str(status.running)),
         *(further if wide else ()),
-        *(age(meta.creation_timestamp, now), status.reason, status.message),
+        *(age(meta.creation_timestamp, now), reason, brief),
     )
 
 
@@ -58,16 +59,18 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
         f"{group.key} {needs}, {exist} {'exists' if exist == 1 else 'exist'}, "
         f"{placed} {'has a node' if placed == 1 else 'have nodes'}"
     )
-    if status.reason:
-        yield printable(f"{status.reason}: {status.message}")
+    reason, message = group.said
+    if reason:
+        yield printable(f"{reason}: {message}")
     if status.placed == "False":
         yield f"It has waited for {age(group.since, now)}."
     if trial is not None:
-        yield from render_trial(trial, wide=wide)
+        yield from render_trial(trial, message, wide=wide)
     if not group.members:
         return
+    shown = {message, trial.reason if trial is not None else ""} - {""}
     yield ""
-    yield from _members(group.members) if wide else _like_members(group.members)
+    yield from _members(group.members) if wide else _like_members(group.members, shown)
 
 
 def _members(members: Sequence[Pod]) -> Iterator[str]:
@@ -75,25 +78,23 @@ def _members(members: Sequence[Pod]) -> Iterator[str]:
     return lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
-def _like_members(members: Sequence[Pod]) -> Iterator[str]:
-    """The members, those together of which the same is to be told."""
+def _like_members(members: Sequence[Pod], shown: Collection[str]) -> Iterator[str]:
+    """The members; those with the same phase and message share a row. A message that is `shown` is not repeated."""
     found = alike(
         members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
     )
-    rows = [
-        (
-            *(str(len(pods)), pods[0].status.phase),
-            shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE,
-            *(shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])),
-        )
-        for pods in found
-    ]
+    rows = []
+    for pods in found:
+        nodes = shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE
+        which, message = shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])
+        said = "as above" if message in shown else message
+        rows.append((str(len(pods)), pods[0].status.phase, nodes, which, said))
     return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
 
 
-def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
-    """The result of a trial, and the nodes by what keeps members off them."""
-    yield from map(printable, told(trial))
+def render_trial(trial: TriedGroup, said: str = "", *, wide: bool = False) -> Iterator[str]:
+    """The result of a trial, and the nodes by what keeps members off them. `said` is shown already."""
+    yield from map(printable, sentences(trial, said))
     if trial.nodes:
         rows = [
             (str(len(each.nodes)), str(each.took), each.reason, shortened(each.nodes, whole=wide))
@@ -103,7 +104,7 @@ def render_trial(trial: TriedGroup, *, wide: bool = False) -> Iterator[str]:
 
 
 def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """A group as JSON; `now` is what a trial came to, null where none was made."""
+    """A group as JSON; `now` is the result of a trial, null if none was made."""
     status = group.status
     return {
         "podGroup": group.key,
@@ -115,6 +116,7 @@ def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]
         "failed": status.failed,
         "reason": status.reason,
         "message": status.message,
+        "held": group.held,
         "members": [
             {
                 "pod": pod.metadata.name,

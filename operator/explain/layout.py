@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 NONE = "<none>"
-"""What kubectl shows for what is not there."""
+"""The text that kubectl shows for an absent value."""
 
 TERMINAL = 80
 """How many columns a terminal has at least."""
@@ -17,6 +17,19 @@ TERMINAL = 80
 _NAMES_SHOWN = 3
 _GAP = 3
 _NARROWEST = 6
+
+
+class TableLine(str):
+    """A line of a whole table, which knows its cells: `muster top` wraps them where the line is too wide."""
+
+    cells: Sequence[str]
+
+    @classmethod
+    def of(cls, columns: Columns, cells: Sequence[str]) -> TableLine:
+        """The line of these cells."""
+        line = cls(columns.line(cells))
+        line.cells = cells
+        return line
 
 
 class Columns:
@@ -46,12 +59,11 @@ class Columns:
         return f"{''.join(padded)}{last}".rstrip()
 
 
-def lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+def lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[TableLine]:
     """A whole table."""
     columns = Columns(*titles)
     columns.fit(rows)
-    yield columns.head()
-    yield from map(columns.line, rows)
+    yield from (TableLine.of(columns, cells) for cells in (titles, *rows))
 
 
 def blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = TERMINAL) -> Iterator[str]:

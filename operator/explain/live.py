@@ -6,22 +6,28 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from muster.framework.contract import GroupId
 from muster.framework.contract.reservation import Start
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.run_seconds import says_its_end
 from muster.framework.scheduler.explain import Explanation, explain_with
+from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.listing import read_object
 from muster.operator.kube.transport import Transport
+from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
 from muster.operator.simulate.extenders import NOBODY, Hearing
 from muster.operator.simulate.live import hearing_about, read_cluster
 from muster.operator.simulate.manifests import Objects
-from muster.operator.simulate.rehearsal import GATED, Rehearsal, as_new
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.rehearsal import Rehearsal, as_new
+from muster.operator.simulate.selectors import selector_sentence
+from muster.operator.simulate.sizes import size_sentence
+from muster.operator.simulate.wording import unanswered
+from muster.plugins.catalog import QUOTAS
 
 from .frozen_engine import frozen_engine
 from .group_views import decided_with, held_of
@@ -41,7 +47,11 @@ class Explained:
         evicted: the pods that the pod, or its PodGroup, would evict.
         starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
         selector: the pod's node selector, if some node does not match it; else "".
+        quota: what the namespace uses of its quota, a sentence for each resource.
         held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
+        unanswered: that no profile answers to the pod, which waits; else "".
+        member: of which group it is a waiting member, and the command that explains the group; else "".
+        size: which of the pod's requests exceed every node; else "".
     """
 
     pod: PodInfo
@@ -54,6 +64,19 @@ class Explained:
     starts: Sequence[Start] = ()
     held: str = ""
     selector: str = ""
+    quota: Sequence[str] = ()
+    unanswered: str = ""
+    member: str = ""
+    size: str = ""
+
+    @property
+    def verdict(self) -> list[str]:
+        """Why the pod alone has no node: PreFilter's plugin and message, then what else the Event says."""
+        message, turned_away = self.explanation.message, self.explanation.prefilter
+        if turned_away is None:
+            return [message] if message else []
+        rest = message.removeprefix(f"0/{self.nodes} nodes are available: {turned_away.message}.").strip()
+        return [f"{turned_away.plugin}: {turned_away.message}", *([rest] if rest else [])]
 
     @property
     def best(self) -> str:
@@ -97,7 +120,8 @@ async def explain_among(
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
     engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
-    in_group = assembly.groups.group_of(pod.pod) is not None
+    quota = QUOTAS.standing(engine.shared, pod.namespace)
+    in_group = assembly.groups.among(cluster.watched).group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
         engine.nominator.nominate(waiting, nominated)
@@ -117,7 +141,7 @@ async def explain_among(
         held = now_held or held
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
         *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-    selector = "" if gated else selector_told(pod.pod, cluster.nodes)
+    selector = "" if gated else selector_sentence(pod.pod, cluster.nodes)
     return Explained(
         pod,
         profile,
@@ -129,7 +153,27 @@ async def explain_among(
         starts=starts,
         held=held,
         selector=selector,
+        quota=quota,
+        unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
+        size=size_sentence(pod, (each.message for each in explanation.rejected.values()), cluster.nodes),
+        member=_member_of(assembly.groups.among(cluster.watched), cluster, pod) if waits else "",
     )
+
+
+def _member_of(kinds: GroupKinds, cluster: Objects, pod: PodInfo) -> str:
+    """The group of the pod, if it exists, and the command that explains it, as a sentence."""
+    group = kinds.group_of(pod.pod)
+    if group is None:
+        return ""
+    named = [
+        kind for kind in kinds if any(each.metadata.key == group.key for each in cluster.watched.get(kind.objects, ()))
+    ]
+    own = kinds.of(group)
+    if own not in named:
+        return ""
+    namespace, _, name = group.key.partition("/")
+    word = own.objects.name.lower() + (f".{own.objects.group}" if own is not named[0] else "")
+    return f"Member of {own.objects.name} {group.key}: see muster why {word}/{name} -n {namespace}"
 
 
 async def _rehearsed(
@@ -139,15 +183,16 @@ async def _rehearsed(
 
     Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
     """
-    kinds = assembly.groups
+    kinds = assembly.groups.among(cluster.watched)
     group = kinds.group_of(pod.pod)
     kind = None if group is None else kinds.of(group)
-    together = decided_with(kind, cluster.watched, group.key) if group is not None and kind is not None else ()
+    together: set[GroupId] = set()
+    if group is not None and kind is not None:
+        together = {GroupId(group.plugin, key) for key in decided_with(kind, cluster.watched, group.key)}
     members = [
         each
         for each in cluster.pods
-        if each.metadata.uid == pod.uid
-        or (kind is not None and kind.group_of(each) in together and not each.spec.node_name)
+        if each.metadata.uid == pod.uid or (kinds.group_of(each) in together and not each.spec.node_name)
     ]
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)

@@ -1,4 +1,4 @@
-"""The outcome of a simulation: the placements, and what is told of them, as a table, in sentences and for programs.
+"""The outcome of a simulation: the placements and what follows from them, as a table, as sentences and as JSON.
 
 `muster simulate` makes and prints it. Members of a group, and pods that are alike, have one line unless all are asked
 for.
@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from muster.framework.contract.reservation import Start
 from muster.framework.model.node import Node
 from muster.operator.simulate import evictions, starts
-from muster.operator.simulate.additions import Shortfall
+from muster.operator.simulate.additions import NO_HELP, Shortfall
 from muster.operator.simulate.evictions import Evicted
 from muster.operator.simulate.rehearsal import Placement
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.selectors import selector_sentence
+from muster.operator.simulate.sizes import size_sentence
 from muster.operator.simulate.wording import alike, counted, nameless
 
 from .layout import NONE, lines, printable, shortened
@@ -23,21 +24,35 @@ from .layout import NONE, lines, printable, shortened
 
 @dataclass(frozen=True, slots=True)
 class RehearsalOutcome:
-    """The outcome of a simulation; `selectors` are those of pods without a node that some node does not match."""
+    """The outcome of a simulation, with sentences about pods without a node, by the pods' keys.
+
+    Attributes:
+        selectors: the node selectors that some node does not match.
+        sizes: the requests that exceed every node.
+    """
 
     placements: Sequence[Placement]
     selectors: Mapping[str, str]
+    sizes: Mapping[str, str]
     evicted: Sequence[Evicted]
     starts: Sequence[Start]
     missing: Shortfall | None
 
 
-def selectors_told(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
+def selector_sentences(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
     """The selectors of pods that lack nodes by the pods' keys; "" for one that all nodes match."""
     lacking = [each.pod for each in placements if each.lacks_nodes]
-    told = {pod.signature: pod for pod in lacking}
-    sentences = {signature: selector_told(pod.pod, nodes) for signature, pod in told.items()}
+    by_signature = {pod.signature: pod for pod in lacking}
+    sentences = {signature: selector_sentence(pod.pod, nodes) for signature, pod in by_signature.items()}
     return {pod.key: sentences[pod.signature] for pod in lacking}
+
+
+def size_sentences(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
+    """The requests of pods that lack nodes, and that exceed every node, by the pods' keys; "" if none does."""
+    lacking = [each for each in placements if each.lacks_nodes]
+    by_signature = {each.pod.signature: each for each in lacking}
+    sentences = {like: size_sentence(each.pod, [each.reason], nodes) for like, each in by_signature.items()}
+    return {each.pod.key: sentences[each.pod.signature] for each in lacking}
 
 
 def outcome_as_json(outcome: RehearsalOutcome) -> dict[str, object]:
@@ -51,6 +66,7 @@ def outcome_as_json(outcome: RehearsalOutcome) -> dict[str, object]:
                 "node": each.node,
                 "reason": each.reason,
                 "selector": outcome.selectors.get(each.pod.key, ""),
+                "size": outcome.sizes.get(each.pod.key, ""),
             }
             for each in outcome.placements
         ],
@@ -60,8 +76,8 @@ def outcome_as_json(outcome: RehearsalOutcome) -> dict[str, object]:
     }
 
 
-def outcome_told(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
-    """The table, then what is to be said, each thing once."""
+def outcome_lines(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
+    """The table, then the sentences, each once."""
     placements = outcome.placements
     yield from _each(placements) if wide else _like(placements)
     yield ""
@@ -69,16 +85,17 @@ def outcome_told(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
         (each for each in placements if not each.node), lambda each: nameless(each.reason, each.pod.name)
     ):
         yield printable(f"{_named(some)}: {some[0].reason}")
-        selectors = dict.fromkeys(outcome.selectors.get(each.pod.key, "") for each in some)
-        yield from (printable(selector) for selector in selectors if selector)
+        for told in (outcome.selectors, outcome.sizes):
+            sentences = dict.fromkeys(told.get(each.pod.key, "") for each in some)
+            yield from (printable(sentence) for sentence in sentences if sentence)
     placed = sum(1 for each in placements if each.node)
     yield f"{placed} of {counted(len(placements), 'pod')} would be scheduled."
-    yield from map(printable, evictions.told(outcome.evicted))
-    yield from map(printable, starts.told(outcome.starts))
+    yield from map(printable, evictions.sentences(outcome.evicted))
+    yield from map(printable, starts.sentences(outcome.starts))
     if outcome.missing is not None:
         yield from map(printable, outcome.missing.sentences)
     elif any(each.lacks_nodes for each in placements):
-        yield "More nodes of the shapes that the cluster has would not help."
+        yield NO_HELP
 
 
 def _named(placements: Sequence[Placement]) -> str:
@@ -93,12 +110,13 @@ def _each(placements: Sequence[Placement]) -> Iterator[str]:
 
 
 def _like(placements: Sequence[Placement]) -> Iterator[str]:
-    """The table of groups and of sets of like pods, with and without nodes."""
+    """The table of groups and of sets of like pods, with and without nodes; a namespace that all share is left out."""
+    several = len({each.pod.namespace for each in placements}) > 1
     rows = [
         (
             *(str(len(some)), some[0].group or NONE),
             shortened([*dict.fromkeys(each.node for each in some)], whole=False) or NONE,
-            shortened([each.pod.key for each in some], whole=False),
+            shortened([each.pod.key if several else each.pod.name for each in some], whole=False),
         )
         for some in alike(placements, lambda each: (each.likeness, bool(each.node)))
     ]

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from muster.framework.contract import GroupId, GroupKind, GroupView, WatchedKind
+from muster.framework.groups.owners import group_owner
 from muster.framework.model.pod import Pod
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
@@ -120,10 +121,13 @@ async def read_group(connection: Connection, namespace: str, name: str, kinds: S
 
 async def _read_group(client: ApiClient, asked: Selected, kind: GroupKind[Any], name: str) -> GroupView:
     group: Any = await read_object(client, f"{asked.groups(kind).path}/{name}", kind.objects.type)
-    lists = [replace(asked.pods, label_selector=each) for each in kind.selectors(name) or ("",)]
+    selectors = kind.selectors(name) if group_owner(group.metadata) is None else ()
+    lists = [replace(asked.pods, label_selector=each) for each in selectors or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))
     pods = {pod.metadata.key: pod for some in found for pod in some}.values()
-    return view_of(kind, group, [pod for pod in pods if kind.group_of(pod) == group.metadata.key])
+    group_of = GroupKinds([kind]).among({kind.objects: [group]}).group_of
+    own = GroupId(kind.plugin, group.metadata.key)
+    return view_of(kind, group, [pod for pod in pods if group_of(pod) == own])
 
 
 async def list_groups(
@@ -142,11 +146,11 @@ async def follow_groups(
     connection: Connection,
     kinds: GroupKinds,
     selected: Selected,
-    tell: Callable[[Sequence[GroupView]], None],
+    report: Callable[[Sequence[GroupView]], None],
     *,
     places: bool,
 ) -> None:
-    """Report all groups, by namespace and name, and again whenever they change, until cancelled.
+    """Call `report` with all groups, by namespace and name, and again whenever they change, until cancelled.
 
     Raises ApiError if they cannot be read at first.
     """
@@ -156,16 +160,17 @@ async def follow_groups(
         changed = _Changed()
         informers = {listed: Informer(client, listed, changed, optional=True) for listed in view.read}
 
-        async def told() -> None:
+        async def report_changes() -> None:
             for informer in informers.values():
                 await informer.synced.wait()
             while True:
                 changed.event.clear()
-                tell(view.groups(lambda listed: informers[listed].list() if listed in informers else ()))
+                report(view.groups(lambda listed: informers[listed].list() if listed in informers else ()))
                 await changed.event.wait()
                 await asyncio.sleep(_GATHER_SECONDS)
 
-        tasks = [asyncio.ensure_future(work) for work in (told(), *(each.run() for each in informers.values()))]
+        work = (report_changes(), *(each.run() for each in informers.values()))
+        tasks = [asyncio.ensure_future(each) for each in work]
         try:
             await asyncio.gather(*tasks)
         finally:
@@ -192,7 +197,7 @@ class _View:
     read: dict[Listed[Any], list[Any]]
 
     def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[GroupView]:
-        """The groups that are asked for, of what there is by now."""
+        """The groups that the user asked for, in their current versions."""
         asked: set[GroupId] = set()
         objects: dict[WatchedKind, Iterable[Any]] = {}
         for kind in self.kinds:
@@ -206,7 +211,7 @@ class _View:
 
 
 async def _look(client: ApiClient, kinds: GroupKinds, selected: Selected, *, places: bool) -> _View:
-    """Find out what can be read. Raises ApiError where the groups that are asked for cannot."""
+    """Find out which kinds can be read. Raises ApiError if the requested groups cannot."""
     first, *others = kinds
     read: dict[Listed[Any], list[Any]] = {}
     await _read(client, read, [selected.groups(kind) for kind in others], Forbidden, NotFound)

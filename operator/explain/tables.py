@@ -20,25 +20,31 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
     """The lines to print; `wide` names every node."""
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
-    yield f"{pod.key} ({where}), {_decided_by(explained)}"
+    if explained.unanswered:
+        yield f"{pod.key} ({where}): {explained.unanswered}"
+        yield f"Decided as if by profile {explained.profile}:"
+    else:
+        yield f"{pod.key} ({where}), {_decided_by(explained)}"
     if explained.gated:
         yield explained.gated
         return
     if pod.node_name:
         yield _AGAIN
-    if explanation.prefilter is not None:
-        yield f"{explanation.prefilter.plugin}: {explanation.prefilter.message}"
     if explained.group:
         yield explained.group
     if explained.held and explained.held != explained.group:
         yield explained.held
-    if explanation.message:
-        yield explanation.message
-    yield from evictions.told(explained.evicted)
-    yield from starts.told(explained.starts)
+    yield from explained.verdict
+    if explained.size:
+        yield explained.size
+    if explained.member:
+        yield explained.member
+    yield from evictions.sentences(explained.evicted)
+    yield from starts.sentences(explained.starts)
     if explanation.totals:
         on = f"{len(explanation.feasible)} of {explained.nodes} nodes can run the pod; best: {explained.best}"
         yield f"Alone: {on}" if explained.group else on
+    yield from explained.quota
     if explained.selector:
         yield explained.selector
     if explanation.rejected:

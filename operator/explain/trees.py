@@ -69,7 +69,7 @@ def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bo
     rows = [
         (
             *(each.metadata.name, each.parent, str(each.needed)),
-            *(str(len(each.members)), str(each.placed), each.status.reason, each.status.message),
+            *(str(len(each.members)), str(each.placed), *each.said),
         )
         for each in report.groups
     ]
@@ -78,7 +78,7 @@ def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bo
 
 
 def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """The report for programs; `now` is what a trial came to, null where none was made."""
+    """The report for programs; `now` is the result of a trial, null if none was made."""
     return {
         "compositePodGroup": report.key,
         "minGroupCount": report.needed,
@@ -91,6 +91,7 @@ def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[st
                 "scheduled": each.placed,
                 "reason": each.status.reason,
                 "message": each.status.message,
+                "held": each.held,
             }
             for each in report.groups
         ],

@@ -67,7 +67,7 @@ class RoundTripper(Protocol):
         ...
 
     def stream(self, path: str, *, silence: float) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """A GET whose body is read as it comes; see `Transport.stream`."""
+        """A GET whose body is read as it arrives; see `Transport.stream`."""
         ...
 
 

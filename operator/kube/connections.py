@@ -178,7 +178,7 @@ class _Connection(asyncio.Protocol):
         self._transport.abort()
 
     def time_out(self) -> None:
-        """End the request in flight: no answer came in time."""
+        """End the request in flight, which had no answer in time."""
         self._fail(TimeoutError("no answer came in time"))
 
     # asyncio.Protocol

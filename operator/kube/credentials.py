@@ -204,7 +204,7 @@ def _authority(cluster: KubeconfigCluster, origin: Origin) -> bytes | None:
 
 
 def _data_or_file(field_name: str, data: str, file: str, origin: Origin) -> bytes | None:
-    """The bytes of a field that comes as base64 `<name>-data` or as the name of a file."""
+    """The bytes of a field that is given as base64 `<name>-data` or as the name of a file."""
     if data and file:
         raise origin.complain(f"{field_name} and {field_name}-data are both set")
     if data:

@@ -50,7 +50,7 @@ class ServerError(ApiError):
 
 
 class Unreachable(ApiError):
-    """No answer came. A write may or may not have been done."""
+    """No answer arrived. A write may or may not have taken effect."""
 
 
 class NotKubernetes(ApiError):
@@ -62,7 +62,7 @@ class ConnectionRefused(Unreachable):
 
 
 class Fenced(ApiError):
-    """This process may not write any more; the request never left."""
+    """This process may not write any more; the request was not sent."""
 
 
 class TimedOut(Unreachable):

@@ -106,7 +106,7 @@ class EventRecorder:
         self._client = client
         self._ambient = ambient or Ambient(hostname=socket.gethostname())
         self._queue: asyncio.Queue[Sighting] = asyncio.Queue(capacity)
-        self._series = {kind: SeriesTable(size) for kind, size in _CAPACITY.items()}
+        self._series = {type_: SeriesTable(size) for type_, size in _CAPACITY.items()}
         self._workers = workers
         self._tasks: list[asyncio.Task[None]] = []
         self._last_nanos = 0
@@ -129,7 +129,7 @@ class EventRecorder:
         self._tasks.append(asyncio.create_task(self._sweep()))
 
     async def drain(self, *, within: float) -> None:
-        """Write what is queued, for `within` seconds at most, and stop. What is left is counted in the log."""
+        """Write the queued Events, for `within` seconds at most, and stop. The log counts those not written."""
         if not self._tasks:
             return
         try:
@@ -147,7 +147,7 @@ class EventRecorder:
         # Two events of one nanosecond would have one name.
         nanos = self._last_nanos = max(self._ambient.wall_clock(), self._last_nanos + 1)
         name = _event_name(key.regarding.name, nanos)
-        for sighting in self._series[key.kind].observe(key, name=name, now=nanos / 1e9):
+        for sighting in self._series[key.type].observe(key, name=name, now=nanos / 1e9):
             self._enqueue(sighting)
 
     def _enqueue(self, sighting: Sighting) -> None:
@@ -201,7 +201,7 @@ class EventRecorder:
                 await self._send(sighting)
                 return
             except Fenced:
-                return  # the leader tells people; a standby would tell them twice
+                return  # the leader writes Events; a standby would write them a second time
             except ApiError as error:
                 tries += 1
                 if tries >= _TRIES or not _may_pass(error):
@@ -234,7 +234,7 @@ class EventRecorder:
                 reason=key.reason,
                 regarding=key.regarding,
                 note=key.note,
-                type=key.kind,
+                type=key.type,
                 api_version="events.k8s.io/v1",
                 kind="Event",
                 related=key.related,
@@ -254,19 +254,19 @@ class ProfileEvents:
         self,
         regarding: PodInfo,
         *,
-        kind: str,
+        type: str,
         reason: str,
         action: str,
         note: str,
         related: PodInfo | None = None,
     ) -> None:
-        """Record an Event of type `kind` (Normal or Warning) about a pod. Never blocks.
+        """Record an Event about a pod; `type` is Normal or Warning. Never blocks.
 
-        A note longer than 1024 bytes is cut. Raises KeyError for another kind.
+        A note longer than 1024 bytes is cut. Raises KeyError for another type.
         """
         self._recorder.record(
             EventKey(
-                kind=kind,
+                type=type,
                 reason=reason,
                 action=action,
                 note=cut_note(note),

@@ -87,7 +87,7 @@ def filter_result(body: bytes, *, names: bool) -> ExtenderFilterResult:
 
 
 def host_priorities(body: bytes) -> dict[str, int]:
-    """HostPriorityList. Raises msgspec.DecodeError for what is no such thing."""
+    """HostPriorityList. Raises msgspec.DecodeError for anything else."""
     scores: dict[str, int] = {}
     for each in msgspec.json.decode(body, type=list[dict[str, str | int]] | None) or ():
         entry = _folded(each)
@@ -99,7 +99,7 @@ def host_priorities(body: bytes) -> dict[str, int]:
 
 
 def preemption_result(body: bytes) -> dict[str, MetaVictims]:
-    """ExtenderPreemptionResult. Raises msgspec.DecodeError for what is no such thing."""
+    """ExtenderPreemptionResult. Raises msgspec.DecodeError for anything else."""
     by_node = _field(_fields(body), "nodenametometavictims", dict[str, dict[str, msgspec.Raw] | None], {})
     return {name: _meta_victims(_folded(each or {})) for name, each in by_node.items()}
 

@@ -40,12 +40,12 @@ T = TypeVar("T", bound=HasMetadata)
 log = logging.getLogger(__name__)
 
 PAGE_SIZE = 2000
-"""For each page etcd counts all that is left behind it, so small pages of many pods cost it more than the pods do.
-One of plain pods is decoded in some ten milliseconds."""
+"""For each page, etcd counts all remaining objects, so many small pages cost it more than the objects themselves. A
+page of this size with plain pods is decoded in some ten milliseconds."""
 _SHORTEST_WATCH = 300.0
 _EARLY_SECONDS = 1.0
-_BREATH_EVENTS = 200
-_BREATH_SECONDS = 0.005
+_STEPS_PER_TURN = 200
+_TURN_SECONDS = 0.005
 _LONG_LINE = 1 << 18
 
 
@@ -73,7 +73,7 @@ class Listed(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Time and chance, as an informer meets them.
+    """Time and randomness for an informer.
 
     Attributes:
         sleep, random, clock: injected by tests; `random` gives [0, 1), `clock` seconds.
@@ -106,11 +106,11 @@ class InformerStatus:
 
 
 class _EndedEarly(Exception):
-    """The server closed a watch at once, without a single event."""
+    """Raised when the server closes a watch at once, without a single event."""
 
 
 class _StreamFailed(Exception):
-    """An ERROR event that a resumed watch would likely meet again."""
+    """Raised for an ERROR event that a resumed watch would likely receive again."""
 
 
 class Informer(Generic[T]):
@@ -142,11 +142,11 @@ class Informer(Generic[T]):
         self._resume_at: str | None = None
         self._progressed = True
         self._has_worked = False
-        self._inside = False
-        self._failed_inside = False
-        self._told_unreadable: dict[str, str] = {}
+        self._in_stream = False
+        self._failed_in_stream = False
+        self._unreadable: dict[str, str] = {}
         self._until_refreshed: asyncio.Timeout | None = None
-        self._outdated = False
+        self._refresh_requested = False
         self._refreshed = asyncio.Event()
         self.synced = asyncio.Event()
         self.status = InformerStatus(InformerPhase.LISTING)
@@ -164,22 +164,22 @@ class Informer(Generic[T]):
         while True:
             try:
                 async with asyncio.timeout(None) as self._until_refreshed:
-                    await self._go_on()
+                    await self._step()
             except TimeoutError:
-                self._resume_at, self._inside = None, False
+                self._resume_at, self._in_stream = None, False
 
     async def refresh(self) -> None:
-        """End the current request and list again; returns when all present objects have been reported to the handler.
+        """End the current request and list again; returns when the handler has received all present objects.
 
-        A watch may be late, or half open, without any sign. Must be called once, while `run` runs.
+        A watch may be late, or half open, without any sign. Must be called once, while `run` is running.
         """
-        self._outdated = True
+        self._refresh_requested = True
         if self._until_refreshed is not None:
             self._until_refreshed.reschedule(asyncio.get_running_loop().time())
         await self._refreshed.wait()
 
-    async def _go_on(self) -> None:
-        """List, if that is needed, and follow one watch; or find out what to do about what went wrong."""
+    async def _step(self) -> None:
+        """List if necessary, and follow one watch to its end; on a failure, decide how to continue."""
         try:
             if self._resume_at is None:
                 self._enter(InformerPhase.LISTING)
@@ -193,11 +193,11 @@ class Informer(Generic[T]):
         """Read all pages, and pass the differences to the handler.
 
         Until the first list is complete, nothing acts on its objects. So the handler gets each page at once, while the
-        server prepares the next; this shortens the start with thousands of objects. The deletions that an aborted list
-        missed come at the end. Raises ApiError or GarbageError, with nothing but such pages passed on.
+        server prepares the next; this shortens the start with thousands of objects. Deletions that an aborted list
+        missed come at the end. Raises ApiError or GarbageError; the handler has then received such pages at most.
         """
-        # A list that began before `refresh` was called may be older than the call, and does not answer it.
-        refreshes, known = self._outdated, bool(self._store.list())
+        # A list that began before `refresh` was called may be older than the call, so it does not count.
+        refreshes, known = self._refresh_requested, bool(self._store.list())
         anew = not known or not self.synced.is_set()
         items: list[T] = []
         keep: set[str] = set()
@@ -209,7 +209,7 @@ class Informer(Generic[T]):
             coming = asyncio.ensure_future(self._page(page.next_page)) if page.next_page else None
             if anew:
                 try:
-                    await self._breathing(map(self._store.put, page.items))
+                    await self._in_turns(map(self._store.put, page.items))
                 except asyncio.CancelledError:
                     if coming is not None:
                         coming.cancel()
@@ -218,9 +218,9 @@ class Informer(Generic[T]):
                 break
             page = await coming
         if known:
-            await self._breathing(self._store.replace(items, keep=keep))
-        self._told_unreadable = {key: self._told_unreadable[key] for key in keep}
-        # Set last: a list that was given up halfway has not reported everything up to its version.
+            await self._in_turns(self._store.replace(items, keep=keep))
+        self._unreadable = {key: self._unreadable[key] for key in keep}
+        # Set last, because a list that was aborted has not reported everything up to its version.
         self._resume_at = page.resource_version
         if refreshes:
             self._refreshed.set()
@@ -237,7 +237,7 @@ class Informer(Generic[T]):
             reply = await self._client.get(self._resource.path, params=params)
         except NotFound:
             if self._resource.path.startswith("/apis/"):
-                self.synced.set()  # a kind that this cluster does not serve (yet) is nothing to wait for
+                self.synced.set()  # nothing waits for a kind that this cluster does not serve (yet)
             raise
         return self._decoder.page(reply.body)
 
@@ -252,18 +252,18 @@ class Informer(Generic[T]):
             "timeoutSeconds": str(int(_SHORTEST_WATCH * (1 + timing.random()))),
         }
         async with await self._client.stream(self._resource.path, params=params, silence=timing.silence) as chunks:
-            self._inside = True
-            if not self._failed_inside:
+            self._in_stream = True
+            if not self._failed_in_stream:
                 self._progress()
             await self._follow(chunks)
-        self._inside = False
+        self._in_stream = False
         self._progress()
 
     async def _follow(self, chunks: AsyncIterator[bytes]) -> None:
         """Act on all lines of a watch until it ends or falls silent.
 
-        A watch without even a bookmark may be one at a version that the server, restored from a backup, has yet to
-        reach; it would stay silent until then, so the next thing to do is to list.
+        A watch that was silent from the start may be at a version that the server, restored from a backup, has yet to
+        reach. It would stay silent until then, so the kind is listed next.
         """
         opened = self._timing.clock()
         count = 0
@@ -272,7 +272,7 @@ class Informer(Generic[T]):
             async for chunk in chunks:
                 if batch := lines.feed(chunk):
                     count += len(batch)
-                    await self._breathing(self._take(batch))
+                    await self._in_turns(self._take(batch))
                     self._progress()
         except TimedOut as error:
             log.debug("%s: %s", self._resource.name, error)
@@ -283,7 +283,7 @@ class Informer(Generic[T]):
             raise _EndedEarly("the watch ended at once")
 
     def _take(self, lines: Iterable[bytes]) -> Iterator[None]:
-        """Act on lines of a watch in steps: to read a long one and to act on it are two."""
+        """Act on lines of a watch in steps; a long line takes two, one to decode it and one to act on it."""
         for line in lines:
             frame = self._decoder.frame(line)
             if len(line) > _LONG_LINE:
@@ -292,11 +292,11 @@ class Informer(Generic[T]):
             yield
 
     def _act(self, frame: WatchChange[T] | Bookmark | StreamError | Unreadable) -> None:
-        # The handler comes before the version: after an error in between, the event arrives again and is not lost.
+        # The version is set after the handler was called: if an error comes between, the event arrives again.
         match frame:
             case WatchChange(type="DELETED", object=obj):
                 self._store.remove(obj.metadata.key, obj)
-                self._told_unreadable.pop(obj.metadata.key, None)
+                self._unreadable.pop(obj.metadata.key, None)
                 self._resume_at = obj.metadata.resource_version
             case WatchChange(object=obj):
                 self._store.put(obj)
@@ -307,7 +307,7 @@ class Informer(Generic[T]):
                 key = self._note_unreadable(item)
                 if item.type == "DELETED":
                     self._store.remove(key)
-                    del self._told_unreadable[key]
+                    del self._unreadable[key]
                 self._resume_at = item.identity.resource_version
             case StreamError(error=error):
                 raise error if isinstance(error, (Gone, TooManyRequests)) else _StreamFailed(str(error)) from error
@@ -317,21 +317,21 @@ class Informer(Generic[T]):
         selectors = {"fieldSelector": resource.field_selector, "labelSelector": resource.label_selector}
         return {name: value for name, value in selectors.items() if value}
 
-    async def _breathing(self, steps: Iterable[object]) -> None:
-        """Take the steps, letting other tasks run every now and then."""
+    async def _in_turns(self, steps: Iterable[object]) -> None:
+        """Take the steps, and let other tasks run after every few milliseconds."""
         clock = self._timing.clock
         count, began = 0, clock()
         for _ in steps:
             count += 1
-            if count >= _BREATH_EVENTS or clock() - began >= _BREATH_SECONDS:
+            if count >= _STEPS_PER_TURN or clock() - began >= _TURN_SECONDS:
                 await asyncio.sleep(0)
                 count, began = 0, clock()
 
     def _note_unreadable(self, item: Unreadable) -> str:
-        """Say once per version that an object is left as it was last seen. Returns its key."""
+        """Log once per version that an object is unreadable, so that its previous version is kept. Returns its key."""
         identity, key = item.identity, item.identity.key
-        if self._told_unreadable.get(key) != identity.resource_version:
-            self._told_unreadable[key] = identity.resource_version
+        if self._unreadable.get(key) != identity.resource_version:
+            self._unreadable[key] = identity.resource_version
             log.error("%s: %s is not readable, its change is left out: %s", self._resource.name, key, item.problem)
         return key
 
@@ -339,9 +339,9 @@ class Informer(Generic[T]):
         self.status = InformerStatus(phase, self.status.error)
 
     def _progress(self) -> None:
-        """The watch works: what went wrong before is over.
+        """Note that the watch works, so that earlier failures are over.
 
-        A watch that opens proves that only if the last failure was not inside one; else its first event does.
+        An opened watch proves this only if the last failure did not occur in a stream; otherwise its first event does.
         """
         self._progressed = True
         self._backoff.reset()
@@ -351,10 +351,10 @@ class Informer(Generic[T]):
         self._has_worked = True
 
     async def _recover(self, error: Exception) -> None:
-        """Decide where to go on after a failure, and wait until then."""
+        """Decide how to continue after a failure, and wait for the backoff."""
         if _needs_list(error):
             self._resume_at = None
-        self._failed_inside, self._inside = self._inside, False
+        self._failed_in_stream, self._in_stream = self._in_stream, False
         if isinstance(error, Gone) and self._progressed:
             log.debug("%s: %s", self._resource.name, error)
             self._progressed = False
@@ -362,14 +362,17 @@ class Informer(Generic[T]):
         self._progressed = False
         if not _same(error, self.status.error):
             usual = self._optional and isinstance(error, NotFound)
-            log.log(logging.INFO if usual else logging.WARNING, "%s: %s", self._resource.name, error)
+            if usual:
+                log.info("%s: the cluster does not serve this kind; asked again until it does", self._resource.name)
+            else:
+                log.warning("%s: %s", self._resource.name, error)
         self.status = InformerStatus(InformerPhase.WAITING, error)
         asked = error.retry_after if isinstance(error, ApiError) else None
         await self._timing.sleep(self._backoff.delay() if asked is None else max(asked, self._timing.backoff.base))
 
 
 def _needs_list(error: Exception) -> bool:
-    """Whether the watch cannot go on from where it was."""
+    """Whether the watch cannot be resumed at its last version."""
     if isinstance(error, (Gone, Rejected, NotFound, TimedOut, GarbageError, _StreamFailed)):
         return True
     return isinstance(error, ApiError) and error.status == 504  # "Too large resource version", after a restore

@@ -1,6 +1,6 @@
 """Objects that are read once, one or all of a kind: for commands that look at a cluster and do not follow it.
 
-Of an answer that no Kubernetes API server sends, such as a page of HTML, `NotKubernetes` tells users.
+If the answer is none of a Kubernetes API server, such as a page of HTML, `NotKubernetes` reports it to users.
 """
 
 from __future__ import annotations

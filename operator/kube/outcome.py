@@ -16,7 +16,7 @@ class Result(StrEnum):
     CONFLICT = "conflict"
     """Someone else was first: the pod is bound already, is being deleted, or is another one of the same name."""
     GONE = "gone"
-    """The pod is not there any more."""
+    """The pod no longer exists."""
     FAILED = "failed"
     """Any other failure. Without an answer, the server may have executed the write; the informer then reports it."""
 

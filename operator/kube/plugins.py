@@ -102,8 +102,8 @@ class ExecIssuer:
         except FileNotFoundError as error:
             raise self._not_found() from error
         except kube_config.ConfigException as error:
-            told, undecodable, _ = str(error).partition(_UNDECODABLE)  # then comes what Python's JSON decoder says
-            raise self._complaint(f"failed: {told}{undecodable}") from error
+            message, undecodable, _ = str(error).partition(_UNDECODABLE)  # without the text of Python's JSON decoder
+            raise self._complaint(f"failed: {message}{undecodable}") from error
         except (ValueError, TypeError) as error:  # for no text, and for no object
             raise self._complaint("failed: exec: the output is no ExecCredential") from error
         except OSError as error:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster.framework.contract.api import pod_path
+from muster.framework.model.pod import SCHEDULING_GATED
 from muster.framework.model.times import rfc3339
 
 from .client import PatchType
@@ -40,10 +41,10 @@ def plan_patch(
     """The strategic-merge patch that gives `pod` this condition and nomination; None when it has them already.
 
     `nominated_node` None leaves the nomination alone, "" clears it; `written_node` is the one that was written last,
-    which `pod` need not have yet. `now` is seconds since the epoch; it becomes the
-    transition time only if the condition's status changes, or if it has none, as the one that the API server gives to
-    a pod with gates: so it says since when a pod has been refused. The patch names the pod's UID, so the API turns it
-    down for another pod of the same name.
+    which `pod` need not have yet. `now` is seconds since the epoch; it becomes the transition time if the condition's
+    status changes, if the pod was gated, or if there is none, as in the condition that the API server gives to a pod
+    with gates: so it says since when a pod has been refused. The patch names the pod's UID, so the API turns it down
+    for another pod of the same name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (changed := _changed_condition(pod, condition, now)) is not None:
@@ -67,7 +68,8 @@ def _changed_condition(pod: Pod, wanted: PodCondition, now: float) -> dict[str, 
     }
     if pod.metadata.generation:
         patch["observedGeneration"] = pod.metadata.generation
-    if old is None or old.status != wanted.status or old.last_transition_time is None:
+    was_gated = old is not None and old.reason == SCHEDULING_GATED != wanted.reason
+    if old is None or old.status != wanted.status or old.last_transition_time is None or was_gated:
         patch["lastTransitionTime"] = rfc3339(now)
     return patch
 

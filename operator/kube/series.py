@@ -23,7 +23,7 @@ REFRESH = 1800.0
 class EventKey(NamedTuple):
     """The properties that make two events the same."""
 
-    kind: str
+    type: str
     reason: str
     action: str
     note: str

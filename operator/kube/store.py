@@ -1,4 +1,4 @@
-"""An informer's objects of one kind, and the reports of every change to its handler.
+"""The store of an informer: the objects of one kind, and the reports of every change to the handler.
 
 Synchronous and without I/O: the informer decides when, the store decides what. For each object, a handler receives one
 `on_add`, then `on_update`s, then one `on_delete`. A name reused by another object (another UID) is a deletion and an
@@ -36,12 +36,12 @@ class ResourceEventHandler(Protocol[T_contra]):
         ...
 
     def on_delete(self, obj: T_contra, /) -> None:
-        """An object is gone, or left the selector; `obj` is the last that is known of it."""
+        """An object was deleted or no longer matches the selector; `obj` is its last known version."""
         ...
 
 
 class Store(Generic[T]):
-    """Objects by `namespace/name`, with a handler that hears of each change after it is in the store."""
+    """Objects by `namespace/name`. The handler receives each change after the store has it."""
 
     def __init__(self, handler: ResourceEventHandler[T]) -> None:
         self._handler = handler
@@ -62,29 +62,29 @@ class Store(Generic[T]):
         old = self._objects.get(key)
         if old is None:
             self._objects[key] = new
-            self._tell(self._handler.on_add, new)
+            self._notify(self._handler.on_add, new)
         elif old.metadata.uid != meta.uid:
             self.remove(key)
             self._objects[key] = new
-            self._tell(self._handler.on_add, new)
+            self._notify(self._handler.on_add, new)
         elif old.metadata.resource_version != meta.resource_version:
             self._objects[key] = new
-            self._tell(self._handler.on_update, old, new)
+            self._notify(self._handler.on_update, old, new)
 
     def remove(self, key: str, last: T | None = None) -> None:
-        """The server has no object of this key any more; `last` is what it sent when it went."""
+        """The server no longer has an object with this key; `last` is the version that it sent with the deletion."""
         old = self._objects.pop(key, None)
         if old is None:
             return
         if last is None or last.metadata.uid != old.metadata.uid:
             last = old
-        self._tell(self._handler.on_delete, last)
+        self._notify(self._handler.on_delete, last)
 
     def replace(self, items: Iterable[T], *, keep: Collection[str] = ()) -> Iterator[None]:
-        """The server has exactly these objects, and those in `keep` (keys) in whatever state.
+        """The server has exactly these objects, and those in `keep` (keys) in an unknown version.
 
-        Lazy: makes the next change each time it is advanced, so that the caller can breathe between them. Deletes
-        come first, because what they free may be what the adds take.
+        Lazy: each step makes one change, so that the caller can let other tasks run in between. Deletions come first,
+        because additions may use the capacity that they free.
         """
         present = {item.metadata.key: item for item in items}
         for key in [key for key in self._objects if key not in present and key not in keep]:
@@ -94,8 +94,8 @@ class Store(Generic[T]):
             self.put(item)
             yield
 
-    def _tell(self, notify: Callable[..., None], *objects: T) -> None:
+    def _notify(self, handle: Callable[..., None], *objects: T) -> None:
         try:
-            notify(*objects)
+            handle(*objects)
         except Exception:
             log.exception("handler failed for %s", objects[-1].metadata.key)

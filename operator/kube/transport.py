@@ -50,7 +50,7 @@ _NO_ANSWER = "<error>"
 _PORTS = {"http": 80, "https": 443}
 _READ_BUFFER = 1 << 20
 _CONNECTIONS = 512
-"""Requests that wait for an answer; what comes on top waits for its turn, so that descriptors suffice."""
+"""The most requests in flight; further ones wait for their turn, so that descriptors suffice."""
 _DEFAULT_HEADERS = {"Accept": "application/json", "User-Agent": "muster"}
 
 
@@ -173,7 +173,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, path: str, *, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A GET whose body is read as it comes, in chunks of whatever size; `silence` seconds without any end it.
+        """A GET whose body is read as it arrives, in chunks of any size; `silence` seconds without any end it.
 
         Raises ApiError on entry and, TimedOut or Unreachable, from the chunks. Leaving closes the connection.
         """
@@ -310,7 +310,7 @@ def _body(request: _Request) -> bytes | _Guarded | None:
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:
-    """Ends a response of which more would come, at once: a farewell by TLS may last longer than the event loop."""
+    """Aborts a response at once: an orderly end of TLS may last longer than the event loop."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()

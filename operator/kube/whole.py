@@ -33,7 +33,7 @@ _Part = msgspec.Raw | msgspec.UnsetType
 
 
 class WholeMeta(ObjectMeta):
-    """`metadata`, as it came."""
+    """`metadata`, as received."""
 
     generate_name: _Part = msgspec.UNSET
     deletion_grace_period_seconds: _Part = msgspec.UNSET
@@ -43,7 +43,7 @@ class WholeMeta(ObjectMeta):
 
 
 class Whole(Wire):
-    """An object, as it came."""
+    """An object, as received."""
 
     metadata: WholeMeta
     spec: _Part = msgspec.UNSET
@@ -63,7 +63,7 @@ class Unheard:
         """An object changed."""
 
     def on_delete(self, obj: object, /) -> None:
-        """An object is gone."""
+        """Remove an object."""
 
 
 def whole_nodes(client: ApiClient, timing: Timing | None = None) -> Informer[Whole]:
@@ -108,7 +108,7 @@ class WholeObjects:
         return [_encode(node) for node in found if node is not None]
 
     async def pod(self, pod: PodInfo) -> bytes:
-        """The pod as it is now.
+        """The current version of the pod.
 
         Raises ExtenderError when it is gone or cannot be read.
         """

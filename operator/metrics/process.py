@@ -68,7 +68,7 @@ class ProcessMetrics:
         self._seconds.observe((method, self._host), seconds)
 
     def written(self, verb: str, resource: str) -> None:
-        """A write such as `POST`, `pods/binding` goes out to the API server."""
+        """Count a write to the API server, such as `POST`, `pods/binding`."""
         self._writes.add((verb, resource))
 
     def loop_held(self, seconds: float, at_work: float) -> None:

@@ -20,6 +20,8 @@ class State:
         leading: whether this process holds a lease, by the lease's name.
         waiting_groups: how many pod groups with members lack their quorum.
         reserved_shares: which share of what nodes offer is reserved, by resource.
+        quotas: amounts of quotas, by quota, resource and kind (used, min, max, borrowed).
+        unmet_quotas: how many pods lack a node within the min of their quota, by quota.
         oldest_waiting_group: for how many seconds the one that has waited longest has; 0 when none waits.
         tasks: how many asyncio tasks the process has.
     """
@@ -32,6 +34,8 @@ class State:
     waiting_groups: Callable[[], int] = lambda: 0
     oldest_waiting_group: Callable[[], float] = lambda: 0.0
     reserved_shares: Callable[[], Mapping[str, float]] = dict
+    quotas: Callable[[], Mapping[tuple[str, str, str], float]] = dict
+    unmet_quotas: Callable[[], Mapping[str, float]] = dict
     tasks: Callable[[], int] = lambda: 0
 
 
@@ -82,6 +86,7 @@ class StateMetrics:
                 ("resource",),
                 lambda: _labelled(state.reserved_shares()),
             ),
+            *_of_quotas(state),
             GaugeFunc(
                 "muster_tasks",
                 "[ALPHA] Asyncio tasks of this process; a number that only grows is a leak.",
@@ -99,6 +104,21 @@ class StateMetrics:
     def families(self) -> Iterator[Family]:
         """Every family, in the order above."""
         yield from self._families
+
+
+def _of_quotas(state: State) -> Iterator[GaugeFunc]:
+    yield GaugeFunc(
+        "muster_quota",
+        "[ALPHA] Amount of a resource under an ElasticQuota, by type: used, min, max or borrowed.",
+        ("quota", "resource", "type"),
+        lambda: {tuple(key): value for key, value in state.quotas().items()},
+    )
+    yield GaugeFunc(
+        "muster_quota_unmet_pods",
+        "[ALPHA] Pods that are within the min of their ElasticQuota and lack capacity on nodes.",
+        ("quota",),
+        lambda: _labelled(state.unmet_quotas()),
+    )
 
 
 def _labelled(values: Mapping[str, float]) -> dict[tuple[str, ...], float]:

@@ -31,12 +31,12 @@ class AnnotationFaults(GroupWorker):
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Look at the group again if its faults changed."""
+        """Queue the group if its faults changed."""
         events = frozenset(self._events(key))
         if not events:
             self._reported.pop(key, None)
         elif self._reported.get(key) != events:
-            self._look_at(key, not_before=self._clock.now())
+            self._enqueue(key, not_before=self._clock.now())
 
     async def _reconcile(self, key: str) -> None:
         """Report the faults that the object still has and that are not reported yet."""
@@ -61,5 +61,7 @@ class AnnotationFaults(GroupWorker):
         """Each fault with the action that the annotation is about."""
         if fault := healing_fault(annotations):
             yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)
+        for line in self._kind.annotation_faults(annotations):
+            yield "Scheduling", Notice("Warning", "InvalidAnnotation", line)
         for line in unknown_annotations(annotations, self._kind.annotations):
             yield "Scheduling", Notice("Warning", "UnknownAnnotation", line)

@@ -1,7 +1,7 @@
 """Ended members of groups: pods that the pod informer leaves out, but that a PodGroup's status counts.
 
 The informer excludes pods that have succeeded or failed, as kube-scheduler's does, because they claim nothing on any
-node. It cannot tell how a pod ended: a pod that leaves its selection is reported in its previous version. A second
+node. It cannot report how a pod ended: a pod that leaves its selection is reported in its previous version. A second
 watch therefore follows ended pods only. It has no label selector, because a selector has no "or", and three labels may
 name a group. Kubernetes keeps thousands of ended pods, so only each one's group and outcome are kept here.
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from muster.framework.groups.record import EndedMember
-from muster.framework.model.meta import ObjectMeta, Wire
+from muster.framework.groups.record import EndedHandler, EndedMember
+from muster.framework.model.meta import OwnedMeta, Wire
 from muster.framework.model.pod import PodSchedulingGroup
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.informer import Informer, Listed, Timing
@@ -24,9 +24,6 @@ _ENDED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
 
 GroupOf = Callable[["EndedPod"], str | None]
 """Returns the group, `namespace/name`, in which an ended pod is counted."""
-
-Tell = Callable[[str, EndedMember | None, EndedMember | None], None]
-"""Called with a pod's UID, and the ended member before and after: see `GroupBook.follow_ended`."""
 
 
 class _Status(Wire):
@@ -40,7 +37,7 @@ class _Spec(Wire):
 class EndedPod(Wire):
     """The fields of an ended pod that are needed to count it."""
 
-    metadata: ObjectMeta
+    metadata: OwnedMeta
     spec: _Spec = msgspec.field(default_factory=_Spec)
     status: _Status = msgspec.field(default_factory=_Status)
 
@@ -53,36 +50,38 @@ class EndedPod(Wire):
 class EndedPods:
     """The informer's handler: turns ended pods into ended members, and ignores pods of no group."""
 
-    def __init__(self, group_of: GroupOf, tell: Tell) -> None:
+    def __init__(self, group_of: GroupOf, handler: EndedHandler) -> None:
         self._group_of = group_of
-        self._tell = tell
+        self._handler = handler
         self._members: dict[str, EndedMember] = {}
 
     def on_add(self, pod: EndedPod, /) -> None:
         """Follow a pod that has ended, or had ended before the process started."""
-        self._now(pod.metadata.uid, self._member(pod))
+        self._set(pod.metadata.uid, self._member(pod))
 
     def on_update(self, _old: EndedPod, new: EndedPod, /) -> None:
         """Follow a change of an ended pod, which may now name another group."""
-        self._now(new.metadata.uid, self._member(new))
+        self._set(new.metadata.uid, self._member(new))
 
     def on_delete(self, pod: EndedPod, /) -> None:
         """Follow the deletion of an ended pod."""
-        self._now(pod.metadata.uid, None)
+        self._set(pod.metadata.uid, None)
 
-    def _now(self, uid: str, now: EndedMember | None) -> None:
+    def _set(self, uid: str, now: EndedMember | None) -> None:
         before = self._members.pop(uid, None)
         if now is not None:
             self._members[uid] = now
         if before != now:
-            self._tell(uid, before, now)
+            self._handler(uid, before, now)
 
     def _member(self, pod: EndedPod) -> EndedMember | None:
         group = self._group_of(pod)
         return None if group is None else EndedMember(group, pod.succeeded)
 
 
-def ended_pods(client: ApiClient, group_of: GroupOf, tell: Tell, timing: Timing | None = None) -> Informer[Any]:
+def ended_pods(
+    client: ApiClient, group_of: GroupOf, handler: EndedHandler, timing: Timing | None = None
+) -> Informer[Any]:
     """The informer of pods that have ended."""
     ended = Listed("/api/v1/pods", EndedPod, field_selector=_ENDED)
-    return Informer(client, ended, EndedPods(group_of, tell), timing=timing)
+    return Informer(client, ended, EndedPods(group_of, handler), timing=timing)

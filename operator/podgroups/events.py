@@ -20,4 +20,4 @@ def event_of(
     about = ObjectReference(
         kind=kind.name, namespace=group.namespace, name=group.name, uid=group.uid, api_version=kind.api_version
     )
-    return EventKey(notice.kind, notice.reason, action, cut_note(notice.note), reporter, about, None)
+    return EventKey(notice.type, notice.reason, action, cut_note(notice.note), reporter, about, None)

@@ -9,7 +9,8 @@ the healer asks the API for each pod that seems lost: by a list of one, which ne
 watches. Only the watch reports a pod that succeeded and was deleted since, so nothing is done while the watch is
 broken.
 
-Pods are evicted through the eviction API; an eviction that a PodDisruptionBudget refuses is retried.
+Pods are evicted through the eviction API; an eviction that a PodDisruptionBudget refuses is retried. A held group is
+healed after it is resumed.
 """
 
 from __future__ import annotations
@@ -62,18 +63,21 @@ class Healer(GroupWorker):
             record.run = None
             self._queue.discard(key)
         elif self._lost(key):
-            self._look_at(key, not_before=self._clock.now() + SETTLE_SECONDS)
+            self._enqueue(key, not_before=self._clock.now() + SETTLE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
-        """Decide about a loss that has lasted, record the Event, and evict."""
+        """Decide about a loss that has lasted, record the Event, and evict. Nothing is done while the group is held."""
+        if self._groups.holds.text(key) is not None:
+            self._enqueue_again(key, _RETRY_SECONDS)
+            return
         try:
             certain = await self._is_certain(key)
         except (ApiError, GarbageError) as error:
             log.warning("%s %s: it is not known how its pods ended: %s", self._kind.name, key, error)
-            self._again(key, _RETRY_SECONDS)
+            self._enqueue_again(key, _RETRY_SECONDS)
             return
         if not certain:
-            self._again(key, SETTLE_SECONDS)
+            self._enqueue_again(key, SETTLE_SECONDS)
             return
         group, run = self._groups.get(key), self._groups.record(key).run
         if group is None or run is None:
@@ -84,8 +88,8 @@ class Healer(GroupWorker):
         answers = [await self._evict(bound[uid]) for uid in sorted(run.doomed & bound.keys())]
         refused = [error for error in answers if error is not None]
         if refused:
-            self._tell(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
-            self._again(key, _RETRY_SECONDS)
+            self._record(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
+            self._enqueue_again(key, _RETRY_SECONDS)
 
     async def _is_certain(self, key: str) -> bool:
         """Whether it is known, as far as it matters, which of the members that seem lost have succeeded.
@@ -125,15 +129,15 @@ class Healer(GroupWorker):
                 continue
             others += 1
             run.end(bound.keys())
-            self._look_at(other, not_before=self._clock.now())
+            self._enqueue(other, not_before=self._clock.now())
             why = f"{key} lost pods for good, and its tree cannot go on without it"
-            self._tell(found, "Restarting", f"{why}: {len(bound)} pods are evicted")
+            self._record(found, "Restarting", f"{why}: {len(bound)} pods are evicted")
         left = [f"the {doomed} left"] if doomed else []
         if others:
             left.append(f"those of {others} {'group' if others == 1 else 'groups'} that cannot go on without it")
         if left:
             note = f"{lost} of its pods were lost for good: {' and '.join(left)} are evicted, so that all start anew"
-            self._tell(group, "Restarting", note)
+            self._record(group, "Restarting", note)
 
     def _lost(self, key: str) -> set[str]:
         succeeded = self._groups.record(key).succeeded_uids()
@@ -162,7 +166,7 @@ class Healer(GroupWorker):
             return error
         return None
 
-    def _tell(self, group: GroupObject, reason: str, note: str) -> None:
+    def _record(self, group: GroupObject, reason: str, note: str) -> None:
         meta = group.metadata
         log.info("%s %s: %s", self._kind.name, meta.key, note)
         notice, reporter = Notice("Warning", reason, note), self._ports.reporter

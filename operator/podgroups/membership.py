@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from muster.framework.contract import GroupId, GroupKind, JoiningPod, WatchedKind
+from muster.framework.groups.owners import GroupOwner, group_owner, pod_owner
 
 
 class GroupKinds:
     """The kinds of groups that the plugins know. A pod belongs to the first kind that names a group for it."""
 
-    def __init__(self, kinds: Iterable[GroupKind[Any]]) -> None:
+    def __init__(self, kinds: Iterable[GroupKind[Any]], of_owner: Mapping[GroupOwner, GroupId] = {}) -> None:
+        """`of_owner` are groups whose members are the pods of an owner."""
         self._kinds = tuple(kinds)
+        self._of_owner = of_owner
         self._by_plugin = {kind.plugin: kind for kind in self._kinds}
 
     def __iter__(self) -> Iterator[GroupKind[Any]]:
@@ -22,13 +25,24 @@ class GroupKinds:
         """The group's kind. Raises KeyError for a plugin that has none here."""
         return self._by_plugin[group.plugin]
 
+    def among(self, objects: Mapping[WatchedKind, Iterable[Any]]) -> GroupKinds:
+        """These kinds with the groups among the objects, to which pods may belong by their owner."""
+        of_owner: dict[GroupOwner, GroupId] = {}
+        for kind in self._kinds:
+            for group in objects.get(kind.objects, ()):
+                owner = group_owner(group.metadata)
+                if owner is not None:
+                    of_owner.setdefault(owner, GroupId(kind.plugin, group.metadata.key))
+        return GroupKinds(self._kinds, of_owner)
+
     def group_of(self, pod: JoiningPod) -> GroupId | None:
         """The pod's group; None for a pod of no group."""
         for kind in self._kinds:
             key = kind.group_of(pod)
             if key is not None:
                 return GroupId(kind.plugin, key)
-        return None
+        owner = pod_owner(pod) if self._of_owner else None
+        return None if owner is None else self._of_owner.get(owner)
 
     def key_of(self, pod: JoiningPod) -> str:
         """`namespace/name` of the pod's group; "" for a pod of no group."""

@@ -16,13 +16,14 @@ from typing import Any
 
 from muster.framework.contract import GroupKind
 from muster.framework.groups.book import GroupBook
+from muster.framework.groups.record import EndedHandler
 from muster.framework.groups.reporting import GroupReporter, Notice
 from muster.framework.model.meta import ObjectMeta
 from muster.operator.kube.client import PatchType
 from muster.operator.kube.errors import ApiError, Conflict, NotFound, Rejected
 from muster.operator.kube.transport import Reply
 
-from .ended_pods import Tell, ended_pods
+from .ended_pods import EndedPod, ended_pods
 from .events import event_of
 from .worker import GroupWorker, WorkerPorts
 
@@ -35,11 +36,11 @@ _RETRY_SECONDS = 10.0
 
 
 class StatusController(GroupWorker):
-    """The controller of one kind. Make it, `start` and `stop` it on one event loop.
+    """The controller of one kind. Create, `start` and `stop` it on one event loop.
 
     If the reporter counts ended members, these are followed from the start, and no group is reported before they are
     known; otherwise they are followed from the first group on. In both cases the pods that have not ended are listed
-    first, because scheduling waits for them, and to find ended pods an API server reads all pods again.
+    first, because scheduling waits for them, and an API server reads all pods again in order to list ended ones.
 
     Attributes:
         ended: the informer of ended members.
@@ -52,14 +53,15 @@ class StatusController(GroupWorker):
         reporter: GroupReporter | None,
         ports: WorkerPorts,
         *,
-        ended_handler: Tell | None = None,
+        ended_handler: EndedHandler,
     ) -> None:
-        """`ended_handler` is called with ended members, in place of the book."""
-        self.ended = ended_pods(ports.client, kind.group_of, ended_handler or groups.follow_ended, ports.timing)
+        """`ended_handler` receives the ended members: the engine's handler, which feeds the book."""
+        self.ended = ended_pods(ports.client, self._group_of, ended_handler, ports.timing)
         self._before_ended = ports.synced
         counts_ended = reporter is not None and reporter.counts_ended
         super().__init__(replace(ports, synced=(*ports.synced, self.ended.synced)) if counts_ended else ports, groups)
         self._groups = groups
+        self._named = kind.group_of
         self._kind = kind.objects
         self._reporter = reporter
         self._failing = False
@@ -68,8 +70,12 @@ class StatusController(GroupWorker):
             self._any.set()
         groups.subscribe(self._mark)
 
-    def _duties(self) -> list[Coroutine[Any, Any, None]]:
-        return [self._follow_ended(), *super()._duties()]
+    def _group_of(self, pod: EndedPod) -> str | None:
+        """The group in which an ended pod is counted. That of its owner is known when the groups are."""
+        return self._named(pod) or self._groups.members.owned(pod)
+
+    def _coroutines(self) -> list[Coroutine[Any, Any, None]]:
+        return [self._follow_ended(), *super()._coroutines()]
 
     async def _follow_ended(self) -> None:
         await self._any.wait()
@@ -85,7 +91,7 @@ class StatusController(GroupWorker):
             self._queue.discard(key)
         elif due is not None:
             at = max(self._clock.now() + due.after, self._groups.record(key).next_write)
-            self._look_at(key, not_before=at, patient=due.patient)
+            self._enqueue(key, not_before=at, patient=due.patient)
 
     async def _reconcile(self, key: str) -> None:
         """Write the changes of a group, and record their Events."""
@@ -101,10 +107,10 @@ class StatusController(GroupWorker):
             if reply is None:
                 return
             answer = reply.body
-        self._tell(group.metadata, report.accepted(answer))
+        self._record(group.metadata, report.accepted(answer))
 
-    def _tell(self, group: ObjectMeta, told: Iterable[Notice]) -> None:
-        for notice in told:
+    def _record(self, group: ObjectMeta, notices: Iterable[Notice]) -> None:
+        for notice in notices:
             self._ports.recorder.record(event_of(notice, self._kind, group, reporter=self._ports.reporter))
 
     async def _patch(self, key: str, body: bytes, form: PatchType) -> Reply | None:
@@ -116,14 +122,14 @@ class StatusController(GroupWorker):
         except NotFound:
             return None  # the informer will say so
         except Conflict:
-            self._again(key, WRITE_PERIOD)
+            self._enqueue_again(key, WRITE_PERIOD)
             return None
         except Rejected as error:
-            self._again(key, _RETRY_SECONDS)
+            self._enqueue_again(key, _RETRY_SECONDS)
             log.warning("the status of %s %s was not accepted: %s", self._kind.name, key, error)
             return None
         except ApiError as error:
-            self._again(key, 0.0)
+            self._enqueue_again(key, 0.0)
             self._paused_until = self._clock.now() + (error.retry_after or _RETRY_SECONDS)
             if not self._failing:
                 log.warning("statuses of %ss cannot be written: %s", self._kind.name, error)

@@ -107,7 +107,7 @@ async def _review(request: web.Request, decide: kopf.WebhookFn) -> web.Response:
 
 
 def _check(body: bytes) -> None:
-    """Raises MsgspecError for what is no review, and ValueError for one of nothing."""
+    """Raises MsgspecError for anything but a review, and ValueError for one without an object."""
     review = msgspec.json.decode(body, type=_Review).request
     if review.object is None and review.oldObject is None:
         raise ValueError("neither `object` nor `oldObject` is there - at `$.request`")

@@ -58,7 +58,7 @@ class WorkerPorts:
 
 
 class GroupWorker(ABC):
-    """A worker. Make it, `start` and `stop` it on one event loop."""
+    """A worker. Create, `start` and `stop` it on one event loop."""
 
     def __init__(self, ports: WorkerPorts, groups: Container[str]) -> None:
         """`groups` contains the groups that exist."""
@@ -73,7 +73,7 @@ class GroupWorker(ABC):
     def start(self) -> None:
         """Start; groups are reconciled once all members are known."""
         pace = self._ports.standstill.pace
-        self._tasks = [asyncio.create_task(pace(work)) for work in self._duties()]
+        self._tasks = [asyncio.create_task(pace(work)) for work in self._coroutines()]
 
     async def stop(self) -> None:
         """Stop. A write in flight is cancelled."""
@@ -85,19 +85,19 @@ class GroupWorker(ABC):
     async def _reconcile(self, key: str) -> None:
         """Do what a queued group needs."""
 
-    def _duties(self) -> list[Coroutine[Any, Any, None]]:
+    def _coroutines(self) -> list[Coroutine[Any, Any, None]]:
         """The coroutines that run concurrently until the worker is cancelled."""
         return [self._work()]
 
-    def _look_at(self, key: str, *, not_before: float, patient: bool = False) -> None:
-        """Queue a group; a `patient` one comes after all others that are due."""
+    def _enqueue(self, key: str, *, not_before: float, patient: bool = False) -> None:
+        """Queue a group; a `patient` one is handled after all others that are due."""
         self._queue.add(key, at=max(self._clock.now(), not_before), patient=patient)
         self._wake.set()
 
-    def _again(self, key: str, seconds: float) -> None:
+    def _enqueue_again(self, key: str, seconds: float) -> None:
         """Queue a group again after `seconds`, if it still exists."""
         if self._exists(key):
-            self._look_at(key, not_before=self._clock.now() + seconds)
+            self._enqueue(key, not_before=self._clock.now() + seconds)
 
     async def _work(self) -> None:
         for event in self._ports.synced:
@@ -107,7 +107,7 @@ class GroupWorker(ABC):
             now = self._clock.now()
             key = self._queue.pop(now) if self._ports.leading() and now >= self._paused_until else None
             if key is None:
-                await self._rest()
+                await self._sleep()
                 continue
             try:
                 await self._reconcile(key)
@@ -115,7 +115,7 @@ class GroupWorker(ABC):
                 log.exception("PodGroup %s could not be looked at", key)
             await asyncio.sleep(0)
 
-    async def _rest(self) -> None:
+    async def _sleep(self) -> None:
         """Sleep until a group is due and may be written, or, while another process leads, for a poll period."""
         timer, now = None, self._clock.now()
         due = self._queue.next_time()

@@ -16,7 +16,7 @@ class LoopClock:
     """Implements `contract.Clock` on the running event loop.
 
     Attributes:
-        now: seconds on the monotonic clock. Asked for dozens of times a pod, so nothing stands in between.
+        now: seconds on the monotonic clock. It is read dozens of times a pod, so it is the function itself.
         wall: seconds since the epoch.
     """
 

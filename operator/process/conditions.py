@@ -1,4 +1,4 @@
-"""The PodScheduled condition and the nomination of pods, on their way from the engine to the API.
+"""The writer of PodScheduled conditions and nominations, between the engine and the API.
 
 The engine reports a pod after each attempt, and thousands at once after the attempt of a gang of thousands. The number
 of concurrent writes is small: however many reports there are, no Binding waits behind them, and a waiting report needs
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 16
-"""Half of what a client writes at once."""
+"""Half of the writes that a client has in flight at most."""
 _NOMINATIONS = 10_000
 
 
 class PodConditionWriter:
-    """Implements `contract.ConditionWriter`: the latest condition of a pod wins, and one write a pod is under way.
+    """Implements `contract.ConditionWriter`: the latest condition of a pod wins, with one write per pod in flight.
 
-    When a pod fails again before its last condition was written, only the newest is written after it. A nomination that
-    was written and has not come back by the watch yet is known here, so that it is taken back all the same.
+    If a pod fails again before its last condition was written, only the newest is written after it. A nomination that
+    was written and that the watch has not reported yet is known here, so that it can be withdrawn.
     """
 
     def __init__(self, writer: StatusWriter, clock: Clock, standstill: Standstill) -> None:
@@ -57,11 +57,11 @@ class PodConditionWriter:
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
         """Set PodScheduled to False."""
         condition = PodCondition(type=POD_SCHEDULED, status="False", reason=reason, message=message)
-        self._say(pod, condition, nominated_node)
+        self._queue(pod, condition, nominated_node)
 
     def nominated(self, pod: PodInfo, node_name: str) -> None:
         """Set the nomination alone."""
-        self._say(pod, None, node_name)
+        self._queue(pod, None, node_name)
 
     def forget(self, uid: str) -> None:
         """Forget a deleted pod and its conditions, written or not."""
@@ -92,7 +92,7 @@ class PodConditionWriter:
         await self._tasks.drain(within=0)
         return cut_off
 
-    def _say(self, pod: PodInfo, condition: PodCondition | None, nominated_node: str | None) -> None:
+    def _queue(self, pod: PodInfo, condition: PodCondition | None, nominated_node: str | None) -> None:
         _, earlier_condition, earlier_node = self._next.get(pod.uid, (pod, None, None))
         node = earlier_node if nominated_node is None else nominated_node
         self._next[pod.uid] = (pod, condition or earlier_condition, node)
@@ -132,9 +132,9 @@ class PodConditionWriter:
                     self._nominated[uid] = nominated_node
                 outcome = await self._writer.patch(pod.pod.metadata, patch, given_up=given_up)
                 failed = outcome.result is Result.FAILED and not given_up.is_set()
-                _tell(pod, outcome, logging.WARNING if failed else logging.DEBUG)
+                _log_unwritten(pod, outcome, logging.WARNING if failed else logging.DEBUG)
 
 
-def _tell(pod: PodInfo, outcome: Outcome, level: int) -> None:
+def _log_unwritten(pod: PodInfo, outcome: Outcome, level: int) -> None:
     if outcome.result is not Result.DONE:
         log.log(level, "the PodScheduled condition of pod %s was not written: %s", pod.key, outcome.message)

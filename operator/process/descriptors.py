@@ -9,11 +9,11 @@ log = logging.getLogger(__name__)
 
 WANTED = 1 << 16
 NEEDED = 1024
-"""For the pages, the webhook, a connection for each write under way and the watches, with some to spare."""
+"""Enough for the pages, the webhook, the watches and a connection for each write in flight, with some to spare."""
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit as far as the hard one allows, to `WANTED` at most. Returns what it is now."""
+    """Raise the soft limit as far as the hard one allows, to `WANTED` at most. Returns the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
     if soft == resource.RLIM_INFINITY or soft >= most:

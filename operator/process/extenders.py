@@ -1,4 +1,4 @@
-"""The extenders of a process: created from its configuration, given what they need, and closed with it."""
+"""The extenders of a process: created from its configuration, and closed with the process."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 
 class Extenders:
-    """To be made and closed on one event loop. Raises ConfigurationError for TLS files that cannot be used.
+    """The extenders; create and close them on one event loop. Raises ConfigurationError for unusable TLS files.
 
     Attributes:
-        all: the extenders in the order of asking.
-        informers: what has to be followed for them, by name for people: whole nodes, if one is sent any.
+        all: the extenders, in the order in which they are asked.
+        informers: the informers that they need, by the names that users read: of whole nodes, if one is sent nodes.
     """
 
     def __init__(self, configuration: KubeSchedulerConfiguration, writers: Writers, timing: Timing) -> None:
-        """`timing` is that of informers."""
+        """`timing` is the informers'."""
         nodes = whole_nodes(writers.client, timing) if any(map(is_sent_nodes, configuration.extenders)) else None
         surroundings = Surroundings(
             objects=WholeObjects(writers.client, nodes),

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 PAUSE_SECONDS = 5.0
 RETRY_SECONDS = 60.0
-"""Between two tries to get credentials that cannot be had."""
+"""The pause between two tries to get credentials."""
 
 
 class KopfLogin:
-    """Logs one kopf operator in, at once when its last login was more than `PAUSE_SECONDS` ago and then otherwise."""
+    """Logs one kopf operator in: at once, or when `PAUSE_SECONDS` have passed since its last login."""
 
     def __init__(
         self,
@@ -42,9 +42,9 @@ class KopfLogin:
         self._not_before = float("-inf")
 
     async def __call__(self) -> kopf.AiohttpSession:
-        """A session with the credentials of now, renewed when they have expired.
+        """A session with the current credentials, renewed if they have expired.
 
-        Raises kopf.TemporaryError when they cannot be had, which kopf tells in a line where others get a traceback.
+        Raises kopf.TemporaryError if there are none: kopf logs it in one line, other errors with a traceback.
         """
         pause = self._not_before - self._now()
         if pause > 0:
@@ -74,7 +74,7 @@ class KopfLogin:
 
 
 def _directions(connection: Connection) -> aiohttp.ClientMiddlewareType:
-    """Gives each request what a session has no setting for: the server's name, and who asks the proxy."""
+    """A middleware for settings that a session lacks: the server's name for TLS, and the proxy's credentials."""
     proxy_headers = connection.proxy.headers if connection.proxy is not None else {}
 
     async def direct(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

@@ -1,8 +1,9 @@
-"""The scheduling loop: decides while there is something to decide, and gives everything else its turn.
+"""The scheduling loop: decides while there is something to decide, and lets everything else run in between.
 
 A slice of decisions lasts a few milliseconds; then watch events, answers and probes are handled. A decision that takes
 longer is made in several slices. The loop pauses while many bindings are in flight, so that decisions are made late, on
-the latest snapshot. Beside it runs, if configured, the expiry of assumed pods that the API never reports.
+the latest snapshot. `expire_assumed` runs beside it if it is configured: it forgets assumed pods that the API never
+reports.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _SLICE_SECONDS = 0.004
+_LONG_SLICE_SECONDS = 0.1
+"""Only a plugin that stalls, or breaks off no work of its own, makes a slice so long."""
+_REST_SECONDS = 0.05
+"""Enough for a request on a new TLS connection, which needs several steps of the event loop: with a slice between any
+two of them, stalls would add up, and a probe would fail."""
 _LONGEST_SLEEP_SECONDS = 1.0
-_STANDS_AFTER_SECONDS = 10.0
-_IDLE_AFTER_SECONDS = 60.0
-"""Longer than a Binding may take that the API does not answer."""
-_LONG_AFTER_SECONDS = 600.0
-"""Longer than a decision takes, also about a gang of thousands with a plugin that uses up its budget."""
+_STOPPED_AFTER_SECONDS = 10.0
+_STALLED_AFTER_SECONDS = 60.0
+"""Longer than a Binding takes that the API never answers."""
+_LONG_DECISION_SECONDS = 600.0
+"""Longer than any decision takes, even about a gang of thousands with a plugin that uses up its budget."""
 EXPIRY_PERIOD_SECONDS = 1.0
 """kube-scheduler's, when it still forgot assumed pods."""
 
@@ -33,7 +39,8 @@ EXPIRY_PERIOD_SECONDS = 1.0
 class SchedulingLoop:
     """Drives an engine. `wake` is to be called whenever the queue may have something ready or a pod was bound.
 
-    No decision begins while `max_bindings` pods are on their way to be bound; a gang counts as its members.
+    No decision begins while `max_bindings` pods are on their way to be bound; a gang counts as those of its members
+    that are bound at a time.
     """
 
     def __init__(
@@ -43,37 +50,39 @@ class SchedulingLoop:
         *,
         may_schedule: Callable[[], bool],
         max_bindings: int = 64,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._engine = engine
         self._clock = clock
+        self._sleep_for = sleep
         self._may_schedule = may_schedule
         self._max_bindings = max_bindings
         self._wake = asyncio.Event()
-        self._turned: float | None = None
+        self._last_slice: float | None = None
         self._progressed = 0.0
         self._progress = (0, 0)
 
-    def stands(self) -> str | None:
-        """The problem when the loop has begun and does not turn any more: nothing but a new process helps."""
-        if self._turned is None or (since := self._clock.now() - self._turned) < _STANDS_AFTER_SECONDS:
+    def stopped(self) -> str | None:
+        """The problem if the loop has run and no longer does, which only a new process can mend; None otherwise."""
+        if self._last_slice is None or (since := self._clock.now() - self._last_slice) < _STOPPED_AFTER_SECONDS:
             return None
         return f"the scheduling loop has not turned for {since:.0f} s"
 
-    def idles(self) -> str | None:
-        """The problem when pods are ready to be scheduled and, for long, no decision ends and no pod is bound.
+    def stalled(self) -> str | None:
+        """The problem if pods have been ready for long while no decision ended and no pod was bound; None otherwise.
 
-        A decision that is under way may take longer. A standby is never idle in this sense.
+        A decision in progress may take longer. A standby never stalls.
         """
-        if self._turned is None:
+        if self._last_slice is None:
             return None
         scheduler, since = self._engine.scheduler, self._clock.now() - self._progressed
-        ready = self._engine.queue.contents.counts()["active"] if since >= _IDLE_AFTER_SECONDS else 0
+        ready = self._engine.queue.contents.counts()["active"] if since >= _STALLED_AFTER_SECONDS else 0
         if not ready:
             return None
         if not scheduler.under_way:
             waiting = f"{ready} pods are ready and {scheduler.binding} are being bound"
             return f"nothing has been decided for {since:.0f} s while {waiting}"
-        if since >= _LONG_AFTER_SECONDS:
+        if since >= _LONG_DECISION_SECONDS:
             return f"one decision has been under way for {since:.0f} s while {ready} pods are ready"
         return None
 
@@ -86,14 +95,14 @@ class SchedulingLoop:
         self._progressed = self._clock.now()
         try:
             while True:
-                # Before the slice, not after it: a wake-up during the slice must not be lost.
+                # Cleared before the slice, because a wake-up during the slice must not be lost.
                 self._wake.clear()
                 busy = self._slice()
                 self._follow_progress()
                 if busy:
-                    await asyncio.sleep(0)
+                    await self._sleep_for(self._rest())
                     continue
-                await self._rest()
+                await self._sleep()
         finally:
             self._engine.scheduler.give_up()
 
@@ -101,13 +110,13 @@ class SchedulingLoop:
         """Decide for a few milliseconds. False when there is nothing more to decide for now."""
         scheduler, now = self._engine.scheduler, self._clock.now
         began = now()
-        self._turned = began
+        self._last_slice = began
         if not self._may_schedule():
             # The lease is lost: a decision that has not committed ends without effect.
             scheduler.give_up()
         if scheduler.under_way:
             return scheduler.step()
-        # Tasks that the last decision held up come first; the next decision would hold them up again.
+        # Tasks that waited for the last decision run first, because the next decision would make them wait again.
         if self._engine.standstill.has_delayed:
             return True
         self._engine.queue.flush(began)
@@ -120,14 +129,19 @@ class SchedulingLoop:
                 return True
         return False
 
+    def _rest(self) -> float:
+        """How long everything else runs after the last slice, in seconds."""
+        began = self._last_slice
+        return _REST_SECONDS if began is not None and self._clock.now() - began > _LONG_SLICE_SECONDS else 0
+
     def _follow_progress(self) -> None:
-        """Note whether anything was decided or bound since the last turn, or there was nothing to decide."""
+        """Note the time if anything was decided or bound since the last slice, or if there was nothing to decide."""
         scheduler = self._engine.scheduler
         progress = scheduler.decided, scheduler.binding
         if progress != self._progress or not (self._engine.queue.contents.has_ready and self._may_schedule()):
             self._progress, self._progressed = progress, self._clock.now()
 
-    async def _rest(self) -> None:
+    async def _sleep(self) -> None:
         """Sleep until woken, or until the queue's next deadline."""
         deadline = self._engine.queue.next_deadline()
         seconds = _LONGEST_SLEEP_SECONDS
@@ -145,7 +159,8 @@ async def expire_assumed(
 ) -> None:
     """Forget assumed pods whose time to live is over, periodically; runs until it is cancelled.
 
-    The cache names each of them in a warning; pods that wait for capacity are told as if it had been deleted.
+    The cache names each of them in a warning. The queue handles it like a deletion: pods that wait for capacity may be
+    retried.
     """
     while True:
         await sleep(EXPIRY_PERIOD_SECONDS)

@@ -1,7 +1,7 @@
-"""What a process takes from the machine: time, randomness, names, and whether it has the interpreter to itself.
+"""The machine of a process: time, randomness, names, and whether the process has the interpreter to itself.
 
-A process receives one, so that a whole process can run in virtual time and from one seed: nothing else in it reads a
-clock or draws random numbers, and it sleeps only on its event loop. `HERE` is the machine that runs this code.
+Nothing else in a process reads a clock or draws random numbers, and a process sleeps only on its event loop. With a
+`Machine` of its own, a whole process therefore runs in virtual time and from one seed. `HERE` is the real machine.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from .clock import LoopClock
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine.
+    """The sources of time, randomness and names.
 
     Attributes:
-        now: seconds on a clock that never jumps; the event loop's is to run as fast.
+        now: seconds on a clock that never jumps, and that runs as fast as the event loop's.
         wall: seconds since the epoch.
         random: a number in [0, 1).
-        choose: a number below the one given.
+        choose: a number below the given one.
         uid: a unique name.
-        hostname: as people know it.
-        exclusive: whether the process has its interpreter for itself. Then a thread watches its loop, and the collector
-            of garbage is told what to leave alone.
+        hostname: the host's name.
+        exclusive: whether the process has its interpreter to itself. Then a thread watches its loop, and garbage
+            collection is adjusted (`memory`).
     """
 
     now: Callable[[], float] = time.monotonic
@@ -57,7 +57,7 @@ class Machine:
         return ElectionClock(now=self.now, wall=self.wall, random=self.random)
 
     def ambient(self) -> Ambient:
-        """As the recorder of events wants it."""
+        """Time and names for the recorder of Events."""
         return Ambient(wall_clock=lambda: round(self.wall() * 1e9), random=self.random, hostname=self.hostname)
 
 

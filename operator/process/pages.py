@@ -16,6 +16,7 @@ from muster.operator.metrics.pod_resources import pod_resource_blocks
 from muster.operator.metrics.state import State, StateMetrics
 from muster.operator.serving import PageSources, Unknown, application
 from muster.operator.versions import KUBERNETES, own, python
+from muster.plugins.catalog import QUOTAS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 
 _NO_PODS = dict.fromkeys(("active", "backoff", "unschedulable", "gated", "incomplete", "pending"), 0)
-"""Every part of kube-scheduler's queue: each has a series, even those that Muster has no use for."""
+"""Every part of kube-scheduler's queue: each has a series, even those that Muster does not use."""
 
 
 def liveness(path: str, missing: Check) -> web.Application:
-    """The application that answers kopf's liveness probe: that the process responds, and what it says of itself."""
+    """The application that answers kopf's liveness probe, with the kinds that are not synced yet."""
 
     async def scheduling(_: web.Request) -> web.Response:
         return web.json_response({"scheduling": missing() or "synced"})
@@ -43,7 +44,7 @@ def liveness(path: str, missing: Check) -> web.Application:
 
 
 def status_of(began: datetime) -> dict[str, str]:
-    """The text of /statusz for a process that began then, in the order of kube-scheduler's page."""
+    """The text of /statusz for a process that `began` then, in the order of kube-scheduler's page."""
     return {
         "Started": began.strftime("%a %b %e %H:%M:%S UTC %Y"),
         "Up": f"{(datetime.now(UTC) - began).total_seconds():.0f} s",
@@ -55,7 +56,7 @@ def status_of(began: datetime) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Why(LastDecision):
-    """The last decision about a pod; with where it stands in the queue, if it waits there."""
+    """The last decision about a pod, with the pod's position in the queue if it waits there."""
 
     queue: QueuePosition | None
 
@@ -71,7 +72,7 @@ def why_of(process: Process, namespace: str, name: str) -> Why | Unknown:
 def last_decision(process: Process, namespace: str, name: str) -> LastDecision | Unknown:
     """The last decision about a pod, or why it is unknown."""
     key = f"{namespace}/{name}"
-    pod, decision = process.watches.pods.get(key), process.engine.scheduler.reports.last(key)
+    pod, decision = process.informers.pods.get(key), process.engine.scheduler.reports.last(key)
     if pod is None:
         return Unknown(f"there is no pod {key}")
     if pod.spec.scheduling_gates:
@@ -91,7 +92,6 @@ def pages(
     """The application over a process started with `flags`; without an authorizer everyone may read everything."""
     began = datetime.now(UTC)
     queue, cache, leadership = process.engine.queue, process.engine.cache, process.leadership
-
     books = process.engine.books().values()
 
     def waiting_groups() -> int:
@@ -107,26 +107,28 @@ def pages(
         pending_pods=lambda: {**_NO_PODS, **queue.contents.counts()},
         queued_entities=queue.contents.entity_counts,
         cache_size=cache_size,
-        held_at_permit=lambda: len(process.engine.waiting),
+        held_at_permit=lambda: len(process.engine.held_pods),
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
         reserved_shares=process.engine.reserved_shares,
+        quotas=lambda: QUOTAS.amounts(process.engine.shared),
+        unmet_quotas=lambda: QUOTAS.unmet(process.engine.shared),
         tasks=lambda: len(asyncio.all_tasks()),
         leading=lambda: {leadership.name: leadership.may_write()} if leadership.name else {},
     )
     registry = registry_of(process.metrics, StateMetrics(state), process.process_metrics)
 
     sources = PageSources(
-        livez={"ping": lambda: None, "scheduling": process.stands},
+        livez={"ping": lambda: None, "scheduling": process.loop_stopped},
         healthz={"leaderElection": leadership.trouble},
         readyz={
             "leaderElection": leadership.trouble,
             "shutdown": process.ending,
-            "sched-handler-sync": process.watches.missing,
-            "scheduling": process.idles,
+            "sched-handler-sync": process.informers.missing,
+            "scheduling": process.loop_stalled,
         },
         metrics=lambda: blocks(registry),
-        resources=lambda: pod_resource_blocks(process.watches.pods.list) if leadership.may_write() else (),
+        resources=lambda: pod_resource_blocks(process.informers.pods.list) if leadership.may_write() else (),
         config=lambda: {"kubescheduler.config.k8s.io": configuration.model_dump(mode="json", by_alias=True)},
         why=lambda namespace, name: why_of(process, namespace, name),
         leads=leadership.may_write,

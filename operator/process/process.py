@@ -26,12 +26,12 @@ from muster.operator.recording.session import RecordingSession
 from muster.operator.versions import build
 
 from .extenders import Extenders
+from .informers import Informers
 from .loop import SchedulingLoop, expire_assumed
 from .machine import HERE, Machine
-from .memory import keep_all, keep_what_there_is, look_at_all
+from .memory import collect_hourly, resume_collection, suspend_collection
 from .tasks import TaskSet
 from .watchdog import Watchdog
-from .watches import Watches
 from .writers import Writers
 
 if TYPE_CHECKING:
@@ -44,28 +44,29 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _DRAIN_SECONDS = 10.0
-"""For bindings, and again for what is to be told. The chart leaves a pod 60 seconds to end, Kubernetes by itself 30."""
+"""For bindings, and then again for conditions and Events. The chart gives a pod 60 seconds to end; Kubernetes' default
+is 30."""
 _LISTED_SECONDS = 60.0
-"""How long the collector may be kept from looking for garbage while the cluster is listed."""
+"""The longest time for which garbage collection is off while the cluster is listed."""
 
 
 class Process:
-    """A scheduler on one API server, reached by `transport`. To be made, started and stopped on one event loop.
+    """A scheduler on one API server, reached by `transport`. Create, start and stop it on one event loop.
 
-    Raises ConfigurationError when a plugin cannot be made.
+    Raises ConfigurationError if a plugin cannot be created.
 
     Attributes:
-        over: set when the process has to end, or has ended in order.
-        failed: whether that is because it cannot go on: a part of it failed, or it is not the leader any more.
+        over: set when the process has to end, or has stopped.
+        failed: whether it has to end because a part of it failed, or because it no longer leads.
         groups: the kinds of groups that its plugins know.
-        leadership: the election it takes part in.
-        unfenced: a client for what a standby writes too: its lease, and reviews of who may read its pages.
-        metrics: what was counted.
-        process_metrics: what the process counts beside its engine.
-        engine: what decides.
-        writers: what writes.
-        watches: what reads.
-        clock, timing: time, and chance, as its parts meet them.
+        leadership: the election that it takes part in.
+        unfenced: a client for the writes that a standby makes too: its lease, and access reviews for its pages.
+        metrics: the engine's metrics.
+        process_metrics: metrics of the process besides its engine.
+        engine: makes the decisions.
+        writers: write to the API.
+        informers: read from the API.
+        clock, timing: time and randomness for its parts.
     """
 
     def __init__(self, assembly: Assembly, transport: RoundTripper, machine: Machine = HERE) -> None:
@@ -112,27 +113,27 @@ class Process:
         if self._recording is not None:
             self.engine = self._recording.watch(self.engine, assembly)
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
-        self._watchdog = Watchdog(self.engine.watch, self.process_metrics.loop_held)
-        self.watches = Watches(
+        self._watchdog = Watchdog(self.engine.call_watch, self.process_metrics.loop_held)
+        self.informers = Informers(
             self.writers.client, self.engine, self.metrics, self.timing, more=self._extenders.informers
         )
-        listers.update(self.watches.listers)
-        self._kept: asyncio.TimerHandle | None = None
+        listers.update(self.informers.listers)
+        self._collection_off: asyncio.TimerHandle | None = None
         self._parts = TaskSet(on_failure=self._fail)
         self._tasks: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        """Start watches and election, and schedule when every kind is synced and the election is won."""
+        """Start informers and election, and schedule when every kind is synced and the election is won."""
         if self._machine.exclusive:
             self._watchdog.start()
-            keep_all()
-            self._kept = asyncio.get_running_loop().call_later(_LISTED_SECONDS, keep_what_there_is)
+            suspend_collection()
+            self._collection_off = asyncio.get_running_loop().call_later(_LISTED_SECONDS, resume_collection)
         self.writers.recorder.start()
         if not self._configuration.delay_cache_until_active:
-            self.watches.start(self._parts.spawn)
+            self.informers.start(self._parts.spawn)
         self._tasks = [self._parts.spawn(self._lead()), self._parts.spawn(self._schedule())]
         if self._machine.exclusive:
-            self._tasks.append(self._parts.spawn(look_at_all(self._rests)))
+            self._tasks.append(self._parts.spawn(collect_hourly(self._is_idle)))
         if self._expires:
             self._tasks.append(self._parts.spawn(expire_assumed(self.engine, self.clock)))
 
@@ -141,13 +142,13 @@ class Process:
         self._server_clock.answered(outcome.date, outcome.seconds)
 
     async def stop(self) -> None:
-        """Make no new decisions, and end the work in progress, unless another process leads by now."""
+        """Stop deciding, and finish the work in progress unless another process already leads."""
         self._draining = True
         self._listed()
         if self._recording is not None:
             self._recording.end()
         self.engine.scheduler.reports.end()
-        self.engine.standstill.apply(self._turn_away)
+        self.engine.standstill.apply(self._reject_held_pods)
         # Without the lease all writes are fenced, so there is nothing to wait for.
         cut_off = await self.writers.drain(within=0 if self._lost else _DRAIN_SECONDS)
         if cut_off:
@@ -157,7 +158,7 @@ class Process:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         # Released only now: the next leader must not decide while Bindings of this process are in flight.
         await self.leadership.release()
-        await self.watches.stop()
+        await self.informers.stop()
         await self._extenders.close()
         self._watchdog.stop()
         if self._recording is not None:
@@ -165,7 +166,7 @@ class Process:
         self.over.set()
 
     def dump(self) -> None:
-        """Write cache, queue and the cache's self-check to the log, as soon as no decision is under way."""
+        """Log cache, queue and the cache's self-check, as soon as no decision is in progress."""
         self.engine.standstill.apply(self._dump)
 
     def _dump(self) -> None:
@@ -177,30 +178,30 @@ class Process:
         if not faults:
             log.info("the cache equals a recount")
 
-    def _turn_away(self) -> None:
-        for waiting in self.engine.waiting:
-            waiting.fail(Status.unschedulable("the scheduler is shutting down"))
+    def _reject_held_pods(self) -> None:
+        for held in self.engine.held_pods:
+            held.fail(Status.unschedulable("the scheduler is shutting down"))
 
     def ending(self) -> str | None:
-        """None until `stop` is called, then that it was."""
+        """A message for readiness probes once `stop` was called; None before."""
         return "process is shutting down" if self._draining else None
 
-    def stands(self) -> str | None:
-        """None while the scheduling loop turns, or has not begun; see `SchedulingLoop.stands`."""
-        return None if self._draining else self._loop.stands()
+    def loop_stopped(self) -> str | None:
+        """The problem if the scheduling loop no longer runs; see `SchedulingLoop.stopped`."""
+        return None if self._draining else self._loop.stopped()
 
-    def idles(self) -> str | None:
-        """None while decisions are made; see `SchedulingLoop.idles`."""
-        return None if self._draining else self._loop.idles()
+    def loop_stalled(self) -> str | None:
+        """The problem if ready pods are not decided; see `SchedulingLoop.stalled`."""
+        return None if self._draining else self._loop.stalled()
 
     def _listed(self) -> None:
-        """The collector need not wait any longer."""
-        if self._kept is not None:
-            self._kept.cancel()
-            self._kept = None
-            keep_what_there_is()
+        """Resume garbage collection, if it is off: the cluster is listed, or the process ends."""
+        if self._collection_off is not None:
+            self._collection_off.cancel()
+            self._collection_off = None
+            resume_collection()
 
-    def _rests(self) -> bool:
+    def _is_idle(self) -> bool:
         engine = self.engine
         return not (engine.queue.pop_is_due() or engine.scheduler.binding or engine.standstill.has_delayed)
 
@@ -208,7 +209,7 @@ class Process:
         return not self._draining and self.leadership.may_write()
 
     def _may_report(self) -> bool:
-        return self.leadership.may_write() and self.watches.missing() is None
+        return self.leadership.may_write() and self.informers.missing() is None
 
     async def _lead(self) -> None:
         await self.leadership.run()
@@ -222,11 +223,11 @@ class Process:
     async def _schedule(self) -> None:
         await self.leadership.elected.wait()
         if self._configuration.delay_cache_until_active:
-            self.watches.start(self._parts.spawn)
+            self.informers.start(self._parts.spawn)
         elif self._configuration.leader_election.leader_elect:
             # A watch may lag behind the former leader's last Bindings; capacity that they use would look free.
-            await self.watches.refresh()
-        await self.watches.complete()
+            await self.informers.refresh()
+        await self.informers.complete()
         self._listed()
         log.info("scheduling begins: %d nodes", self.engine.cache.snapshot.node_count)
         await self._loop.run()

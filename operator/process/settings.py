@@ -38,6 +38,8 @@ from muster.plugins.catalog import (
     known,
 )
 
+from .scheduler_plugins import as_meant
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -52,7 +54,7 @@ _NAME_FLAG = "--scheduler-name"
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A configuration with the profiles it comes to and the plugins they use.
+    """A configuration with the profiles that it defines and the plugins that they use.
 
     Attributes:
         assumed_ttl: how many seconds after its binding a pod that the API never reports is forgotten; None for never.
@@ -80,7 +82,7 @@ class Assembly:
         return tuple(dict.fromkeys((*self.groups.watched, *self.watched())))
 
     def watched(self) -> tuple[WatchedKind, ...]:
-        """The kinds, besides pods and nodes, that the profiles' plugins look at."""
+        """The kinds, besides pods and nodes, that the profiles' plugins watch."""
         return tuple(dict.fromkeys(kind for name in self.enabled() for kind in self.registry[name].watches))
 
 
@@ -156,10 +158,11 @@ def assemble(configuration: KubeSchedulerConfiguration, *, source: str = "") -> 
 
     Raises ConfigurationError, also for plugins that cannot be loaded; `source` is where the configuration is from.
     """
+    meant = as_meant(configuration)
     try:
-        registry = discover(enabled_plugins(configuration, DEFAULTS))
+        registry = discover(enabled_plugins(meant, DEFAULTS))
         profiles = resolve(
-            configuration,
+            meant,
             defaults=DEFAULTS,
             extends={name: extension_points(plugin) for name, plugin in registry.items()},
             args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},

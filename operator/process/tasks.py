@@ -1,4 +1,4 @@
-"""Tasks with an owner: started and awaited here, so that no exception of theirs is lost."""
+"""Task sets: owners of tasks, which start and await them, so that no exception is lost."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 class TaskSet:
     """A set of running tasks. `on_failure` is called whenever one of them has ended by an exception.
 
-    An unrequested cancellation is one, too: any code that a task runs may raise it.
+    A cancellation that was not requested counts as one, because any code of a task may raise CancelledError.
     """
 
     def __init__(self, *, on_failure: Callable[[], None] | None = None) -> None:
@@ -33,7 +33,7 @@ class TaskSet:
         return task
 
     async def drain(self, *, within: float) -> int:
-        """Wait for all tasks, for `within` seconds at most; cancel what is left. Returns how many were cancelled."""
+        """Wait for all tasks, for `within` seconds at most; cancel the others. Returns how many were cancelled."""
         if self._tasks:
             await asyncio.wait(tuple(self._tasks), timeout=within)
         left = tuple(self._tasks)

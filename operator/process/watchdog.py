@@ -1,9 +1,9 @@
 """The watchdog: a thread that notices when the event loop is blocked, and names the cause.
 
 Everything in the process runs on one loop, so a block delays all pods, the lease and the probes. A beat on the loop
-shows that it turns; when a beat is missing, the watchdog names the plugin, its point and the pod, or else the line of
-code, while it still runs. A probe that the loop cannot answer fails by itself. A loop that turns but schedules nothing
-is not visible from outside; `SchedulingLoop` reports that.
+shows that it runs; when a beat is missing, the watchdog names the plugin, its point and subject, or else the line of
+code, while it still runs. A probe that the loop cannot answer fails by itself. A loop that runs but schedules nothing
+is not visible from outside; `SchedulingLoop.stalled` reports that.
 """
 
 from __future__ import annotations
@@ -17,24 +17,26 @@ from collections.abc import Callable
 from types import FrameType
 from typing import TYPE_CHECKING, NamedTuple
 
+from muster.framework.runtime.subjects import pair_of
+
 if TYPE_CHECKING:
-    from muster.framework.runtime.watch import CallWatch
+    from muster.framework.runtime.call_watch import CallWatch
 
 log = logging.getLogger(__name__)
 
 HELD_SECONDS = 0.1
-"""A plugin that holds the loop for longer is told of."""
-HELD_SOMEHOW_SECONDS = 1.0
-"""So is code of Muster itself that works for as long. When the loop's thread did not, it stands for a moment through
-not caused by the code, as on an overloaded machine, or it waits for something: that is told of later."""
+"""A plugin, or code of Muster itself, that keeps the loop's thread at work for longer is reported."""
+HELD_WITHOUT_WORK_SECONDS = 1.0
+"""A block is reported only after this time if the loop's thread did not work: then it waits, for something in a call or
+for a processor of an overloaded machine."""
 _BEAT_SECONDS = 0.05
 _QUIET_SECONDS = 10.0
-"""How long the same holder is not named again."""
+"""The time for which the same holder is not reported again."""
 _MOST_HOLDERS = 256
 
 
 class _Late(NamedTuple):
-    """A beat that was due and had not come when this was seen, and what the loop's thread had worked by then."""
+    """A beat that was due and missing at the time `seen`, and the time that the loop's thread had worked by then."""
 
     due: float
     seen: float
@@ -42,14 +44,15 @@ class _Late(NamedTuple):
 
 
 class Watchdog:
-    """Watches the loop that it is started on. Start and stop once each.
+    """Watches the loop on which it is created and started. Start and stop it once each.
 
     Args:
-        watch: what the plugins' calls are at.
-        observe: told on the loop, after each beat, for how many seconds the loop did nothing else, and for how many of
-            them, at most, its thread was at work. Else it waited, for a processor or in a call that blocks.
-        now: seconds, monotonic; safe to call from any thread.
-        worked: seconds that the loop's thread has been at work, of a processor's time; the same.
+        watch: which call of a plugin is in progress.
+        observe: called on the loop at each beat with the seconds for which the beat was late, and with the most
+            seconds of these in which the loop's thread worked. In the others it waited, for a processor or in a call
+            that blocks.
+        now: monotonic seconds; safe to call from any thread.
+        worked: the processor time of the loop's thread in seconds; safe to call from any thread.
     """
 
     def __init__(
@@ -64,69 +67,68 @@ class Watchdog:
         self._observe = observe
         self._now = now
         self._due = now() + _BEAT_SECONDS
-        self._told: dict[str, float] = {}
-        self._telling_of = 0.0
+        self._reported: dict[str, float] = {}
+        self._reported_due = 0.0
         self._stopped = threading.Event()
-        self._loop_thread = threading.get_ident()  # it is made on the loop, too
-        self._worked = worked or _time_of(self._loop_thread)
-        self._worked_by_then = self._worked()
+        self._loop_thread = threading.get_ident()
+        self._worked = worked or _processor_time_of(self._loop_thread)
+        self._worked_at_beat = self._worked()
         self._seen_late = _Late(0.0, 0.0, 0.0)
         self._timer: asyncio.TimerHandle | None = None
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin, on the loop that runs."""
+        """Begin, on the running loop."""
         self.beat()
         self._thread.start()
 
     def stop(self) -> None:
-        """End."""
+        """Stop the thread and the beats."""
         self._stopped.set()
         if self._timer is not None:
             self._timer.cancel()
 
     def beat(self) -> None:
-        """The loop turns. Called on it."""
+        """Note that the loop runs; called on the loop."""
         now, worked, late = self._now(), self._worked(), self._seen_late
         held = max(0.0, now - self._due)
         at_work = late.seen - late.due + worked - late.worked if late.due == self._due else held
-        self._observe(held, min(held, at_work, worked - self._worked_by_then))
-        self._due, self._worked_by_then = now + _BEAT_SECONDS, worked
+        self._observe(held, min(held, at_work, worked - self._worked_at_beat))
+        self._due, self._worked_at_beat = now + _BEAT_SECONDS, worked
         if not self._stopped.is_set():
             self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self.beat)
 
-    def look(self) -> None:
-        """Whether the loop stands now; if so, and that was not told of lately, say who holds it. On any thread."""
+    def check(self) -> None:
+        """Log what blocks the loop, if it is blocked and the cause was not logged lately; called on any thread."""
         due, running = self._due, self._watch.current
-        worked, now = self._worked(), self._now()  # in this order: what is worked in between is counted, not lost
+        worked, now = self._worked(), self._now()  # in this order: work between the two calls counts
         if now >= due and self._seen_late.due != due:
             self._seen_late = _Late(due, now, worked)
-        if now - due < HELD_SECONDS or due == self._telling_of:
+        if now - due < HELD_SECONDS or due == self._reported_due:
             return
-        at_work = running is not None or worked - self._worked_by_then >= HELD_SECONDS
-        if not at_work and now - due < HELD_SOMEHOW_SECONDS:
+        at_work = running is not None or worked - self._worked_at_beat >= HELD_SECONDS
+        if not at_work and now - due < HELD_WITHOUT_WORK_SECONDS:
             return
-        self._telling_of = due
+        self._reported_due = due
         if running is not None:
-            plugin, point, pod, _ = running
-            pairs = {"plugin": plugin.name, "point": point.name, "pod": pod.key}
+            holders, about = {"plugin": running.plugin.name, "point": running.point.name}, pair_of(running.about)
         else:
-            pairs = {"at": _place(sys._current_frames().get(self._loop_thread))}
-        holder = " ".join(pairs[key] for key in pairs if key != "pod")
-        if now - self._told.get(holder, -_QUIET_SECONDS) >= _QUIET_SECONDS:
-            if len(self._told) > _MOST_HOLDERS:
-                self._told.clear()
-            self._told[holder] = now
-            log.warning("The event loop is held", extra={"pairs": {**pairs, "seconds": f"{now - due:.3f}"}})
+            holders, about = {"at": _place(sys._current_frames().get(self._loop_thread))}, {}
+        holder = " ".join(holders.values())
+        if now - self._reported.get(holder, -_QUIET_SECONDS) >= _QUIET_SECONDS:
+            if len(self._reported) > _MOST_HOLDERS:
+                self._reported.clear()
+            self._reported[holder] = now
+            log.warning("The event loop is held", extra={"pairs": {**holders, **about, "seconds": f"{now - due:.3f}"}})
 
     def _run(self) -> None:
-        # First when a beat is due, so that little of how late it comes is unknown, then as often as beats are.
+        # The first check comes when a beat is due, so that the lateness is known exactly; then one comes per beat.
         while not self._stopped.wait(left if (left := self._due - self._now()) > 0 else _BEAT_SECONDS):
-            self.look()
+            self.check()
 
 
-def _time_of(thread: int) -> Callable[[], float]:
-    """The processor's time that a thread of this process has had, in seconds; where nothing tells, all time is work."""
+def _processor_time_of(thread: int) -> Callable[[], float]:
+    """The processor time of a thread of this process, in seconds; all time where the system does not report it."""
     if not hasattr(time, "pthread_getcpuclockid"):  # on macOS
         return time.monotonic
     clock = time.pthread_getcpuclockid(thread)

@@ -40,7 +40,7 @@ class Writers:
 
     Attributes:
         client: for all that a scheduler writes, and for reading; its writes are fenced.
-        bindings: the binding cycles under way.
+        bindings: the binding cycles in progress.
         conditions: writes the PodScheduled condition.
         recorder: writes events, with a client of its own, so that they never keep a Binding waiting.
     """
@@ -58,7 +58,7 @@ class Writers:
     ) -> None:
         """`may_write` is asked before each fenced write; `wake` is called when there may be something to decide.
 
-        `standstill` paces what is to be written. `on_write` is told of each write, as by `ApiClient`.
+        `standstill` paces the writes. `on_write` is called with verb and resource of each write, see `ApiClient`.
         """
         retrier = Retrier(random=machine.random)
         self._machine = machine
@@ -104,7 +104,7 @@ class Writers:
     async def drain(self, *, within: float) -> int:
         """Let bindings in flight end, then write the remaining conditions and Events, for `within` seconds each.
 
-        Returns how many writes were cut off, events apart.
+        Returns the number of writes that were cut off, without Events.
         """
         bindings = await self.bindings.drain(within=within)
         statuses, _ = await asyncio.gather(self.conditions.drain(within=within), self.recorder.drain(within=within))

@@ -29,11 +29,11 @@ def asked(verb: str, path: str) -> str:
 
 
 class ApiPath(NamedTuple):
-    """A path of the API in parts; empty are those that it does not have.
+    """A path of the API in parts, "" for each part that it lacks.
 
     Attributes:
-        served: up to the version, as in `/apis/apps/v1`.
-        behind: what follows the name, with its slash.
+        served: the beginning up to the version, as in `/apis/apps/v1`.
+        behind: the subresource after the name, with its slash.
     """
 
     served: str
@@ -69,9 +69,9 @@ class RecordedBinder:
     """Implements `contract.Binder`."""
 
     def __init__(
-        self, tell: Callable[[AnyEvent], None], now: Callable[[], float], tasks: Tasks, binder: Binder
+        self, record: Callable[[AnyEvent], None], now: Callable[[], float], tasks: Tasks, binder: Binder
     ) -> None:
-        self._tell = tell
+        self._record = record
         self._now = now
         self._tasks = tasks
         self._binder = binder
@@ -80,15 +80,15 @@ class RecordedBinder:
         with self._tasks.outside():
             status = await self._binder.bind(pod, node_name)
         failed = None if status is None else Failure(status.message)
-        self._tell(Answered(self._now(), binding(pod.uid, node_name), self._tasks.current, failed=failed))
+        self._record(Answered(self._now(), binding(pod.uid, node_name), self._tasks.current, failed=failed))
         return status
 
 
 class RecordedApi:
     """Implements `contract.Api`."""
 
-    def __init__(self, tell: Callable[[AnyEvent], None], now: Callable[[], float], tasks: Tasks, api: Api) -> None:
-        self._tell = tell
+    def __init__(self, record: Callable[[AnyEvent], None], now: Callable[[], float], tasks: Tasks, api: Api) -> None:
+        self._record = record
         self._now = now
         self._tasks = tasks
         self._api = api
@@ -114,7 +114,7 @@ class RecordedApi:
                 answer = await request
         except ApiError as error:
             failed = Failure(str(error), error.status, error.reason, error.retry_after)
-            self._tell(Answered(self._now(), asked(verb, path), self._tasks.current, failed=failed))
+            self._record(Answered(self._now(), asked(verb, path), self._tasks.current, failed=failed))
             raise
-        self._tell(Answered(self._now(), asked(verb, path), self._tasks.current, without_secrets(answer)))
+        self._record(Answered(self._now(), asked(verb, path), self._tasks.current, without_secrets(answer)))
         return answer

@@ -60,7 +60,7 @@ class PodStory:
 
     @property
     def difference(self) -> Difference | None:
-        """None where both came to the same, or one of them to nothing."""
+        """The difference; None if both outcomes are the same, or one of them is missing."""
         if self.recorded is None or self.replayed is None:
             return None
         was, would = self.recorded.node, self.node
@@ -76,23 +76,23 @@ class Comparison:
     """The comparison of a replay with its recording.
 
     Attributes:
-        events: how many happened.
-        decisions: how many were recorded.
-        same: how many of these were met by the same one, byte for byte.
-        told_otherwise: how many by one with the same outcome in other words or with other scores.
-        elsewhere: how many by one that would place the pod on a better node.
-        own_way: the first recorded decision that was not met, and what was decided in its place; from there on the
-            engine went its own way, and is compared pod by pod alone.
-        broken_off: why it went its own way, if it was not for a decision.
-        whole: whether it is compared from the beginning of the recording on.
-        not_followed: kinds that are looked at now and were not recorded.
-        stories: by UID, what became of each pod.
+        events: the number of events.
+        decisions: the number of recorded decisions.
+        same: the number of decisions that were replayed byte for byte.
+        reworded: the number of decisions with the same outcome in other words or with other scores.
+        elsewhere: the number of decisions that would have placed the pod on a better node.
+        own_way: the first recorded decision that differs, and the decision in its place; from there on the engine goes
+            its own way, and is compared only pod by pod.
+        broken_off: why the engine went its own way, if not because of a decision.
+        whole: whether the comparison starts at the beginning of the recording.
+        not_followed: kinds that are watched now and were not recorded.
+        stories: by UID, the outcome for each pod.
     """
 
     events: int = 0
     decisions: int = 0
     same: int = 0
-    told_otherwise: int = 0
+    reworded: int = 0
     elsewhere: int = 0
     own_way: tuple[Decision | None, Decision | None] | None = None
     broken_off: str = ""
@@ -109,30 +109,30 @@ class Comparison:
 
     @property
     def agrees(self) -> bool:
-        """Whether nothing is decided otherwise. From the middle of a recording on no more can be said."""
+        """Whether all outcomes are the same, which is all that a replay from the middle of a recording can show."""
         return self.exact or (not self.whole and next(self.differences(), None) is None)
 
     def recorded(self, decision: Decision) -> None:
-        """This was decided."""
+        """Add a recorded decision."""
         self.decisions += 1
         self._recorded.append(decision)
         if isinstance(decision, Decided):
             story = self.stories.setdefault(decision.uid, PodStory())
-            if _tells_more(story.recorded, decision):
+            if _is_outcome(story.recorded, decision):
                 story.recorded = decision
 
     def replayed(self, decision: Decision, would: Would | None) -> None:
-        """This was decided again, where another choice would have been made if there is one."""
+        """Add a replayed decision, with the choice that would have been made instead if there is one."""
         self._replayed.append((decision, would))
         if isinstance(decision, Decided):
             story = self.stories.setdefault(decision.uid, PodStory())
-            if _tells_more(story.replayed, decision):
+            if _is_outcome(story.replayed, decision):
                 story.replayed, story.would = decision, would
 
-    def same_course(self, *, all_told: bool) -> bool:
+    def same_course(self, *, all_reported: bool) -> bool:
         """Whether the decisions so far have the same outcomes on both sides.
 
-        Unless the recording is at a point where all decisions that were begun have been reported (`all_told`), it may
+        At a point where not all decisions that were begun have been reported (`all_reported`), the recording may
         report a decision later that has already been replayed.
         """
         while self._recorded:
@@ -146,25 +146,25 @@ class Comparison:
             elif msgspec.json.encode(was) == msgspec.json.encode(decision):
                 self.same += 1
             else:
-                self.told_otherwise += 1
-        if self._replayed and all_told:
+                self.reworded += 1
+        if self._replayed and all_reported:
             self.own_way = None, self._replayed[0][0]
             return False
         return True
 
     def diverged(self, why: str) -> None:
-        """The engine does not do what it did, though it decided the same."""
+        """The engine no longer does what it did, although its decisions are the same."""
         self.broken_off = why
 
     def differences(self) -> Iterator[tuple[Difference, PodStory]]:
-        """The pods that came off otherwise."""
+        """The pods with another outcome."""
         for story in self.stories.values():
             if story.difference is not None:
                 yield story.difference, story
 
 
 def placed(decision: Decided) -> bool:
-    """Whether the pod got the node, for all that was known then."""
+    """Whether the pod got the node, as far as was known then."""
     return bool(decision.node) and not decision.code and not decision.given_back
 
 
@@ -173,8 +173,8 @@ def chosen(decision: Decided) -> bool:
     return placed(decision) and decision.ranking is not None
 
 
-def _tells_more(before: Decided | None, decision: Decided) -> bool:
-    """Whether this is what a pod came to: the first placement, else the last refusal."""
+def _is_outcome(before: Decided | None, decision: Decided) -> bool:
+    """Whether this decision is the pod's outcome so far: the first placement, or else the last refusal."""
     return not decision.given_back and (before is None or not placed(before))
 
 

@@ -1,7 +1,7 @@
 """The engine's decisions as events, from a listener among the plugins that follow decisions.
 
-Both recorder and replayer make one: the engine is built with its `pick` among the ports, and `follow` lets it hear the
-engine's decisions.
+Recorder and replayer each create one. The engine is built with its `pick` among the ports, and `follow` subscribes it
+to the engine's decisions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _MOST_PODS = 65_536
-"""Pods whose choices are kept: also those of queries, which lead to no decision."""
+"""The number of pods whose choices are kept, including those of queries, which lead to no decision."""
 
 
 class DecisionListener(DecisionFollower[None]):
@@ -37,8 +37,8 @@ class DecisionListener(DecisionFollower[None]):
 
     name = "Recording"
 
-    def __init__(self, tell: Callable[[Decision], None]) -> None:
-        self._tell = tell
+    def __init__(self, report: Callable[[Decision], None]) -> None:
+        self._report = report
         self._rankings: LRUCache[str, dict[str, Ranking]] = LRUCache(_MOST_PODS)
 
     def follow(self, engine: Engine) -> None:
@@ -47,38 +47,38 @@ class DecisionListener(DecisionFollower[None]):
             algorithm.framework.followers.add(self)
 
     def pick(self, pod: PodInfo, nodes: NodeView, scored: Scored, choose: Choose) -> int:
-        """Choose, and keep how good the node is until it is decided. As `Ports.pick`."""
+        """Implement `Ports.pick`: choose a node, and keep its ranking until the decision is reported."""
         chosen = pick_best(pod, nodes, scored, choose)
         self.keep(pod, name_at(nodes, chosen), scored, chosen)
         return chosen
 
     def keep(self, pod: PodInfo, node: str, scored: Scored, position: int) -> None:
-        """Keep how good the node at this position is. It may be one of several choices for the pod."""
+        """Keep the ranking of the node at this position, which may be one of several choices for the pod."""
         self._rankings.setdefault(pod.uid, {})[node] = ranking(scored, position)
 
     def keeps(self, pod: PodInfo, node: str) -> bool:
-        """Whether a choice of this node is kept."""
+        """Whether a ranking of this node is kept."""
         return node in self._rankings.get(pod.uid, ())
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Report the decision on a single pod. Decisions on other pods of the same step may be reported later."""
-        self._tell(self._told(decision))
+        self._report(self._decided(decision))
         self._rankings.pop(decision.pod.uid, None)
 
     def on_pod_released(self, decision: PodDecision) -> None:
-        """A pod that lost its node again."""
-        self._tell(self._told(decision, given_back=True))
+        """Report that a pod lost its node."""
+        self._report(self._decided(decision, given_back=True))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group, then each member that was tried."""
+        """Report a group, then each member that was tried."""
         group = f"{decision.plugin}/{decision.group}"
         code, message, _ = _why(decision.status)
-        self._tell(GroupDecided(group, decision.placed, decision.missing, code, message))
+        self._report(GroupDecided(group, decision.placed, decision.missing, code, message))
         for member in decision.members:
-            self._tell(self._told(member, group=group))
+            self._report(self._decided(member, group=group))
         self._rankings.clear()
 
-    def _told(self, decision: PodDecision, *, group: str = "", given_back: bool = False) -> Decided:
+    def _decided(self, decision: PodDecision, *, group: str = "", given_back: bool = False) -> Decided:
         pod, node = decision.pod, decision.node_name
         code, message, plugin = _why(decision.status)
         return Decided(

@@ -65,7 +65,7 @@ class ObjectChanged(OfObject, frozen=True, tag="changed"):
 
 
 class ObjectGone(OfObject, frozen=True, tag="gone"):
-    """An object is gone."""
+    """An object was deleted."""
 
 
 class ObjectKnown(OfObject, frozen=True, tag="known"):
@@ -80,7 +80,7 @@ class MemberEnding(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class MemberEnded(Event, frozen=True, tag="memberEnded"):
-    """A member of a group has ended, or one that had is gone.
+    """A member of a group has ended, or an ended one was deleted.
 
     Attributes:
         books: whose members are counted: the key under which the group's plugin keeps its books.
@@ -115,7 +115,7 @@ class TimerEnded(Event, frozen=True, tag="timer"):
 
 
 class TaskWentOn(Event, frozen=True, tag="task"):
-    """The task that was started as the `number`-th went on.
+    """The task that was started as the `number`-th continued.
 
     A task may take its step after changes that were reported since it was ready, and a binding cycle then finds another
     state of its node. Without these events, a replay that runs ready tasks in FIFO order after every other event
@@ -209,7 +209,7 @@ class GroupDecided(Event, frozen=True, tag="groupDecided"):
 
 
 class Ended(Event, frozen=True, tag="ended"):
-    """Nothing follows: the process ended, or the next file goes on."""
+    """The end of a file: the process ended, or the next file continues."""
 
     at: float
 

@@ -64,6 +64,9 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     pod.NodeSelectorRequirement: _REQUIREMENT,
     volumes.TopologySelectorRequirement: {"key": _KEY, "values": _NAME},
     pods_of.LabelledPods: {"selector": _LABELS},
+    pods_of.PodTemplateMeta: {"labels": _LABELS},
+    pods_of.PodTemplateSpec: {"priorityClassName": _NAME},
+    pods_of.StatefulSetSpec: {"podManagementPolicy": _KEPT},
     # pods
     pod.PodSpec: {
         "nodeName": _NAME,

@@ -16,6 +16,7 @@ import msgspec
 from muster.framework.contract import Node, Pod
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.contract.recorded import MapContent, SpelledOutError, TextKind
+from muster.framework.groups.annotations import PREFIX
 from muster.framework.groups.healing import HealingPolicy
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 
@@ -133,8 +134,15 @@ class _Names:
             return value
         if isinstance(content, MapContent):
             inner = Member(content.values, member.inner, texts=True)
-            return {self._text(content.keys, key): self._item(inner, each) for key, each in value.items()}
+            return {
+                self._text(content.keys, key): each if self._is_setting(key, each) else self._item(inner, each)
+                for key, each in value.items()
+            }
         return self._anything(value) if member.inner is None else self._struct(member.inner, value)
+
+    def _is_setting(self, key: str, value: Any) -> bool:
+        """Whether this is a label of Muster's own with a value that is read."""
+        return key.startswith(PREFIX) and isinstance(value, str) and value in self._settings
 
     def _item(self, member: Member, value: Any) -> Any:
         if isinstance(value, dict) and member.inner is not None:

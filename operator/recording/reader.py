@@ -40,7 +40,7 @@ class Recording:
                 raise RecordingError(f"{path}: does not follow the file before it")
 
     def events(self) -> Iterator[AnyEvent]:
-        """All that follows the head. Raises RecordingError for a broken line, when it comes to that."""
+        """All events after the head. Raises RecordingError at a broken line."""
         for path in self._paths:
             for event in self._of(path):
                 if path is self._paths[0] or not isinstance(event, ObjectKnown):

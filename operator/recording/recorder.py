@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from muster.framework.contract import Clock
     from muster.framework.contract.handle import Timer
     from muster.framework.embedded.known import KindHandler
-    from muster.framework.groups.record import EndedMember
+    from muster.framework.groups.record import EndedHandler, EndedMember
     from muster.framework.queue.scheduling_queue import SchedulingQueue
-    from muster.framework.scheduler.engine import EndedHandler, Engine
+    from muster.framework.scheduler.engine import Engine
     from muster.framework.scheduler.event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
     from muster.framework.scheduler.ports import Ports
     from muster.framework.scheduler.scheduler import Scheduler
@@ -59,7 +59,7 @@ class Recorder:
         self._sink = sink
         self._seed = seed
         self._tasks = Tasks(self)
-        self._listener = DecisionListener(self.tell)
+        self._listener = DecisionListener(self.record)
         self.standstill = Standstill(clock.now, self._tasks.follow)
         self._ended = False
 
@@ -73,19 +73,19 @@ class Recorder:
             choose=Random(self._seed).randrange,
             pick=self._listener.pick,
             standstill=self.standstill,
-            binder=RecordedBinder(self.tell, self.now, self._tasks, ports.binder),
-            api=RecordedApi(self.tell, self.now, self._tasks, ports.api),
+            binder=RecordedBinder(self.record, self.now, self._tasks, ports.binder),
+            api=RecordedApi(self.record, self.now, self._tasks, ports.api),
         )
 
     def watch(self, engine: Engine) -> Engine:
-        """The engine for those who drive it."""
+        """The engine with recorded inputs, for its driver."""
         self._listener.follow(engine)
         return replace(
             engine,
             pod_handler=cast("PodEventHandler", _Pods(self, PODS, engine.pod_handler)),
-            node_handler=cast("NodeEventHandler", _Told(self, NODES, engine.node_handler)),
+            node_handler=cast("NodeEventHandler", _ReportedObjects(self, NODES, engine.node_handler)),
             object_handlers={
-                kind: cast("ObjectEventHandler", _Told(self, kind.resource, handler))
+                kind: cast("ObjectEventHandler", _ReportedObjects(self, kind.resource, handler))
                 for kind, handler in engine.object_handlers.items()
             },
             ended_handlers={
@@ -96,34 +96,34 @@ class Recorder:
         )
 
     def _ended_members(self, plugin: str, handler: EndedHandler) -> EndedHandler:
-        def told(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
+        def recorded(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
             was, now = (None if member is None else MemberEnding(*member) for member in (old, new))
             # Written before the engine acts on it, so a decision follows its cause in the file.
-            self.tell(MemberEnded(self.now(), plugin, uid, was, now))
+            self.record(MemberEnded(self.now(), plugin, uid, was, now))
             handler(uid, old, new)
 
-        return told
+        return recorded
 
     def end(self) -> None:
-        """Record nothing from here on."""
+        """End the recording."""
         if not self._ended:
-            self.tell(Ended(self.now()))
+            self.record(Ended(self.now()))
             self._ended = True
 
     def now(self) -> float:
-        """The time of an event that happens now. While a decision is under way time stands."""
+        """The time of an event that happens now. Time stands still while a decision is in progress."""
         if not self.standstill.under_way:
             self.clock.move_on()
         return self.clock.now()
 
-    def tell(self, event: AnyEvent) -> None:
-        """This happened."""
+    def record(self, event: AnyEvent) -> None:
+        """Record an event, unless the recording has ended."""
         if not self._ended:
             self._sink(event)
 
     def begin(self, task: Task) -> None:
-        """A task goes on. As `tasks.Steps`."""
-        self.tell(TaskWentOn(self.now(), task.number))
+        """Record that a task continues, see `tasks.Steps`."""
+        self.record(TaskWentOn(self.now(), task.number))
 
 
 class EventClock:
@@ -158,13 +158,13 @@ class EventClock:
         number = self._timers
 
         def over() -> None:
-            self._recorder.tell(TimerEnded(self._recorder.now(), number))
+            self._recorder.record(TimerEnded(self._recorder.now(), number))
             callback()
 
         return self._clock.call_later(seconds, over)
 
 
-class _Told:
+class _ReportedObjects:
     """The handler of one kind."""
 
     def __init__(self, recorder: Recorder, kind: str, handler: KindHandler) -> None:
@@ -173,19 +173,19 @@ class _Told:
         self._handler = handler
 
     def on_add(self, obj: Any) -> None:
-        self._recorder.tell(ObjectAdded(self._recorder.now(), self._kind, obj))
+        self._recorder.record(ObjectAdded(self._recorder.now(), self._kind, obj))
         self._handler.on_add(obj)
 
     def on_update(self, old: Any, new: Any) -> None:
-        self._recorder.tell(ObjectChanged(self._recorder.now(), self._kind, new))
+        self._recorder.record(ObjectChanged(self._recorder.now(), self._kind, new))
         self._handler.on_update(old, new)
 
     def on_delete(self, obj: Any) -> None:
-        self._recorder.tell(ObjectGone(self._recorder.now(), self._kind, obj))
+        self._recorder.record(ObjectGone(self._recorder.now(), self._kind, obj))
         self._handler.on_delete(obj)
 
 
-class _Pods(_Told):
+class _Pods(_ReportedObjects):
     """The recorded handler of pods."""
 
     def __init__(self, recorder: Recorder, kind: str, handler: PodEventHandler) -> None:
@@ -194,7 +194,7 @@ class _Pods(_Told):
 
     def expire(self, now: float) -> None:
         self._recorder.clock.move_to(now)
-        self._recorder.tell(Expired(self._recorder.clock.now()))
+        self._recorder.record(Expired(self._recorder.clock.now()))
         self._pods.expire(self._recorder.clock.now())
 
 
@@ -209,7 +209,7 @@ class _Queue:
         clock = self._recorder.clock
         clock.move_to(now)
         if self._queue.flush_is_due(clock.now()):
-            self._recorder.tell(Flushed(clock.now()))
+            self._recorder.record(Flushed(clock.now()))
         self._queue.flush(clock.now())
 
     def __getattr__(self, name: str) -> Any:
@@ -228,7 +228,7 @@ class _Scheduler:
         scheduler = self._scheduler
         has_work = self._queue.pop_is_due() or scheduler.has_long_work or scheduler.has_review_due
         if not scheduler.under_way and has_work:
-            self._recorder.tell(Stepped(self._recorder.now()))
+            self._recorder.record(Stepped(self._recorder.now()))
         return scheduler.step()
 
     def give_up(self) -> None:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 Placements = deque[tuple[int, str]]
 """Where a pod was sent in turn, each with the number of the step."""
 _IDLE_SECONDS = 0.5
-"""An engine that goes its own way decides as often as the recorded one did, and all it has when that was idle."""
+"""An engine that diverges decides as often as the recorded one, and decides all it has when that was idle."""
 
 
 def replay(recording: Recording, assembly: Assembled) -> Comparison:
@@ -108,17 +108,17 @@ class Replay:
         self._listener.follow(self._engine)
 
     def run(self) -> Comparison:
-        """Live through all of it."""
+        """Replay all events."""
         if not self._recording.head.whole:
             self._diverged("what was before its first file is not there")
         for event in self._recording.events():
             if isinstance(event, (Decided, GroupDecided)):
                 self._recorded(event)
                 continue
-            self._compare(all_told=isinstance(event, Stepped))
+            self._compare(all_reported=isinstance(event, Stepped))
             self.comparison.events += 1
             self._let_happen(event)
-        self._compare(all_told=self._recording.ended)
+        self._compare(all_reported=self._recording.ended)
         self._tasks.end()
         return self.comparison
 
@@ -131,12 +131,12 @@ class Replay:
         would = self._listener.would.pop((decision.uid, decision.node), None) if isinstance(decision, Decided) else None
         self.comparison.replayed(decision, would)
 
-    def _compare(self, *, all_told: bool) -> None:
+    def _compare(self, *, all_reported: bool) -> None:
         """Let the replay go its own way if its decisions differ from the recorded ones.
 
         The recording has a long decision after the events that occurred meanwhile; the replay makes it at once.
         """
-        if not self._tasks.free and not self.comparison.same_course(all_told=all_told):
+        if not self._tasks.free and not self.comparison.same_course(all_reported=all_reported):
             self._go_own_way()
 
     def _go_own_way(self) -> None:
@@ -165,13 +165,13 @@ class Replay:
                 if not self._answers.answer(event):
                     self._diverged("nobody asked for what was answered")
             case _:
-                self._tell(event)
+                self._pass_on(event)
 
     def _let_happen_freely(self, event: AnyEvent) -> None:
         if isinstance(event, Answered):
             self._answers.answer(event)
         else:
-            self._tell(event)
+            self._pass_on(event)
         self._clock.move_to(self._clock.now())
         now = self._clock.now()
         idle = now - self._stepped >= _IDLE_SECONDS
@@ -186,7 +186,7 @@ class Replay:
         self.comparison.diverged(why)
         self._go_own_way()
 
-    def _tell(self, event: AnyEvent) -> None:
+    def _pass_on(self, event: AnyEvent) -> None:
         """Pass an event of the cluster to the engine."""
         if isinstance(event, Expired):
             self._engine.pod_handler.expire(self._clock.now())
@@ -208,7 +208,7 @@ def _ended(ending: MemberEnding | None) -> EndedMember | None:
 
 
 class _Ahead:
-    """The facts about a recording that the replay has to know beforehand.
+    """Facts about a recording that the replay needs in advance.
 
     Attributes:
         bound: where each pod, by UID, was bound.
@@ -235,28 +235,28 @@ class _Ahead:
 
 
 class _Listener(DecisionListener):
-    """Listens, and sends each pod where it went when it was recorded.
+    """A listener that picks the recorded node for each pod.
 
     Attributes:
-        would: by UID and recorded node, the choice that was made instead of it.
-        steps: how many the recorded scheduler took.
-        free: whether it may be another step that is taken here.
+        would: by UID and recorded node, the choice that would have been made instead.
+        steps: the number of steps that the recorded scheduler took.
+        free: whether steps may differ from the recorded ones.
     """
 
-    def __init__(self, tell: Callable[[Decision], None], placed: Mapping[str, Placements]) -> None:
-        super().__init__(tell)
+    def __init__(self, report: Callable[[Decision], None], placed: Mapping[str, Placements]) -> None:
+        super().__init__(report)
         self.would: dict[tuple[str, str], Would] = {}
         self.steps = 0
         self.free = False
         self._placed = placed
 
     def passed(self, decision: Decided) -> None:
-        """The recording contains this decision."""
+        """Note a decision in the recording."""
         if chosen(decision):
             self._placed[decision.uid].popleft()
 
     def pick(self, pod: PodInfo, nodes: NodeView, scored: Scored, choose: Choose) -> int:
-        """As `Ports.pick`."""
+        """Implement `Ports.pick`."""
         chosen, recorded = pick_best(pod, nodes, scored, choose), self._position(pod, nodes)
         if recorded is None:
             recorded = chosen

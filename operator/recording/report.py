@@ -22,8 +22,8 @@ _WORDS = {
 }
 
 
-def told(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
-    """For people, line by line; `everything` shows every pod."""
+def lines(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
+    """The lines for users; `everything` shows every pod."""
     yield f"{comparison.events} events, {comparison.decisions} decisions about {len(comparison.stories)} pods"
     if comparison.not_followed:
         yield f"not recorded, so as if there were none: {', '.join(comparison.not_followed)}"
@@ -32,8 +32,8 @@ def told(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
         return
     if comparison.whole:
         yield f"decisions that are the same: {comparison.same}"
-    if comparison.told_otherwise:
-        yield f"with the same outcome in other words or scores: {comparison.told_otherwise}"
+    if comparison.reworded:
+        yield f"with the same outcome in other words or scores: {comparison.reworded}"
     if comparison.elsewhere:
         yield f"with another node: {comparison.elsewhere}"
     if comparison.own_way is not None:
@@ -55,7 +55,7 @@ def told(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
-    """For programs."""
+    """The JSON document for programs."""
     own_way = None
     if comparison.own_way is not None:
         own_way = {"recorded": comparison.own_way[0], "replayed": comparison.own_way[1]}
@@ -65,7 +65,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "decisions": {
             "recorded": comparison.decisions,
             "same": comparison.same,
-            "toldOtherwise": comparison.told_otherwise,
+            "toldOtherwise": comparison.reworded,
             "elsewhere": comparison.elsewhere,
         },
         "ownWay": own_way,

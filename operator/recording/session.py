@@ -50,7 +50,7 @@ class Assembled(Protocol):
         ...
 
     def watched(self) -> Sequence[WatchedKind]:
-        """The kinds, besides pods and nodes, that the profiles' plugins look at."""
+        """The kinds, besides pods and nodes, that the profiles' plugins watch."""
         ...
 
 
@@ -62,7 +62,7 @@ DECISIVE = {
     "pod_max_backoff_seconds",
     "profiles",
 }
-"""The settings that are recorded: those that decide."""
+"""The settings that are recorded: those that affect decisions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class ReplayClock(VirtualClock):
         return timer
 
     def stand_at(self, moment: float) -> None:
-        """Set the clock to this time; no timer goes off by itself."""
+        """Set the clock to this time; timers do not fire by themselves."""
         self._now = max(self._now, moment)
 
     def go_off(self, number: int) -> bool:
@@ -95,7 +95,7 @@ class ReplayTasks:
             self._wake(number)
 
     def end(self) -> None:
-        """Give up what is under way. Raises what a task ended with that was no cancellation."""
+        """Cancel the tasks in progress. Raises the exception with which one ended, unless it was a cancellation."""
         self.let_all_go_on()
         self._loop.end()
         for failure in self._loop.failures:

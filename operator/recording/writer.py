@@ -65,7 +65,7 @@ class RecordingFiles:
         self._size = 0
 
     def write(self, event: AnyEvent) -> None:
-        """Write this. Raises OSError, also when what is known is more than a file may hold."""
+        """Write an event. Raises OSError, also if the known objects exceed the size of a file."""
         if isinstance(event, Began):
             self._head = event
         elif self._size >= self._most and not isinstance(event, (Decided, GroupDecided, Ended)):
@@ -85,7 +85,7 @@ class RecordingFiles:
         self._file.close()
 
     def _turn_over(self, at: float) -> None:
-        """Begin the next file, with what is known."""
+        """Begin the next file with the known objects."""
         if self._head is None:
             return
         self._put(Ended(at))
@@ -166,5 +166,5 @@ class RecordingWriter:
 
 
 def _key_of(obj: Any) -> str:
-    """The key of an object, which an event holds as it is until the file holds its JSON."""
+    """The key of an object that an event holds itself until the file holds its JSON."""
     return str(obj.metadata.key)

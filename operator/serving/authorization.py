@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AccessDecision:
-    """Whether a request goes through (OK), and else with which status and words it is refused."""
+    """Whether a request is allowed (OK), or else the status and the message of the refusal."""
 
     status: HTTPStatus
     message: str = ""
@@ -59,7 +59,7 @@ class ReviewClient(Protocol):
     """The part of an API client that reviews need."""
 
     async def post(self, path: str, body: bytes) -> bytes:
-        """The answer's body to a JSON body posted to `path`. Raises when the answer is not 2xx or does not come."""
+        """The answer's body to a JSON body posted to `path`. Raises if the answer is not 2xx or does not arrive."""
 
 
 class ReviewAuthorizer:

@@ -82,7 +82,7 @@ class Connections:
             self._entries[entry] = None
 
     def leave(self, entry: OpenConnection) -> None:
-        """The connection is gone. To be called again changes nothing."""
+        """Remove a closed connection. Further calls change nothing."""
         self._entries.pop(entry, None)
 
     def end_all(self) -> None:

@@ -141,7 +141,7 @@ class Listener:
 
 
 def _nothing() -> None:
-    """How a connection is ended that is gone."""
+    """Ends a connection that its client has closed."""
 
 
 class _Guest(asyncio.Protocol):
@@ -170,7 +170,7 @@ class _Guest(asyncio.Protocol):
             self.arriving.cancel()
 
     def forget(self) -> None:
-        """The connection is gone: nothing of it, such as TLS's buffers, is to wait for the collector of garbage."""
+        """Drop what a lost connection refers to, such as TLS's buffers, without waiting for the garbage collector."""
         if self.entry is not None:
             self.entry.end = _nothing
         self.entry = self.transport = self.arriving = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+NO_HELP = "More nodes of the shapes that the cluster has would not help."
 _NAMED = 3
 
 

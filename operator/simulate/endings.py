@@ -96,7 +96,7 @@ async def endings(
     return ()
 
 
-def told(ending: Sequence[RequiredEnding]) -> Iterator[str]:
+def sentences(ending: Sequence[RequiredEnding]) -> Iterator[str]:
     """For people: a sentence, if any have to end."""
     if ending:
         *others, last = map(str, ending)
@@ -145,7 +145,7 @@ def _only_full(status: Status | None) -> bool:
 
 
 def _times(asked: Amounts, free: Amounts) -> int:
-    """How often what is asked for is there."""
+    """How many times the capacity covers the request."""
     return min((free.get(name, 0) // amount for name, amount in asked.items() if amount), default=0)
 
 

@@ -90,7 +90,7 @@ def evicted_for(evictions: Evictions | None, preemptor: str, *, group: bool = Fa
 
 
 def _named(decision: GroupDecision) -> str:
-    """The group as people know it; of a tree the group of pods that the first of those that wait is in."""
+    """The group as users know it; of a tree, the PodGroup of the first waiting pod."""
     first = decision.waiting[0].uid
     leaves = (leaf for leaf, pods in decision.waiting_in.items() if any(pod.uid == first for pod in pods))
     return next(leaves, decision.group)
@@ -115,7 +115,7 @@ def evicted_in(shared: Mapping[str, object]) -> Sequence[Evicted]:
     return tuple(seen)
 
 
-def told(evicted: Sequence[Evicted]) -> Iterator[str]:
+def sentences(evicted: Sequence[Evicted]) -> Iterator[str]:
     """For people: a sentence for each preemptor, then one for each budget that is overruled."""
     by_preemptor: dict[str, list[Evicted]] = {}
     for each in evicted:

@@ -17,7 +17,7 @@ from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Listed
 from muster.operator.kube.listing import list_all, list_raw
 from muster.operator.kube.transport import Transport
-from muster.operator.process.watches import NODES, PODS
+from muster.operator.process.informers import NODES, PODS
 
 from .admission import KINDS, AdmissionObjects
 from .extenders import Hearing, TrialExtenders

@@ -14,7 +14,7 @@ from typing import Self
 
 import msgspec
 
-from muster.framework.contract import Code, GroupId, Part, Status
+from muster.framework.contract import QUOTA_EXCEEDED, Code, GroupId, Part, Status
 from muster.framework.contract.reservation import Start
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.embedded.engine import EmbeddedEngine
@@ -28,9 +28,11 @@ from muster.framework.runtime.consultation import Consultation
 from muster.framework.scheduler.algorithm import Feasible
 from muster.framework.scheduler.engine import build_engine
 from muster.framework.scheduler.explain import heard
+from muster.framework.scheduler.gate_reports import GATED
 from muster.framework.scheduler.permit_reports import waits_on_permit
 from muster.framework.scheduler.ports import Ports, first_of_equals
 from muster.operator.process.settings import Assembly
+from muster.plugins.catalog import QUOTAS
 
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
@@ -39,12 +41,13 @@ from .manifests import Objects
 from .stage import RehearsalApi
 from .starts import forecasters
 from .stored import StoredObjects
+from .wording import unanswered
+from .workload_groups import groups_to_create
 
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
 """Past the longest backoff: when nothing was bound for so long, nothing will be."""
 
-GATED = "Scheduling is blocked due to non-empty scheduling gates"
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
 
@@ -110,7 +113,10 @@ class Rehearsal:
         wall: float = 0.0,
         hearing: Hearing = NOBODY,
     ) -> None:
-        self.groups = assembly.groups
+        self._groups = {
+            kind: [*cluster.watched.get(kind, ()), *wanted.watched.get(kind, ())] for kind in assembly.groups.watched
+        }
+        self.groups = assembly.groups.among(self._groups)
         self._names = [profile.scheduler_name for profile in assembly.profiles]
         self._clock = VirtualClock(0.0, wall)
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
@@ -148,6 +154,10 @@ class Rehearsal:
         for pod in pods:
             self._clock.move_to(self._clock.now() + _BETWEEN_PODS_SECONDS)
             self._engine.pod_handler.on_add(pod)
+        for kind, group in groups_to_create(self._engine, self.groups, pods):
+            self._groups[kind].append(group)
+            self._stored.listers[kind.resource].put(group)
+        self.groups = self.groups.among(self._groups)
         await self._until_quiet()
         return [self._placement(PodInfo(pod)) for pod in pods]
 
@@ -155,6 +165,10 @@ class Rehearsal:
     def evicted(self) -> Sequence[Evicted]:
         """The pods that were evicted so far."""
         return evicted_in(self._engine.shared)
+
+    def quota(self, namespace: str) -> Sequence[str]:
+        """What the namespace uses of its quota, a sentence for each resource."""
+        return QUOTAS.standing(self._engine.shared, namespace)
 
     @property
     def running(self) -> Iterable[Pod]:
@@ -203,8 +217,9 @@ class Rehearsal:
     async def one_after_another(self, pods: Sequence[PodInfo]) -> RehearsalResult:
         """Try `pods`, which wait, each with those before it on their nodes, up to the first that finds none.
 
-        Nothing changes.
+        Pods to which no profile answers are left out. Nothing changes.
         """
+        pods = [pod for pod in pods if self._is_answered(pod)]
         tried = RehearsalResult({}, "", {})
         heard_of = await self._heard(pods)
         with self._engine.cache.snapshot.trial():
@@ -218,7 +233,7 @@ class Rehearsal:
     async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
         """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
         extenders, algorithms = self._hearing.extenders, self._engine.algorithms
-        asked = [pod for pod in pods if extenders and self._engine.waiting.get(pod.uid) is None]
+        asked = [pod for pod in pods if extenders and self._engine.held_pods.get(pod.uid) is None]
         answers = await asyncio.gather(
             *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)
         )
@@ -229,7 +244,7 @@ class Rehearsal:
 
         A pod that Permit holds is counted on its node already.
         """
-        held = self._engine.waiting.get(pod.uid)
+        held = self._engine.held_pods.get(pod.uid)
         if held is not None:
             return held.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
@@ -243,12 +258,12 @@ class Rehearsal:
         return snapshot.names[row], found
 
     def add_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes come."""
+        """Add nodes."""
         for node in nodes:
             self._engine.node_handler.on_add(node)
 
     def remove_nodes(self, nodes: Iterable[Node]) -> None:
-        """Nodes go."""
+        """Remove nodes."""
         for node in nodes:
             self._engine.node_handler.on_delete(node)
 
@@ -259,7 +274,7 @@ class Rehearsal:
                 if kind in self._engine.object_handlers:
                     for obj in objects:
                         self._stored.listers[kind.resource].put(obj)
-        self._stored.tell(self._engine.object_handlers)
+        self._stored.report_to(self._engine.object_handlers)
         anew = {pod.metadata.key for pod in self.pods}
         for pod in cluster.pods:
             if pod.status.phase in ("Succeeded", "Failed") or pod.metadata.key in anew:
@@ -271,9 +286,12 @@ class Rehearsal:
                 self._engine.nominator.nominate(PodInfo(pod), node)
 
     def _waiting(self, pod: Pod) -> Pod:
-        """The pod as if just created. One that does not choose Muster yet is tried by its first profile."""
-        name = pod.spec.scheduler_name
-        return as_new(pod, name if name in self._names else self._names[0])
+        """The pod as if just created. One that names no scheduler is tried by the first profile."""
+        return as_new(pod, pod.spec.scheduler_name or self._names[0])
+
+    def _is_answered(self, pod: PodInfo) -> bool:
+        """Whether a profile answers to the pod, which is left to others otherwise."""
+        return pod.pod.spec.scheduler_name in self._names
 
     async def _until_quiet(self) -> None:
         """Let time pass until nothing has been bound for as long as a pod may be set back."""
@@ -299,14 +317,19 @@ class Rehearsal:
         group, node = self.groups.key_of(pod.pod), self._stage.bound.get(pod.uid, "")
         if node:
             return Placement(pod, group, node, "", lacks_nodes=False)
+        if not self._is_answered(pod):
+            reason = unanswered(pod.pod.spec.scheduler_name, self._names)
+            return Placement(pod, group, "", reason, lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
-        held = self._engine.waiting.get(pod.uid)
+        held = self._engine.held_pods.get(pod.uid)
         if held is not None:
             return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
-        reason = last.message if last is not None else self._stage.told.get(pod.uid) or self._kept_out(pod)
-        return Placement(pod, group, "", reason, lacks_nodes=last is not None and last.code in _UNSCHEDULABLE)
+        reason = last.message if last is not None else self._stage.messages.get(pod.uid) or self._kept_out(pod)
+        lacks_quota = QUOTA_EXCEEDED in (self._engine.scheduler.reports.reported(pod.uid) or ())
+        lacks_nodes = last is not None and last.code in _UNSCHEDULABLE and not lacks_quota
+        return Placement(pod, group, "", reason, lacks_nodes=lacks_nodes)
 
     def _kept_out(self, pod: PodInfo) -> str:
         """Why the pod was never tried."""

@@ -20,6 +20,8 @@ REPLICAS = {
 }
 """Kinds with pod templates, and the fields of which the least says how many pods run at once; 1 without any."""
 _JOB_SET_LABELS = "jobset.sigs.k8s.io/"
+_CONTROLLERS = {"Job": "batch/v1", "StatefulSet": "apps/v1"}
+"""Kinds whose pods may start together because of their controller."""
 
 _LONGEST_SHOWN = 60
 
@@ -38,6 +40,8 @@ def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict
     for index in range(min(numbers, default=1)):
         own = f"{name}-{index}"
         metadata = {**(template.get("metadata") or {}), "namespace": namespace, "name": own}
+        if kind in _CONTROLLERS:
+            metadata["ownerReferences"] = [_controller(kind, name, namespace)]
         pod = dict(template.get("spec") or {})
         if claims:
             pod["volumes"] = [
@@ -83,6 +87,12 @@ def group_of_job(document: Mapping[str, Any], name: str) -> dict[str, Any] | Non
 def template_name(claim: Mapping[str, Any]) -> str:
     """The name of a template of claims. Raises FieldError for one without."""
     return str(needed(claim.get("metadata"), "name", "spec.volumeClaimTemplates[].metadata"))
+
+
+def _controller(kind: str, name: str, namespace: str | None) -> dict[str, Any]:
+    """The reference to the controller, with the UID that stands for its name as long as it is not stored."""
+    uid = f"{namespace or ''}/{name}"
+    return {"apiVersion": _CONTROLLERS[kind], "kind": kind, "name": name, "uid": uid, "controller": True}
 
 
 def _mounted(template: str, pod: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from muster.framework.model.node_selector import accepts, field_value, required_
 from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm, Pod
 
 
-def selector_told(pod: Pod, nodes: Sequence[Node]) -> str:
+def selector_sentence(pod: Pod, nodes: Sequence[Node]) -> str:
     """For people: the selector and how many of the nodes match it; "" where all of them do."""
     required, matching = required_of(pod.spec), 0
     for node in nodes:

@@ -1,7 +1,8 @@
 """What is missing: for groups and sets of like pods, the smallest number of nodes of a shape that the cluster has.
 
-`simulate` and `why GROUP` ask. What one shape helps is told together, with what each group or set takes by itself; what
-another shape helps, with that one; and what no number of such nodes helps is named, and hides nothing of the others.
+`simulate` and `why GROUP` call it. Groups and sets that nodes of one shape help are listed together with that shape,
+each with the number of nodes that it needs by itself. Groups and sets that no number of such nodes helps are named; the
+others are reported all the same.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Sh
         if best is None:
             break
         sets = sorted(alike(best.helped, _likeness), key=len, reverse=True)
-        told = [await _alone(best, rehearsal, each, misfits) for each in sets[:_SETS_TRIED]]
-        told += map(_set_of, sets[_SETS_TRIED:])
-        additions.append(NodeAddition(best.nodes, best.shape.metadata.name, _offer(best.shape), tuple(told)))
+        helped = [await _alone(best, rehearsal, each, misfits) for each in sets[:_SETS_TRIED]]
+        helped += map(_set_of, sets[_SETS_TRIED:])
+        additions.append(NodeAddition(best.nodes, best.shape.metadata.name, _offer(best.shape), tuple(helped)))
         left = [each for each in left if _unit(each) in best.hopeless]
         shapes = [shape for shape in shapes if shape is not best.shape]
         if left and shapes:
@@ -191,7 +192,7 @@ def _shapes(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _guess(shape: Node, pods: Iterable[PodInfo]) -> int:
-    """How many nodes offer as much as the pods ask for."""
+    """How many nodes offer as much as the pods request."""
     offered = amounts(shape.status.allocatable)
     total: Counter[str] = Counter()
     for pod in pods:

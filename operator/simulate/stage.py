@@ -18,13 +18,13 @@ class RehearsalApi(NoApi, Silent):
 
     Attributes:
         bound: the node of each pod that was bound, by UID.
-        told: the last message about each pod, by UID.
+        messages: the last message about each pod, by UID.
         running: pods that run in the cluster, by `namespace/name`.
     """
 
     def __init__(self) -> None:
         self.bound: dict[str, str] = {}
-        self.told: dict[str, str] = {}
+        self.messages: dict[str, str] = {}
         self.running: dict[str, Pod] = {}
         self._news: list[tuple[Pod, str]] = []
         self._deleted: list[Pod] = []
@@ -46,7 +46,7 @@ class RehearsalApi(NoApi, Silent):
 
     def take_off(self, uid: str) -> str:
         """The pod is deleted. Returns its node."""
-        self.told.pop(uid, None)
+        self.messages.pop(uid, None)
         return self.bound.pop(uid, "")
 
     def end(self, pod: Pod) -> None:
@@ -54,7 +54,7 @@ class RehearsalApi(NoApi, Silent):
         del self.running[pod.metadata.key]
 
     def restore(self, running: Mapping[str, Pod]) -> Sequence[Pod]:
-        """Let exactly these pods run, by `namespace/name`; those that did not run any more."""
+        """Let exactly these pods run, by `namespace/name`. Returns those that no longer run."""
         back = [pod for key, pod in running.items() if key not in self.running]
         self.running = dict(running)
         return back
@@ -65,9 +65,9 @@ class RehearsalApi(NoApi, Silent):
         return None
 
     def event(
-        self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str, related: PodInfo | None = None
+        self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str, related: PodInfo | None = None
     ) -> None:
-        self.told[regarding.uid] = note
+        self.messages[regarding.uid] = note
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
         """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""
@@ -79,8 +79,8 @@ class RehearsalApi(NoApi, Silent):
         return b"{}"
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
-        """Accepts what is said of an object, and changes nothing."""
+        """Accepts a write about an object, and changes nothing."""
         return b"{}"
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        self.told[pod.uid] = message
+        self.messages[pod.uid] = message

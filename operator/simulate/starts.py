@@ -24,7 +24,7 @@ def forecasters(assembly: Assembly) -> Iterator[type[StartForecaster[Any]]]:
             yield plugin.forecaster
 
 
-def told(starts: Iterable[Start]) -> Iterator[str]:
+def sentences(starts: Iterable[Start]) -> Iterator[str]:
     """For people: a sentence for each."""
     for each in starts:
         kind = "composite pod group " if each.composite else "pod group " if each.group else ""

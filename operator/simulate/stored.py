@@ -34,7 +34,7 @@ class StoredObjects:
         self._otherwise = otherwise
         self.listers = {resource: KnownObjects() for resource in self._kinds}
 
-    def tell(self, handlers: Mapping[WatchedKind, ObjectEventHandler]) -> None:
+    def report_to(self, handlers: Mapping[WatchedKind, ObjectEventHandler]) -> None:
         """Report all objects to the engine's handlers, and every later change."""
         for kind, handler in handlers.items():
             self.listers[kind.resource].follow(handler)

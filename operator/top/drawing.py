@@ -6,7 +6,7 @@ Pure: a screen's contents and size become exactly as many lines as the screen ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.text import Text
@@ -18,10 +18,17 @@ from muster.operator.simulate.wording import counted
 
 from .rows import COUNTED, QueueSummary, TopRow, WaitingState
 from .state import TopState
+from .wrapping import message_lines
 
-_TITLES = ("STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE")
+_WIDE = 160
+"""The width of a screen from which on the counts have one line, and so has a row with its message."""
+_MESSAGE_LINES = 2
+"""The lines of a row's message, at most, on a narrower screen. The row has one line more."""
+_WIDE_TITLES = ("STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE")
+_NARROW_TITLES = ("STATE", "NAME", "PODS", "AGE")
 _STYLES = {
     WaitingState.HELD: "magenta",
+    WaitingState.PERMIT: "bright_blue",
     WaitingState.BACKOFF: "yellow",
     WaitingState.UNSCHEDULABLE: "red",
     WaitingState.GATED: "cyan",
@@ -31,13 +38,11 @@ _STYLES = {
 }
 _TABLE_KEYS = "enter why  / filter  s sort  q quit"
 _WHY_KEYS = "esc back  arrows scroll  q quit"
-_AROUND = 3
-"""The lines that are not the table's or the explanation's: title, counts and keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopView:
-    """The contents of the screen; `rows` are those that the filter leaves, `why` is the explanation that is open."""
+    """The contents of the screen; `rows` are those that match the filter, `why` is the open explanation."""
 
     about: str
     summary: QueueSummary
@@ -48,18 +53,25 @@ class TopView:
     now: float = 0.0
 
 
-def page_of(height: int, missing: Sequence[str]) -> int:
-    """How many rows of the table, or lines of an explanation, fit a screen below their heading."""
-    return max(height - _AROUND - len(missing[:1]) - 1, 1)
+def page_of(width: int, height: int, missing: Sequence[str]) -> int:
+    """How many lines of the table, or of an explanation, fit a screen below their heading."""
+    title = heading = keys = 1
+    counts = 1 if width >= _WIDE else 2
+    return max(height - title - counts - len(missing[:1]) - heading - keys, 1)
+
+
+def rows_of(width: int, page: int) -> int:
+    """How many rows of the table are sure to fit in so many lines."""
+    return page if width >= _WIDE else max(page // (1 + _MESSAGE_LINES), 1)
 
 
 def draw(view: TopView, *, width: int, height: int) -> list[Text]:
     """The lines of the screen."""
-    state, page = view.state, page_of(height, view.missing)
-    head = [_line(f"muster top  {view.about}", "bold"), _counts(view.summary)]
+    state, page = view.state, page_of(width, height, view.missing)
+    head = [_line(f"muster top  {view.about}", "bold"), *_counts(view.summary, width)]
     head += [_line(sentence, "yellow") for sentence in view.missing[:1]]
     if state.opened is None:
-        body = [*_table(view, page)]
+        body = [*_table(view, width, page)]
     else:
         name = state.opened.key if isinstance(state.opened, GroupId) else state.opened
         explained = view.why[state.scroll : state.scroll + page]
@@ -69,34 +81,62 @@ def draw(view: TopView, *, width: int, height: int) -> list[Text]:
     return [*filled, _foot(view)]
 
 
-def _counts(summary: QueueSummary) -> Text:
-    """The status line."""
-    found = Text(no_wrap=True, overflow="ellipsis")
+def _counts(summary: QueueSummary, width: int) -> list[Text]:
+    """How many pods wait, by state, and how many groups, pods and nodes there are."""
+    waiting = Text(no_wrap=True, overflow="ellipsis")
     for state in COUNTED:
         number = summary.pods.get(state, 0)
-        found.append(f"{state} {number}  ", _STYLES[state] if number else "dim")
+        waiting.append(f"{state} {number}  ", _STYLES[state] if number else "dim")
     groups, placed, nodes = summary.waiting_groups, summary.placed, summary.nodes
     waits = f"{counted(groups, 'group')} {'waits' if groups == 1 else 'wait'}"
-    found.append(f"| {waits}, {counted(placed, 'pod')} placed, {counted(nodes, 'node')}")
-    return found
+    waits += f", {summary.held_groups} held" if summary.held_groups else ""
+    waits += f", {counted(placed, 'pod')} placed, {counted(nodes, 'node')}"
+    if width < _WIDE:
+        return [waiting, _line(waits)]
+    return [waiting.append(f"| {waits}")]
 
 
-def _table(view: TopView, page: int) -> Iterator[Text]:
+def _table(view: TopView, width: int, page: int) -> Iterator[Text]:
     """The titles, and the rows around the cursor."""
-    columns, at = Columns(*_TITLES), view.state.at
-    first = max(min(at - page // 2, len(view.rows) - page), 0)
-    seen = view.rows[first : first + page]
-    cells = [_cells(row, view.now) for row in seen]
+    wide, at = width >= _WIDE, view.state.at
+    near = range(max(at - page, 0), min(at + page, len(view.rows)))
+    below = {n: [] if wide else message_lines(view.rows[n].message, width, most=_MESSAGE_LINES) for n in near}
+    seen = _seen(at, page, {number: 1 + len(lines) for number, lines in below.items()})
+    cells = [(_cells if wide else _narrow_cells)(view.rows[number], view.now) for number in seen]
+    columns = Columns(*(_WIDE_TITLES if wide else _NARROW_TITLES))
     columns.fit(cells)
     yield _line(columns.head(), "bold")
-    for number, (row, each) in enumerate(zip(seen, cells, strict=True), first):
-        line = _line(columns.line(each))
-        line.stylize(_STYLES[row.state], 0, len(row.state))
+    for number, each in zip(seen, cells, strict=True):
+        state, line = view.rows[number].state, _line(columns.line(each))
+        line.stylize(_STYLES[state], 0, len(state))
         if number == at:
             line.stylize("reverse")
         yield line
+        yield from map(_line, below[number])
     if not view.rows:
         yield _line("No row matches the filter." if view.state.find else "Nothing waits, and there are no groups.")
+
+
+def _seen(at: int, page: int, heights: Mapping[int, int]) -> range:
+    """The rows that a page shows: the row `at`, then what fits above it in half of the page, below it, and above it.
+
+    `heights` are the lines of the rows near that one.
+    """
+    first, end, room, half = at, at + (at in heights), page - heights.get(at, 0), page // 2
+    over = page + 1
+    while heights.get(first - 1, over) <= min(room, half):
+        first -= 1
+        room, half = room - heights[first], half - heights[first]
+    while heights.get(end, over) <= room:
+        room, end = room - heights[end], end + 1
+    while heights.get(first - 1, over) <= room:
+        first -= 1
+        room -= heights[first]
+    return range(first, end)
+
+
+def _narrow_cells(row: TopRow, now: float) -> tuple[str, ...]:
+    return (row.state, row.name, f"{row.placed}/{row.needed}", age(row.since or None, now))
 
 
 def _cells(row: TopRow, now: float) -> tuple[str, ...]:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from muster.framework.contract import GroupId, GroupView
@@ -44,11 +43,6 @@ def version_of(cluster: FollowedCluster, summary: QueueSummary, row: RowId) -> S
         pod = cluster.pod(row)
         found = [] if pod is None else [pod.metadata]
     return [f"{each.uid}/{each.resource_version}" for each in found]
-
-
-def wrapped(lines: Sequence[str], width: int) -> list[str]:
-    """The lines, those that are wider than the screen in several."""
-    return [part for line in lines for part in textwrap.wrap(line, max(width, 1), subsequent_indent="  ") or [""]]
 
 
 def _of_group(group: GroupView, trial: TriedGroup | Unanswered | None, now: float) -> Iterator[str]:

@@ -11,28 +11,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from muster.framework.contract import GroupId, GroupView
-from muster.framework.model.pod import POD_SCHEDULED, Pod
+from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
+from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.explain.group_views import held_of, said_of
-from muster.operator.simulate.rehearsal import GATED
-from muster.operator.web.census import Census, take
+from muster.operator.web.census import take
 from muster.operator.web.cluster import ClusterState
 
 _ERROR = "SchedulerError"
 """The reason of the condition of a pod whose attempt ended with an error, which waits in backoffQ."""
-_GATED_BY_API = "SchedulingGated"
 
 RowId = GroupId | str
 """A group, or the pod `namespace/name`."""
 
 
 class WaitingState(StrEnum):
-    """How a pod or group waits, the most telling first: a group has the first that one of its members has."""
+    """How a pod or group waits, the most telling first: a group has the first that one of its members has.
+
+    Only a group is held. Its members are gated, because that is what the scheduler reports of each of them.
+    """
 
     HELD = "held"
+    PERMIT = "permit"
     BACKOFF = "backoff"
     UNSCHEDULABLE = "unschedulable"
     GATED = "gated"
@@ -46,7 +49,11 @@ class WaitingState(StrEnum):
         return [*WaitingState].index(self)
 
 
-COUNTED = (WaitingState.ACTIVE, WaitingState.BACKOFF, WaitingState.UNSCHEDULABLE, WaitingState.GATED, WaitingState.HELD)
+COUNTED = (
+    *(WaitingState.ACTIVE, WaitingState.BACKOFF, WaitingState.UNSCHEDULABLE),
+    *(WaitingState.GATED, WaitingState.PERMIT),
+)
+"""The states of pods that wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +80,19 @@ class TopRow:
 
 @dataclass(frozen=True, slots=True)
 class QueueSummary:
-    """All rows in the order of the queue, and counts of waiting pods by state, of waiting groups and of nodes."""
+    """All rows in the order of the queue, and counts of waiting pods by state, of waiting and held groups, of nodes."""
 
     rows: Sequence[TopRow]
     groups: Mapping[GroupId, GroupView]
     pods: Mapping[WaitingState, int]
     placed: int
     waiting_groups: int
+    held_groups: int
     nodes: int
 
 
 def summarize(known: ClusterState) -> QueueSummary:
-    """The summary: groups that wait in the order in which they are tried, then single pods, then other groups."""
+    """The summary: waiting groups in the order in which they are tried, held groups, single pods, then other groups."""
     census = take(known)
     waiting = [pod for pod in known.pods if not pod.spec.node_name]
     alone = sorted(
@@ -92,11 +100,17 @@ def summarize(known: ClusterState) -> QueueSummary:
         key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.key),
     )
     return QueueSummary(
-        rows=[*map(_of_group, census.waiting), *map(_of_pod, alone), *map(_of_group, _settled(census))],
+        rows=[
+            *map(_of_group, census.waiting),
+            *(replace(_of_group(group), state=WaitingState.HELD) for group in census.held),
+            *map(_of_pod, alone),
+            *map(_of_group, census.settled),
+        ],
         groups=census.groups,
         pods=Counter(map(state_of, waiting)),
         placed=census.placed,
         waiting_groups=len(census.waiting),
+        held_groups=len(census.held),
         nodes=len(known.nodes),
     )
 
@@ -106,23 +120,17 @@ def state_of(pod: Pod) -> WaitingState:
     condition = pod.status.condition(POD_SCHEDULED)
     if pod.spec.node_name:
         return WaitingState.PLACED
-    if pod.spec.scheduling_gates or (condition is not None and condition.reason == _GATED_BY_API):
+    if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
     if held_of(pod):
-        return WaitingState.HELD
+        return WaitingState.PERMIT
     if condition is None or condition.status != "False":
         return WaitingState.ACTIVE
     return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE
 
 
-def _settled(census: Census) -> list[GroupView]:
-    """Groups that do not wait for their quorum, the newest first."""
-    groups = [group for group in census.groups.values() if not group.place]
-    return sorted(groups, key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
-
-
 def _of_group(group: GroupView) -> TopRow:
-    status = group.status
+    reason, message = group.said
     return TopRow(
         id=group.id,
         kind=f"{group.kind.tag} group".strip(),
@@ -133,7 +141,7 @@ def _of_group(group: GroupView) -> TopRow:
         needed=group.needed,
         priority=group.priority,
         since=(group.since if group.place else group.metadata.creation_timestamp) or "",
-        message=f"{status.reason}: {status.message}" if status.reason else status.phase,
+        message=f"{reason}: {message}" if reason else group.status.phase,
     )
 
 

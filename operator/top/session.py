@@ -15,11 +15,12 @@ from rich.text import Text
 from muster.operator.web.cluster import FollowedCluster
 from muster.operator.web.stream import Ticker
 
-from .drawing import TopView, draw, page_of
+from .drawing import TopView, draw, page_of, rows_of
 from .keys import Key
-from .reasons import reasons, version_of, wrapped
+from .reasons import reasons, version_of
 from .rows import RowId, TopRow, summarize
 from .state import Extent, TopState, press, settled, shown
+from .wrapping import wrapped
 
 _REDRAW_SECONDS = 1.0
 """How often ages are drawn again while nothing changes."""
@@ -146,7 +147,10 @@ class TopSession:
 
     def _extent(self) -> Extent:
         width, height = self._screen.size
-        return Extent(self._rows, len(wrapped(self._why, width)), page_of(height, self._cluster.missing()))
+        page = page_of(width, height, self._cluster.missing())
+        if self._state.opened is None:
+            return Extent(self._rows, 0, rows_of(width, page))
+        return Extent(self._rows, len(wrapped(self._why, width)), page)
 
     def _draw(self) -> None:
         width, height = self._screen.size

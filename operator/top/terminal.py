@@ -71,7 +71,7 @@ def reading(descriptor: int, take: Callable[[Sequence[str]], None], end: Callabl
 
 
 class _Reader:
-    """Decodes what is read, and waits a moment for the rest of a key."""
+    """Decodes the input, and waits a moment for the rest of a key."""
 
     def __init__(self, take: Callable[[Sequence[str]], None], end: Callable[[], None]) -> None:
         self._take = take
@@ -80,7 +80,7 @@ class _Reader:
         self._waiting: asyncio.TimerHandle | None = None
 
     def read(self, descriptor: int) -> None:
-        """Read what is there."""
+        """Read the available input."""
         try:
             data = os.read(descriptor, _READ)
         except OSError:

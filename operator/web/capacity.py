@@ -22,6 +22,7 @@ _USUAL = (CPU, MEMORY, PODS)
 _BYTES = (MEMORY, EPHEMERAL_STORAGE)
 _CLOSING_TAINTS = frozenset({"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"})
 _MOST_LABELS = 40
+_MOST_SHARES = 6
 _MOST_VALUES = 400
 _UNITS = ("", "Ki", "Mi", "Gi", "Ti", "Pi")
 _STEP = 1024
@@ -114,16 +115,9 @@ class NodeAmounts:
     def of(cls, snapshot: Snapshot, resource: str) -> NodeAmounts:
         """The columns now. All nodes offer nothing of a resource that is not known."""
         rows = snapshot.live_rows()
-        columns = snapshot.resources
-        index = columns.index(resource)
-        if resource == PODS:
-            offered, taken = columns.allowed_pods[rows], columns.pod_count[rows]
-        elif index is None:
-            offered = taken = np.zeros(len(rows), np.int64)
-        else:
-            offered, taken = columns.allocatable[index, rows], columns.requested[index, rows]
+        offered, taken = _offered_and_taken(snapshot, resource)
         nodes = [node for row in rows.tolist() if (node := snapshot.nodes[row]) is not None]
-        return cls(nodes, offered, offered - taken, columns.pod_count[rows], resources(snapshot))
+        return cls(nodes, offered, offered - taken, snapshot.resources.pod_count[rows], resources(snapshot))
 
 
 def resources(snapshot: Snapshot) -> list[str]:
@@ -168,6 +162,17 @@ def domains(columns: NodeAmounts, label: str) -> list[Domain]:
     return [Domain(value, sorted(found[value], key=lambda capacity: capacity.name)) for value in ordered]
 
 
+def used_shares(snapshot: Snapshot) -> dict[str, float]:
+    """By resource, the share of what all nodes offer that the pods on them request; the usual resources come first."""
+    found: dict[str, float] = {}
+    for resource in resources(snapshot)[:_MOST_SHARES]:
+        offered, taken = _offered_and_taken(snapshot, resource)
+        total = int(offered.sum())
+        if total:
+            found[resource] = int(taken.sum()) / total
+    return found
+
+
 def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
     """The amount that one node offers of a resource, and the amount that is taken."""
     columns = snapshot.resources
@@ -191,6 +196,18 @@ def amount(resource: str, count: int) -> str:
     while abs(value) >= _STEP and unit < len(_UNITS) - 1:
         value, unit = value / _STEP, unit + 1
     return f"{value:.1f}".removesuffix(".0") + _UNITS[unit]
+
+
+def _offered_and_taken(snapshot: Snapshot, resource: str) -> tuple[Amounts, Amounts]:
+    """The amounts of a resource that each node offers, and that are taken, by live row."""
+    rows, columns = snapshot.live_rows(), snapshot.resources
+    index = columns.index(resource)
+    if resource == PODS:
+        return columns.allowed_pods[rows], columns.pod_count[rows]
+    if index is None:
+        none = np.zeros(len(rows), np.int64)
+        return none, none
+    return columns.allocatable[index, rows], columns.requested[index, rows]
 
 
 def _bands(offered: Amounts, free: Amounts) -> list[Band]:

@@ -24,6 +24,7 @@ class Census:
         kinds: the kinds of groups.
         groups: all groups.
         waiting: groups that lack their quorum, in the order in which they are tried.
+        held: groups that lack their quorum and are held by operators, by name.
         alone: pods without a node and without a group, in the order in which they are tried.
         pods, placed: the number of pods, and of pods with nodes.
     """
@@ -31,6 +32,7 @@ class Census:
     kinds: GroupKinds
     groups: Mapping[GroupId, GroupView]
     waiting: Sequence[GroupView]
+    held: Sequence[GroupView]
     alone: Sequence[Pod]
     pods: int
     placed: int
@@ -39,6 +41,12 @@ class Census:
         """The pod's group, if there is such a group."""
         group = self.kinds.group_of(pod)
         return None if group is None else self.groups.get(group)
+
+    @property
+    def settled(self) -> list[GroupView]:
+        """The other groups, the newest first."""
+        groups = [group for group in self.groups.values() if not group.place and not _is_kept_back(group)]
+        return sorted(groups, key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
 
 
 def take(known: ClusterState) -> Census:
@@ -55,7 +63,13 @@ def take(known: ClusterState) -> Census:
         kinds=known.kinds,
         groups={each.id: each for each in groups},
         waiting=[each for each in groups if each.place],
+        held=sorted((each for each in groups if _is_kept_back(each)), key=lambda group: group.key),
         alone=sorted(alone, key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "")),
         pods=count,
         placed=placed,
     )
+
+
+def _is_kept_back(group: GroupView) -> bool:
+    """Whether the group would wait for its quorum if it were not held."""
+    return bool(group.held and group.members) and group.placed < group.needed

@@ -7,9 +7,10 @@ states are one entry, so that a gang of a thousand does not displace everything 
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import islice
 from typing import Any, TypeVar
 
 from muster.framework.contract import GroupId, GroupKind
@@ -60,12 +61,13 @@ class RecentChange:
 
 @dataclass(frozen=True, slots=True)
 class Glance:
-    """A cluster at one moment: pods by UID, groups of these kinds by what they are found by, nodes by name."""
+    """A cluster at one moment: pods by UID, groups of these kinds by their ids, nodes and quotas by name."""
 
     pods: Mapping[str, Pod]
     groups: Mapping[GroupId, Any]
     nodes: Mapping[str, Node]
     kinds: GroupKinds
+    quotas: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, known: ClusterState) -> Glance:
@@ -76,34 +78,47 @@ class Glance:
             for group in known.groups.get(kind.objects, ())
         }
         nodes = {node.metadata.name: node for node in known.nodes}
-        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds)
+        quotas = {quota.metadata.key: quota for quota in known.quotas}
+        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds, quotas)
 
 
 class ChangeLog:
-    """The latest changes, newest first.
+    """The latest changes, newest first: at most so many, of so many seconds.
 
     Attributes:
+        seconds: for how long a change is listed.
         version: grows whenever anything has changed since the last look, whether it is listed or not.
+        count: how many changes have been added.
     """
 
-    def __init__(self) -> None:
-        self._changes: deque[RecentChange] = deque(maxlen=_KEPT)
+    def __init__(self, known: Iterable[RecentChange] = (), *, seconds: float = KEPT_SECONDS, most: int = _KEPT) -> None:
+        """`known` are earlier changes."""
+        self._changes: deque[RecentChange] = deque(known, maxlen=most)
         self._last: Glance | None = None
+        self.seconds = seconds
         self.version = 0
+        self.count = 0
 
-    def look(self, glance: Glance, now: float) -> bool:
-        """Take in how things are now, in seconds since the epoch: whether anything has changed."""
-        before, self._last = self._last, glance
-        if before is not None and _same(before, glance):
-            return False
+    def differences(self, glance: Glance, now: float) -> list[RecentChange] | None:
+        """The changes since the last look, at `now` in seconds since the epoch; None if nothing at all has changed."""
+        if self._last is None:
+            return []
+        return None if _same(self._last, glance) else [*compare(self._last, glance, now)]
+
+    def take_in(self, glance: Glance, found: Sequence[RecentChange]) -> None:
+        """Record a look and its `differences`, of which there may be none to list."""
+        self._last = glance
         self.version += 1
-        if before is not None:
-            self._changes.extendleft(compare(before, glance, now))
-        return True
+        self._changes.extendleft(found)
+        self.count += len(found)
 
     def latest(self, now: float) -> list[RecentChange]:
-        """The changes of the last quarter of an hour."""
-        return [change for change in self._changes if now - change.wall <= KEPT_SECONDS]
+        """The changes of the last `seconds`."""
+        return [change for change in self._changes if now - change.wall <= self.seconds]
+
+    def newest(self, count: int) -> list[RecentChange]:
+        """So many of the changes that were added last."""
+        return [*islice(self._changes, count)]
 
 
 def compare(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
@@ -119,6 +134,7 @@ def _same(before: Glance, after: Glance) -> bool:
         _identical(before.pods, after.pods)
         and _identical(before.groups, after.groups)
         and _identical(before.nodes, after.nodes)
+        and _identical(before.quotas, after.quotas)
     )
 
 

@@ -43,15 +43,18 @@ class ClusterState:
     pods: Sequence[Pod]
     kinds: GroupKinds
     groups: GroupObjects
+    quotas: Sequence[Any] = ()
 
     @classmethod
     def of(cls, cluster: FollowedCluster) -> ClusterState:
         """A cluster now."""
+        groups = {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched}
         return cls(
             [node for node in cluster.snapshot.nodes if node is not None],
             [*cluster.pods()],
-            cluster.kinds,
-            {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched},
+            cluster.kinds.among(groups),
+            groups,
+            [*cluster.quotas()],
         )
 
 
@@ -78,6 +81,15 @@ class FollowedCluster(Protocol):
 
     def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
         """The groups of one of these kinds, or the groups of those."""
+        ...
+
+    def quotas(self) -> Iterable[Any]:
+        """The quotas."""
+        ...
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether all namespaces are read."""
         ...
 
     @property

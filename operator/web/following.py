@@ -30,12 +30,13 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
 from muster.operator.podgroups.membership import GroupKinds
+from muster.operator.process.informers import NODES, PODS
 from muster.operator.process.settings import Assembly
-from muster.operator.process.watches import NODES, PODS
 from muster.operator.simulate.extenders import Hearing, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.whole import TrialObjects
+from muster.plugins.catalog import QUOTAS
 
 from .cluster import Told, Unanswered
 
@@ -72,8 +73,11 @@ class Following:
         self._pods = Informer(client, _within(PODS, "/api/v1", asked.namespace), _Pods(self._cache))
         self.kinds = asked.assembly.groups
         self._groups = {kind: self._informer(kind) for kind in self.kinds.watched}
+        self._quotas = self._informer(QUOTAS.objects)
         self._informers: dict[str, Informer[Any]] = {"nodes": self._nodes, "pods": self._pods}
-        self._informers |= {_title(self.kinds, kind): each for kind, each in self._groups.items()}
+        self._optional = {_title(self.kinds, kind): each for kind, each in self._groups.items()}
+        self._optional[QUOTAS.objects.plural] = self._quotas
+        self._informers |= self._optional
         self._extenders = TrialExtenders(asked.assembly.configuration, TrialObjects(client))
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -122,13 +126,22 @@ class Following:
         """See `Cluster`."""
         return self._groups[kind].list()
 
+    def quotas(self) -> Iterable[Any]:
+        """See `Cluster`."""
+        return self._quotas.list()
+
+    @property
+    def reads_all(self) -> bool:
+        """See `Cluster`."""
+        return not self._asked.namespace
+
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""
         told = [
             f"{name} cannot be read: {error}" if error is not None else f"{name} are still being read"
             for name, informer in self._informers.items()
             if ((error := informer.status.error) is not None or not informer.synced.is_set())
-            and not (informer in self._groups.values() and isinstance(error, (NotFound, Forbidden)))
+            and not (informer in self._optional.values() and isinstance(error, (NotFound, Forbidden)))
         ]
         if self._asked.namespace:
             told.append(f"only pods of {self._asked.namespace} are read: nodes have less capacity free than shown")

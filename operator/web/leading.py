@@ -19,6 +19,7 @@ from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.pages import last_decision
 from muster.operator.serving import Unknown
+from muster.plugins.catalog import QUOTAS
 
 from .cluster import Told, Unanswered
 from .routes import Clocks, Pages
@@ -34,6 +35,7 @@ class Leading:
     """Implements `Cluster` by a process."""
 
     asks_extenders = False
+    reads_all = True
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -45,11 +47,11 @@ class Leading:
 
     def pods(self) -> Iterable[Pod]:
         """See `Cluster`."""
-        return self._process.watches.pods.list()
+        return self._process.informers.pods.list()
 
     def pod(self, key: str) -> Pod | None:
         """See `Cluster`."""
-        return self._process.watches.pods.get(key)
+        return self._process.informers.pods.get(key)
 
     @property
     def kinds(self) -> GroupKinds:
@@ -58,12 +60,16 @@ class Leading:
 
     def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
         """See `Cluster`."""
-        lister = self._process.watches.listers.get(kind.resource)
+        lister = self._process.informers.listers.get(kind.resource)
         return () if lister is None else lister.list()
+
+    def quotas(self) -> Iterable[Any]:
+        """See `Cluster`."""
+        return self.group_objects(QUOTAS.objects)
 
     def missing(self) -> Sequence[str]:
         """See `Cluster`."""
-        unread = self._process.watches.missing()
+        unread = self._process.informers.missing()
         standby = "" if self._process.leadership.may_write() else "this replica does not lead and has decided nothing"
         return [sentence for sentence in (unread, standby) if sentence]
 

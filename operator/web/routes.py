@@ -18,21 +18,26 @@ from aiohttp.typedefs import Middleware
 
 from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.requests import CPU
+from muster.plugins.catalog import QUOTAS
 
 from .answers import AnswerCache
-from .capacity import NodeAmounts
+from .capacity import NodeAmounts, used_shares
 from .census import Census, take
 from .changes import ChangeLog
 from .cluster import ClusterState, FollowedCluster, Unanswered
+from .history import ClusterHistory
 from .safety import add_headers
+from .series import QueueSample, sample_of
 from .stream import StreamHandler, Ticker
 from .templating import Templates, static_files
-from .views.changes import changes_view
+from .views.changes import DAY, QUARTER, changes_view
 from .views.group import group_view
+from .views.history import history_view
 from .views.nodes import map_view, node_view
 from .views.parts import address
 from .views.pod import pod_view
 from .views.queue import queue_view
+from .views.quotas import quotas_view
 
 _LONGEST_BODY = 1 << 12
 """No page reads one."""
@@ -53,21 +58,30 @@ class Pages:
         base: the path below which they are; "" for the root.
         about: what they are of, for the foot of each.
         every: how many seconds are between two looks at the cluster.
+        history: the history of the cluster, where one is kept.
 
     Attributes:
         ticker: to be run as a task for as long as the pages are served.
     """
 
     def __init__(
-        self, cluster: FollowedCluster, *, time: Clocks, about: str, base: str = "", every: float = 1.0
+        self,
+        cluster: FollowedCluster,
+        *,
+        time: Clocks,
+        about: str,
+        base: str = "",
+        every: float = 1.0,
+        history: ClusterHistory | None = None,
     ) -> None:
         self._cluster = cluster
         self._base = base
         self._about = about
         self._wall = time.wall
-        self._changes = ChangeLog()
+        self._history = history
+        self._changes = ChangeLog() if history is None else history.changes
         self._answers = AnswerCache(time.timer, of_extenders=cluster.asks_extenders)
-        self._templates = Templates()
+        self._templates = Templates(history=history is not None)
         self._files = static_files()
         self._census: tuple[ClusterState, Census] | None = None
         self.ticker = Ticker(cluster, self._changes, wall=time.wall, every=every)
@@ -82,10 +96,13 @@ class Pages:
             ("/nodes/{name}", self._node),
             ("/pods/{namespace}/{name}", self._pod),
             ("/changes", self._latest),
+            ("/quotas", self._quotas),
             ("/stream", StreamHandler(self.ticker).__call__),
             ("/static/{name}", self._static),
         ):
             app.router.add_get(path, handler, allow_head=False)
+        if self._history is not None:
+            app.router.add_get("/history", partial(self._past, self._history), allow_head=False)
         for kind in self._cluster.kinds:
             app.router.add_get(f"/{address(kind)}/{{namespace}}/{{name}}", partial(self._group, kind), allow_head=False)
         app.router.add_get("/{path:.*}", self._nowhere, allow_head=False)
@@ -146,8 +163,18 @@ class Pages:
     async def _latest(self, request: web.Request) -> web.StreamResponse:
         now = self._wall()
         census, kind = await self._counted(), request.query.get("kind", "")
-        view = changes_view(self._changes.latest(now), census, kind=kind, now=now)
+        period = QUARTER if self._history is None else DAY
+        view = changes_view(self._changes.latest(now), census, period, kind=kind, now=now)
         return await self._page("changes", view, page="Changes")
+
+    async def _quotas(self, request: web.Request) -> web.StreamResponse:
+        report = await asyncio.to_thread(QUOTAS.report, self.ticker.known.quotas)
+        view = quotas_view(report, all_known=self._cluster.reads_all)
+        return await self._page("quotas", view, page="Quotas")
+
+    async def _past(self, history: ClusterHistory, request: web.Request) -> web.StreamResponse:
+        view = await asyncio.to_thread(history_view, history.series.samples(), self._wall())
+        return await self._page("history", view, page="History")
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
         found = self._files.get(request.match_info["name"])
@@ -167,16 +194,25 @@ class Pages:
     ) -> web.StreamResponse:
         text = await self._templates.render(
             template,
+            quotas=bool(self.ticker.known.quotas),
             view=view,
             page=page,
             base=self._base,
             about=self._about,
             version=self.ticker.version,
-            missing=self._cluster.missing(),
+            missing=self._missing(),
         )
         response = web.Response(status=status, text=text, content_type="text/html")
         response.enable_compression()
         return response
+
+    def _missing(self) -> Sequence[str]:
+        trouble = "" if self._history is None else self._history.trouble
+        return [*self._cluster.missing(), *([trouble] if trouble else ())]
+
+    async def sample(self) -> QueueSample:
+        """A sample of the cluster now, for its history."""
+        return sample_of(await self._counted(), used_shares(self._cluster.snapshot), self._wall())
 
     async def _counted(self) -> Census:
         """The census of the latest look."""

@@ -13,7 +13,7 @@ from http import HTTPStatus
 
 from aiohttp import ClientConnectionResetError, web
 
-from .changes import ChangeLog, Glance
+from .changes import ChangeLog, Glance, RecentChange
 from .cluster import ClusterState, FollowedCluster
 
 _STREAM_SECONDS = 25.0
@@ -42,6 +42,7 @@ class Ticker:
         self._wall = wall
         self._every = every
         self._changed = asyncio.Event()
+        self._looking = asyncio.Lock()
         self.known = ClusterState((), (), cluster.kinds, {})
 
     @property
@@ -51,11 +52,18 @@ class Ticker:
 
     async def look(self) -> None:
         """Look now. Comparing is done in a thread: of a hundred thousand pods it takes a while."""
-        known = ClusterState.of(self._cluster)
-        if await asyncio.to_thread(lambda: self._changes.look(Glance.of(known), self._wall())):
-            self.known = known
-            self._changed.set()
-            self._changed = asyncio.Event()
+        async with self._looking:
+            known = ClusterState.of(self._cluster)
+            glance, found = await asyncio.to_thread(self._compared, known)
+            if found is not None:
+                self._changes.take_in(glance, found)
+                self.known = known
+                self._changed.set()
+                self._changed = asyncio.Event()
+
+    def _compared(self, known: ClusterState) -> tuple[Glance, list[RecentChange] | None]:
+        glance = Glance.of(known)
+        return glance, self._changes.differences(glance, self._wall())
 
     async def run(self) -> None:
         """Look until cancelled."""

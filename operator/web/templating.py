@@ -13,6 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 _TEMPLATES = Path(__file__).with_name("templates")
 _STATIC = Path(__file__).with_name("static")
+_PAGES = (("/", "Queue"), ("/nodes", "Nodes"), ("/changes", "Changes"))
+"""The addresses and names in the navigation, on every page."""
+_QUOTAS = (("/quotas", "Quotas"),)
+_HISTORY = (("/history", "History"),)
 _CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -22,9 +26,9 @@ def static_files() -> dict[str, tuple[str, bytes]]:
 
 
 class Templates:
-    """The templates in this package's folder."""
+    """The templates in this package's folder. `history` says whether the page of that name is one of the pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, history: bool = False) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(_TEMPLATES),
             autoescape=True,
@@ -33,7 +37,9 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
+        self._history = _HISTORY if history else ()
 
-    async def render(self, name: str, **values: object) -> str:
-        """The page of this template."""
-        return await asyncio.to_thread(self._environment.get_template(f"{name}.html").render, **values)
+    async def render(self, name: str, *, quotas: bool = False, **values: object) -> str:
+        """The page of this template. `quotas` says whether there are any, and thus a page of them."""
+        pages = (*_PAGES, *(_QUOTAS if quotas else ()), *self._history)
+        return await asyncio.to_thread(self._environment.get_template(f"{name}.html").render, pages=pages, **values)

@@ -15,7 +15,6 @@ from muster.framework.contract import Action, ClusterEvent, EventRegistration, E
 from muster.framework.groups import GATHERING_SECONDS
 from muster.framework.model.pod_info import PodInfo
 
-from .api import group_key
 from .args import POD_BY_POD
 from .groups import PodGroups
 from .record import PodGroupRecord
@@ -147,7 +146,7 @@ class GroupActivation:
 
     def _capacity_freed(self, pod: PodInfo, old: object, new: object) -> Hint:
         """QUEUE if the group lacked minResources at the last attempt; a denied group waits until its denial ends."""
-        group = group_key(pod)
+        group = self._groups.members.wanted(pod)
         if group is None or not self._groups.state(group).is_short:
             return Hint.SKIP
         if self._groups.is_denied(group):

@@ -17,7 +17,14 @@ import msgspec
 from msgspec import Meta
 
 from muster.framework.contract import EventResource, WatchedKind
-from muster.framework.groups import HEALING_POLICY, GroupMeta, healing_fault, unknown_annotations
+from muster.framework.groups import (
+    GROUP_LABELS,
+    HEALING_POLICY,
+    HOLD_ANNOTATIONS,
+    GroupMeta,
+    healing_fault,
+    unknown_annotations,
+)
 from muster.framework.model.meta import Wire
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError, nanos
@@ -40,13 +47,6 @@ LIST_PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
 SCHEDULED = "Scheduled"
 """The type of the condition that says whether the quorum has nodes."""
-
-GROUP_LABELS = (
-    "scheduling.x-k8s.io/pod-group",
-    "pod-group.scheduling.sigs.k8s.io",
-    "pod-group.scheduling.ming.io",
-)
-"""Labels by which a pod names its group, the current one first."""
 
 _QUANTITY = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
@@ -145,7 +145,7 @@ class PodGroupStatus(Wire):
         return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
 
-KNOWN_ANNOTATIONS = frozenset({*TOPOLOGY_ANNOTATIONS, MODE, HEALING_POLICY})
+KNOWN_ANNOTATIONS = frozenset({*TOPOLOGY_ANNOTATIONS, MODE, HEALING_POLICY, *HOLD_ANNOTATIONS})
 """The annotations under Muster's prefix that a PodGroup may have."""
 
 

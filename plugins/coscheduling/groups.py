@@ -16,7 +16,7 @@ from collections import Counter
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, WaitingPods
-from muster.framework.groups import GroupBook
+from muster.framework.groups import GroupBook, hold_in
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -41,14 +41,16 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         reservations: the capacity that is reserved for members that do not exist yet.
     """
 
-    counting = frozenset({PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES})
+    counting = frozenset(
+        {PodGroupReason.UNSCHEDULABLE, PodGroupReason.NOT_ENOUGH_RESOURCES, PodGroupReason.QUOTA_EXCEEDED}
+    )
     recurring = frozenset({PodGroupReason.TIMEOUT})
 
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
         self.held = HeldMembers(waiting, self.members)
-        self.reservations = Reservations(self.members, self.wait_seconds, clock)
+        self.reservations = Reservations(self.members, self.holds, self.wait_seconds, clock)
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
@@ -60,7 +62,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """A pod that has not ended was added, changed or removed."""
         pod = old or new
         left = self.members.group_of(pod) if pod is not None else None
-        if left is not None and (new is None or new.terminating or group_key(new) != left):
+        if left is not None and (new is None or new.terminating or self.members.wanted(new) != left):
             self.reservations.member_leaves(self.record(left))
         super().follow_pod(old, new)
 
@@ -80,13 +82,16 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
             record.state.quorum_announced = False
 
     def _group_changed(self, record: PodGroupRecord, known: PodGroup | None, *, another: bool) -> None:
-        """Drop the results for an earlier spec or object, which no longer apply."""
+        """Drop the results for an earlier spec or object, or from before a hold, which no longer apply."""
         new = record.group
         if another:
             if record.state is not None:
                 record.state, record.first_seen = GroupState(), self._clock.now()
             self.reservations.follow(record, None)
-        if another or (known is not None and new is not None and new.spec != known.spec):
+        hold_changed = known is not None and new is not None and hold_in(known.annotations) != hold_in(new.annotations)
+        if hold_changed:
+            self._announcements.forget(record)
+        if another or hold_changed or (known is not None and new is not None and new.spec != known.spec):
             for cache in (self._denied, self._backed_off, self._permitted):
                 cache.pop(record.key, None)
         self.reservations.follow(record, new)

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
+from muster.framework.groups import GROUP_LABELS
 from muster.framework.model.pod import Pod
 
 from .api import (
-    GROUP_LABELS,
     KNOWN_ANNOTATIONS,
     NAME,
     POD_GROUPS,
@@ -22,6 +22,7 @@ from .api import (
     group_named,
     problems,
 )
+from .disruption import fault as disruption_fault
 
 _NOTHING_SAID = PodGroupCondition(type=SCHEDULED, status="Unknown")
 
@@ -50,6 +51,10 @@ class PodGroupKind(GroupKind[PodGroup]):
         """The group's minMember."""
         return group.spec.min_member
 
+    def spec_for(self, size: int, priority_class_name: str = "") -> Mapping[str, Any]:
+        """A group with this minMember; its priority is that of its pods."""
+        return {"minMember": size}
+
     def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
         """What its status says."""
         status = group.read_status()
@@ -66,6 +71,11 @@ class PodGroupKind(GroupKind[PodGroup]):
             waits_since=status.schedule_start_time,
             owners=status.occupied_by or "",
         )
+
+    def annotation_faults(self, annotations: Mapping[str, str]) -> Sequence[str]:
+        """The fault of the disruption mode, if it has one: the default applies then."""
+        fault = disruption_fault(annotations)
+        return (fault,) if fault else ()
 
     def problems(self, document: Mapping[str, Any]) -> Sequence[str]:
         """See `api.problems`."""

@@ -16,6 +16,11 @@ NOT_ENOUGH_WAITING = "not enough members of the pod group are waiting to be sche
 _NAMED = 5
 
 
+def resumed(user: str) -> str:
+    """The hold of the group was ended; `user` is "" if it is unknown by whom."""
+    return f"the pod group is no longer held{f': resumed by {user}' if user else ''}"
+
+
 def denied(group: str, expiration: str) -> str:
     """The group was denied a moment ago; `expiration` is how long that holds, as Go prints it."""
     return f"pod with pgName: {group} last failed in {expiration}, deny."

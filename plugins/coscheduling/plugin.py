@@ -13,6 +13,7 @@ from typing import Any
 from muster.framework.contract import (
     ALLOW,
     LEFT_ALONE,
+    QUOTA_EXCEEDED,
     REFUSED_AS_ONE,
     Code,
     CycleState,
@@ -40,7 +41,7 @@ from muster.framework.groups import GangPlugin, GroupRecord, GroupReporter, grou
 
 from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
-from .api import NAME, POD_GROUPS, PodGroup, group_key
+from .api import NAME, POD_GROUPS, PodGroup
 from .args import POD_BY_POD, CoschedulingArgs
 from .groups import PodGroups
 from .kind import POD_GROUP_KIND
@@ -173,12 +174,15 @@ class Coscheduling(
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """See `GroupPreFilter`. PENDING if the group was deleted after its members were admitted."""
-        group = group_key(pod)
+        """See `GroupPreFilter`. PENDING if the group was deleted or held after its members were admitted."""
+        group = self._groups.members.wanted(pod)
         if group is None:
             return None
         if group not in self._groups:
             return Status.pending(group_missing(group))
+        held = self._groups.holds.text(group)
+        if held is not None:
+            return Status.pending(held)
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
         if finding.in_all is not None:
@@ -224,6 +228,7 @@ class Coscheduling(
 
         Then held siblings are rejected and the group is denied, so that other pods may use the capacity meanwhile.
         """
+        super().on_pod_decision(decision)
         group = self._group(decision.pod)
         if group is None:
             return
@@ -240,6 +245,7 @@ class Coscheduling(
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Acts on PreFilter's finding, and announces why the group was refused if PreFilter did not refuse it."""
+        super().on_group_decision(decision)
         if decision.plugin != self.name:
             return
         group, cause = decision.group, decision.cause
@@ -259,7 +265,7 @@ class Coscheduling(
         else:
             if cause.code is Code.PENDING:
                 record.was_incomplete = True
-            elif decision.evictions is None:
+            elif decision.evictions is None and not cause.condition_reason:
                 self._activation.failed(group)
             text = messages.group_failed(group, cause.message)
             if decision.members:
@@ -267,7 +273,9 @@ class Coscheduling(
                     group, decision.placed, decision.missing, cause.message, no_domain=decision.no_domain
                 )
                 text = with_reservation(text, self._reservation_text(group))
-            self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, with_preemption(text, decision.post_filter))
+            over_quota = cause.condition_reason == QUOTA_EXCEEDED
+            reason = PodGroupReason.QUOTA_EXCEEDED if over_quota else PodGroupReason.UNSCHEDULABLE
+            self._groups.announce(group, reason, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """Rejects held siblings of a member that released its node. After a timeout, the group is denied.
@@ -275,7 +283,7 @@ class Coscheduling(
         If the API refused to bind the member while others were bound, the member is nominated to its node.
         """
         pod, status = decision.pod, decision.status
-        group = group_key(pod)
+        group = self._groups.members.wanted(pod)
         if group is None:
             return
         self._groups.reservations.given_up(group)

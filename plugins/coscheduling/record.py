@@ -32,6 +32,8 @@ class PodGroupReason(StrEnum):
     """Less than minResources is free."""
     UNSCHEDULABLE = "Unschedulable"
     """The members that the group lacks do not fit on the nodes together."""
+    QUOTA_EXCEEDED = "QuotaExceeded"
+    """The members that the group lacks would exceed a quota."""
     BINDING_FAILED = "BindingFailed"
     """Members of its quorum have nodes, and the API refused to bind the others."""
     TIMEOUT = "Timeout"
@@ -40,6 +42,8 @@ class PodGroupReason(StrEnum):
     """Enough pods exist, but fewer than the quorum have nodes. Not announced: the state of the pods shows it."""
     LOST_MEMBERS = "LostMembers"
     """The quorum had nodes, but pods are gone and their successors have no nodes yet. Not announced either."""
+    HELD = "Held"
+    """An operator holds the group. Not announced: its annotations show it."""
 
 
 @dataclass(slots=True)

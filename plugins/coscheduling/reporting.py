@@ -14,6 +14,7 @@ import msgspec
 from muster.framework.contract import MAX_WAIT_SECONDS
 from muster.framework.groups import Announcement, GroupReporter, Notice, Report, ReportTime
 
+from . import messages
 from .api import SCHEDULED, PodGroup, PodGroupStatus
 from .record import PodGroupReason
 from .status import Observation, next_status
@@ -49,10 +50,13 @@ class PodGroupReporter(GroupReporter):
             counts=record.counts(),
             owners=record.owners(),
             announcement=announcement,
+            held=self._groups.holds.text(group) or "",
         )
         before = found.read_status()
         after = next_status(before, seen, now=self._clock.wall())
-        events = [*notices(found, before, after, announcement, anew=announcement is not record.reported)]
+        resumed_by = self._groups.holds.resumed_by(group)
+        anew = announcement is not record.reported
+        events = [*notices(found, before, after, announcement, anew=anew, resumed_by=resumed_by)]
         return self.report_of(record, status_patch(found, before, after), lambda: events)
 
     def _read(self, answer: bytes) -> PodGroup:
@@ -66,12 +70,13 @@ def notices(
     announcement: Announcement | None,
     *,
     anew: bool = False,
+    resumed_by: str = "",
 ) -> Iterator[Notice]:
     """The notices about the step from one status of the group to the next.
 
     A group that lacks members is reported only once the scheduler has seen one: before that, none of them waits. When
     lost members are replaced, the group is not reported as started again. `anew` says that the announcement is not the
-    one of the last look: each timeout is reported.
+    one of the last look: each timeout is reported. `resumed_by` is who ended the last hold, if known.
     """
     timeout = group.spec.schedule_timeout_seconds or 0
     if timeout > _LONGEST and before.observed_generation != after.observed_generation:
@@ -89,7 +94,13 @@ def notices(
     if new.status == "True":
         if old is None or (old.status != "True" and old.reason != PodGroupReason.LOST_MEMBERS):
             yield Notice("Normal", "Scheduled", new.message or "")
-    elif announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
+        return
+    if new.reason == PodGroupReason.HELD:
+        yield Notice("Normal", "Held", new.message or "")
+        return
+    if old is not None and old.reason == PodGroupReason.HELD:
+        yield Notice("Normal", "Resumed", messages.resumed(resumed_by))
+    if announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
         yield _unschedulable(new.reason or "", new.message or "")
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from muster.framework.contract import Clock
-from muster.framework.groups import Members
+from muster.framework.groups import GroupHolds, Members
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.model.times import parse_time
@@ -40,11 +40,19 @@ class MinResourcesReservation(NamedTuple):
 class Reservations:
     """Reservations of all groups with minResources. `wait_seconds` returns how long Permit would hold members.
 
-    A group's claim is in its record; `_asking` is the index of groups with one, because few of many have any.
+    A group's claim is in its record; `_asking` is the index of groups with one, because few of many have any. Nothing
+    is reserved for a group while it is held.
     """
 
-    def __init__(self, members: Members[PodGroupRecord], wait_seconds: Callable[[str], float], clock: Clock) -> None:
+    def __init__(
+        self,
+        members: Members[PodGroupRecord],
+        holds: GroupHolds,
+        wait_seconds: Callable[[str], float],
+        clock: Clock,
+    ) -> None:
         self._members = members
+        self._holds = holds
         self._wait_seconds = wait_seconds
         self._clock = clock
         self._asking: dict[str, PodGroupRecord] = {}
@@ -109,7 +117,7 @@ class Reservations:
         """The reservation of this group."""
         record = self._members.record(group)
         claim = record.claim
-        if claim is None or claim.over or claim.progressed is None:
+        if claim is None or claim.over or claim.progressed is None or self._holds.own(group) is not None:
             return None
         until = self._until(group, claim.progressed)
         if until <= self._clock.now() or not record.placed:

@@ -5,7 +5,8 @@ that was written is not written again.
 
 For the condition, the state of the pods takes precedence over the last announcement, which may be older than the
 deletion of a member, or than a placement by another scheduler. Without an announcement, as after a restart, the last
-refusal remains valid. A condition never disappears once it exists.
+refusal remains valid. A condition never disappears once it exists. While the group is held and lacks its quorum, the
+condition says that and nothing else.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ REFUSALS = frozenset(
         PodGroupReason.GATED_PODS,
         PodGroupReason.NOT_ENOUGH_RESOURCES,
         PodGroupReason.UNSCHEDULABLE,
+        PodGroupReason.QUOTA_EXCEEDED,
         PodGroupReason.BINDING_FAILED,
         PodGroupReason.TIMEOUT,
     }
@@ -45,6 +47,7 @@ class Observation:
         counts: the group's members in numbers.
         owners: the owners of its pods, as in the status; "" for none.
         announcement: the plugin's latest announcement; None before the first.
+        held: why an operator holds the group; "" for a group that is not held.
     """
 
     min_member: int
@@ -52,6 +55,7 @@ class Observation:
     counts: MemberCounts
     owners: str = ""
     announcement: Announcement | None = None
+    held: str = ""
 
 
 def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> PodGroupStatus:
@@ -60,8 +64,13 @@ def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> P
     said = previous.condition(SCHEDULED)
     before = phase_of(previous.phase)
     gated = seen.announcement is None and _are_gated(counts, needed)  # which the condition is about to say
-    phase = TABLE[situation(counts, needed, refused=gated or refused(seen.announcement, said))][before]
-    says = statement(counts, needed, ended=phase in ENDED, announcement=seen.announcement, previous=said)
+    stuck = gated or bool(seen.held) or refused(seen.announcement, said)
+    phase = TABLE[situation(counts, needed, refused=stuck)][before]
+    ended = phase in ENDED
+    if seen.held and not ended and counts.scheduled < needed:
+        says: PodGroupCondition | None = _said("False", PodGroupReason.HELD, seen.held)
+    else:
+        says = statement(counts, needed, ended=ended, announcement=seen.announcement, previous=said)
     if says is not None:
         says = dated(says, said, generation=seen.generation, now=now)
     starts = phase in STARTED and before not in STARTED

@@ -19,13 +19,13 @@ from muster.framework.model.pod_info import PodInfo
 
 
 class PodDisruptionBudgetSpec(Wire):
-    """Which pods the budget is about. One without a selector, or with an empty one, is about none."""
+    """The pods that the budget protects; none without a selector, or with an empty one."""
 
     selector: LabelSelector | None = None
 
 
 class PodDisruptionBudgetStatus(Wire):
-    """The disruptions allowed now. `disrupted_pods` (by name) are on their way out and counted."""
+    """The disruptions allowed now. `disrupted_pods` (by name) are terminating and already counted."""
 
     disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str] = msgspec.field(default_factory=dict)
@@ -45,10 +45,10 @@ POD_DISRUPTION_BUDGETS = WatchedKind(
 
 
 class DisruptionBudgets:
-    """The budgets of a cluster as of one decision. One whose selector cannot be read is about no pod.
+    """The budgets of a cluster during one decision. A budget with an unreadable selector protects no pod.
 
     Attributes:
-        all: each of them.
+        all: all budgets.
     """
 
     def __init__(self, budgets: Iterable[PodDisruptionBudget]) -> None:
@@ -63,9 +63,9 @@ class DisruptionBudgets:
                     self._by_namespace.setdefault(budget.metadata.namespace, []).append((budget, selector))
 
     def violations(self, units: Iterable[Sequence[PodInfo]]) -> list[int]:
-        """For each unit of pods, evicted in this order, how many of its pods would violate a budget.
+        """For each unit of pods, evicted in this order, the number of its pods whose eviction would violate a budget.
 
-        A group of thousands is asked about with each of its nodes: whose budgets are about its pods is looked up once.
+        A group of thousands comes up with each of its nodes, so the budgets of its pods are looked up only once.
         """
         left: dict[str, int] = {}
         return [sum(_use_up(budgets, count, left) for budgets, count in self._runs(pods)) for pods in units]
@@ -77,18 +77,18 @@ class DisruptionBudgets:
         return {uid: budget for uid, budget in found.items() if budget}
 
     def protect(self, pod: PodInfo) -> bool:
-        """Whether its eviction alone would violate a budget."""
+        """Whether the eviction of the pod alone would violate a budget."""
         return bool(self._violated(pod, {}))
 
     def _violated(self, pod: PodInfo, left: dict[str, int]) -> str:
-        """Uses up one disruption of each budget that is about the pod, up to the first that has none left: that one."""
+        """Use up one disruption of each budget of the pod, up to the first that has none left; returns that budget."""
         for budget in self._about(pod):
             if _use_up((budget,), 1, left):
                 return budget.metadata.key
         return ""
 
     def _runs(self, pods: Sequence[PodInfo]) -> Sequence[tuple[Sequence[PodDisruptionBudget], int]]:
-        """The budgets of pods that follow each other and have the same, with how many these are."""
+        """The budgets of successive pods with the same budgets, with the number of these pods."""
         known = self._known.get(id(pods))
         if known is None:
             runs = [
@@ -98,7 +98,7 @@ class DisruptionBudgets:
         return known[1]
 
     def _about(self, pod: PodInfo) -> Sequence[PodDisruptionBudget]:
-        """The budgets that are about the pod."""
+        """The budgets that protect the pod."""
         picking = self._picking.get(pod.label_set)
         if picking is None:
             budgets = self._by_namespace.get(pod.namespace, ()) if pod.labels else ()
@@ -108,9 +108,9 @@ class DisruptionBudgets:
 
 
 def _use_up(budgets: Sequence[PodDisruptionBudget], pods: int, left: dict[str, int]) -> int:
-    """So many pods go, one after another, each at the cost of these budgets up to the first with none left.
+    """Evict this many pods, each at the cost of these budgets up to the first that has no disruption left.
 
-    How many of them find one that has none; `left` is what is left of each, by `namespace/name`.
+    Returns how many of the pods meet such a budget. `left` has the disruptions left of each budget by `namespace/name`.
     """
     going = pods
     for budget in budgets:

@@ -20,9 +20,9 @@ class Candidate:
 
     Attributes:
         node_name: the node.
-        lost: what is evicted together, most important first.
-        violations: how many of them no PodDisruptionBudget lets go.
-        disruptions: how many groups go as a whole, and pods of others.
+        lost: the victims, most important first.
+        violations: the number of pods whose eviction violates a PodDisruptionBudget.
+        disruptions: the number of groups that are evicted as a whole, and of pods of other groups.
     """
 
     node_name: str
@@ -32,24 +32,24 @@ class Candidate:
 
     @cached_property
     def victims(self) -> tuple[Placed, ...]:
-        """The pods with their nodes, those of a group on other nodes included."""
+        """The pods to evict with their nodes, including a group's pods on other nodes."""
         return tuple(placed for victim in self.lost for placed in victim.pods)
 
     @cached_property
     def cost(self) -> tuple[int, int, int, int]:
-        """Budgets violated; the priority of the highest victim; the sum of priorities; how many victims."""
+        """The violations, the priority of the first victim, the sum of priorities, and the number of pods."""
         count, total = sum(len(each.pods) for each in self.lost), sum(each.sum_of_priorities for each in self.lost)
         return self.violations, self.lost[0].members[0].priority, total + LOWEST_PRIORITY * count, count
 
     @cached_property
     def _highest(self) -> tuple[float, bool]:
-        """When the first of the highest victims began to run, and whether one has not yet."""
+        """The earliest start of the pods with the highest priority, and whether one of them has not started."""
         top = max(each.highest[0] for each in self.lost)
         highest = [each.highest for each in self.lost if each.highest[0] == top]
         return min(began for _, began, _ in highest), any(waits for _, _, waits in highest)
 
     def earliest_start(self, now: float) -> float:
-        """When the first of the highest victims began to run; `now` for one that has not yet."""
+        """The earliest start of the pods with the highest priority; `now` for a pod that has not started."""
         began, waits = self._highest
         return min(began, now) if waits else began
 

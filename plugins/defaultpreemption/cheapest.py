@@ -1,8 +1,8 @@
-"""Where evictions for a group cost least: an estimate by requests alone, for all nodes at once.
+"""The cheapest evictions for a group: an estimate from requests alone, for all nodes at once.
 
-The search for a group's victims asks which pods to remove in a trial. The estimate is arithmetic over columns: for each
-node, how many more members it could take without its one, two, three … least important pods. Its result is only tried,
-so it need not consider what else plugins check.
+The search for a group's victims uses it to choose pods to remove in a trial. The estimate is arithmetic over columns:
+for each node, how many more members it could take without its one, two, three … least important pods. Its result is
+only tried, so it need not consider what else plugins check.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from muster.framework.contract import Placed, PodInfo, SnapshotReader, checkpoint
+from muster.framework.contract import EvictionRule, Placed, PodInfo, SnapshotReader, checkpoint
 from muster.framework.contract.columns import Rows
 from muster.framework.model.requests import PODS
 
@@ -21,18 +21,18 @@ from .units import Units
 
 Ints = npt.NDArray[np.int64]
 Level = tuple[bool, bool, int]
-"""How much is lost with a pod: whether it is not on its way out already, whether a budget protects it, its priority."""
+"""The loss with a pod: whether it is not terminating already, whether a budget protects it, and its priority."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evictable:
-    """Pods that a preemptor may evict, sorted by row and then by how little is lost with them.
+    """Pods that a preemptor may evict, sorted by row and then by the loss, the smallest first.
 
     Attributes:
         pods: the pods with their nodes.
         rows: their rows.
-        levels: int64: rank of what is lost with each.
-        weights: int64: how many pods go with each that would not go otherwise.
+        levels: int64: the rank of the loss with each pod.
+        weights: int64: the number of pods that are evicted together with each.
     """
 
     pods: Sequence[Placed]
@@ -42,19 +42,24 @@ class Evictable:
 
 
 def evictable(
-    snapshot: SnapshotReader, rows: Iterable[int], below: int, units: Units, *, protected: Callable[[PodInfo], bool]
+    snapshot: SnapshotReader,
+    rows: Iterable[int],
+    rule: EvictionRule,
+    units: Units,
+    *,
+    protected: Callable[[PodInfo], bool],
 ) -> Evictable:
-    """The pods on these rows, ascending, that a preemptor of priority `below` may evict."""
+    """The pods on these rows, ascending, that the rule permits."""
     found: list[tuple[int, Level, int, Placed]] = []
     for row in rows:
         known: set[str] = set()
         here: list[tuple[int, Level, int, Placed]] = []
         for pod in snapshot.pods[row].values():
-            if pod.priority >= below:
+            if not rule.permits(pod, pod.priority) or (pod.uid in rule.claimable and protected(pod)):
                 continue
             unit, weight, priority = units.of(pod), 1, pod.priority
             if unit is not None:
-                if unit.priority >= below:
+                if not rule.permits(pod, unit.priority):
                     continue
                 priority = unit.priority
                 if not unit.spare:
@@ -79,11 +84,11 @@ def _level(each: tuple[int, Level, int, Placed]) -> Level:
 
 
 class Estimate:
-    """How many members of one signature each node could take without its least important pods.
+    """The number of members of one signature that each node could take without its least important pods.
 
-    `now` are rows that take them as things are, `perhaps` those that may if pods go; `nominees` are the
-    nominated pods, by row, whose capacity the members have to leave free: without them, pods that are evicted for
-    others already would look like the cheapest.
+    The rows `now` take members already, the rows `perhaps` may take some after evictions. `nominees` are nominated
+    pods, by row, whose capacity the members have to leave free; without them, pods that are being evicted for others
+    would look like the cheapest victims.
     """
 
     def __init__(
@@ -109,19 +114,20 @@ class Estimate:
         last = np.append(first[1:], len(rows)) - 1
         self._first_of = np.repeat(first, last - first + 1)
         capacity = ((free[:, rows] + _within_rows(freed, self._first_of)) // asked).min(axis=0)
-        # Where requests are not what keeps the member off, it is not known which pods are: all have to go.
-        elsewise = ~is_now & (fit_now > 0)
+        # If something other than requests excludes the node, it is unknown which pods cause it, so all are evicted.
+        excluded = ~is_now & (fit_now > 0)
         fit_now[~is_now] = 0
         gains = (capacity - fit_now[rows]).clip(0)
-        gains[elsewise[rows] & ~np.isin(np.arange(len(rows)), last)] = 0
+        gains[excluded[rows] & ~np.isin(np.arange(len(rows)), last)] = 0
         gains[~may[rows]] = 0
         self._gains: Ints = gains
         self._costs = _within_rows(pods.weights[np.newaxis], self._first_of)[0]
 
     def choose(self, wanted: int, taken: set[int]) -> Iterator[Iterable[int]]:
-        """Positions of pods without which about `wanted` members more fit, a few at a time.
+        """Positions of pods to evict, a few at a time, until about `wanted` more members fit.
 
-        Rows in `taken` are left out, and grow it. With the lowest top priority that does; then the fewest pods.
+        The highest priority is as low as possible, and then the number of pods is small. Rows in `taken` are left out;
+        the rows of the chosen pods are added to it.
         """
         rows, levels = self._pods.rows, self._pods.levels
         gains = self._gains.copy()
@@ -150,7 +156,10 @@ class Estimate:
 def _amounts(
     snapshot: SnapshotReader, pods: Evictable, member: PodInfo, nominees: Mapping[int, Sequence[PodInfo]]
 ) -> tuple[Ints, Ints, Ints]:
-    """The free amounts of each row beside its nominees, the member's, and what each pod gives back; pods come last."""
+    """The free amounts of each row beside its nominees, the member's requests, and the amounts that each pod frees.
+
+    The last resource is the number of pods.
+    """
     resources, height = snapshot.resources, snapshot.height
     asked = {name: n for name, n in member.signature.requests.items() if n > 0 and name != PODS}
     columns = {name: index for name in asked if (index := resources.index(name)) is not None}
@@ -174,7 +183,7 @@ def _amounts(
 
 
 def _within_rows(amounts: Ints, first_of: Ints) -> Ints:
-    """Sums from each row's first pod on."""
+    """The running sums within each row."""
     sums = amounts.cumsum(axis=1)
     found: Ints = sums - (sums[:, first_of] - amounts[:, first_of])
     return found

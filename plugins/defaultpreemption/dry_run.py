@@ -1,4 +1,4 @@
-"""The dry run: on many nodes at once, which pods must go so that another pod fits.
+"""The dry run: on many nodes at once, which pods must be evicted so that another pod fits.
 
 It works on the snapshot under its undo log, so nothing outlives it. All victims of lower priority are removed from
 their nodes, and the filters are asked once about all of these nodes. Then victims are reprieved in rounds, the most
@@ -14,7 +14,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from muster.framework.contract import Code, CycleState, NodeView, Placed, PreemptionHandle, Status, Trial, checkpoint
+from muster.framework.contract import (
+    Code,
+    CycleState,
+    EvictionRule,
+    NodeView,
+    Placed,
+    PreemptionHandle,
+    Status,
+    Trial,
+    checkpoint,
+)
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import DisruptionBudgets
@@ -31,8 +41,8 @@ class DryRun:
     """The result of the dry run.
 
     Attributes:
-        candidates: nodes that the pod would fit on.
-        statuses: by node name, why each other node that was tried does not do.
+        candidates: nodes on which the pod would fit.
+        statuses: by node name, the reason why each other node that was tried does not help.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
@@ -41,10 +51,10 @@ class DryRun:
 
 @dataclass(slots=True)
 class _Node:
-    """A node during the dry run: the pods it may lose, in the order of the reprieve, and the pods it does lose.
+    """A node during the dry run: its possible victims in the order of the reprieve, and the victims so far.
 
     Attributes:
-        error: what a plugin could not follow of the trial; the node counts for nothing then.
+        error: the failure of a plugin's `add_pod` or `remove_pod`; the node is then no candidate.
     """
 
     name: str
@@ -59,7 +69,7 @@ class _Node:
 
 
 class VictimSearch:
-    """Dry runs for one pod. `state` is that of the attempt whose Filter found no node."""
+    """Dry runs for one pod. `state` is the cycle state of the attempt in which Filter found no node."""
 
     def __init__(
         self,
@@ -68,6 +78,7 @@ class VictimSearch:
         pod: PodInfo,
         budgets: DisruptionBudgets,
         *,
+        rule: EvictionRule,
         units: Units,
         memory: DryRunMemory,
     ) -> None:
@@ -75,13 +86,14 @@ class VictimSearch:
         self._state = state
         self._pod = pod
         self._budgets = budgets
+        self._rule = rule
         self._units = units
         self._memory = memory
         self._remote = handle.filters_depend_on_cluster(state)
-        """Whether what happens to a group's pods on other nodes matters to a verdict."""
+        """Whether a group's pods on other nodes matter to a verdict about one node."""
 
     def run(self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> DryRun:
-        """Try these nodes, each with the victims that it may lose."""
+        """Try these nodes, each with its possible victims."""
         found = DryRun()
         if self._remote:
             for name in names:
@@ -93,8 +105,8 @@ class VictimSearch:
     def _try_unless_known(
         self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
     ) -> None:
-        """Try those nodes that may have changed since such a pod asked about them, and recall what came of the rest."""
-        recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of)
+        """Try the nodes that may have changed since such a pod was tried there, and recall the other outcomes."""
+        recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of, rule=self._rule)
         known: dict[str, Outcome] = {}
         victims_of: dict[str, Sequence[Victim]] = {}
         for part in in_parts(names):
@@ -155,7 +167,7 @@ class VictimSearch:
                 found.statuses[node.name] = Status.failure(wrong)
 
     def _reprieve(self, trial: Trial, state: CycleState, nodes: Sequence[_Node], turn: int) -> None:
-        """Let the victim whose turn it is on each node stay, unless the pod does not fit there then."""
+        """Reprieve the next victim on each node, unless the pod then no longer fits there."""
         for node in nodes:
             self._add(trial, state, node, self._there(node.reprieve.order[turn], node))
         failures = self._failures(state, nodes)
@@ -167,7 +179,7 @@ class VictimSearch:
                 node.violations += node.reprieve.violations[turn]
 
     def _failures(self, state: CycleState, nodes: Sequence[_Node]) -> dict[str, Status]:
-        """The nodes, by name, on which the pod does not fit in the current trial, or on which a plugin broke."""
+        """The nodes, by name, on which the pod does not fit in the current trial, or on which a plugin failed."""
         snapshot = self._handle.snapshot
         failures = {node.name: node.error for node in nodes if node.error is not None}
         rows = np.array([snapshot.row_of(node.name) for node in nodes if node.error is None], np.intp)
@@ -178,7 +190,7 @@ class VictimSearch:
         return failures
 
     def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:
-        """If a whole group would be evicted and the pods that it can spare suffice, only these are."""
+        """Evict only the pods that a group can spare, if they suffice, instead of the whole group."""
         for victim in [victim for victim in node.lost if victim.spare]:
             going = victim.spared({node.name})
             gone = {each.pods[0].pod.uid for each in going}
@@ -198,7 +210,7 @@ class VictimSearch:
             node.lost = by_importance(node.lost)
 
     def _there(self, victim: Victim, node: _Node) -> Sequence[Placed]:
-        """The pods of it that matter to a verdict about the node."""
+        """The victim's pods that matter to a verdict about the node."""
         return victim.pods if self._remote else victim.on.get(node.name, ())
 
     def _add(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> None:

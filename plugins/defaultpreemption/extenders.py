@@ -1,8 +1,8 @@
-"""The candidates for preemption that extenders leave (upstream: `callExtenders`).
+"""The candidates for preemption that extenders allow (upstream: `callExtenders`).
 
-A decision does not wait for extenders: at the first question there is no answer yet, and the pod is decided again when
-there is. The cluster may have changed meanwhile, so an answer counts for the nodes where the pod would still evict the
-same victims.
+A decision does not wait for extenders: at the first attempt there is no answer yet, and the pod is decided again when
+the answer has come. The cluster may have changed meanwhile, so an answer counts for nodes on which the pod would still
+evict the same victims.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ ASKED = Status.unschedulable("preemption: extenders are being asked")
 NOBODY_LEFT = Status.unschedulable("preemption: no candidate node for preemption")
 
 
-def still_in_question(handle: PreemptionHandle, state: CycleState, node_names: Sequence[str]) -> Sequence[str]:
-    """The nodes to try: where extenders were asked about some, those."""
+def nodes_to_try(handle: PreemptionHandle, state: CycleState, node_names: Sequence[str]) -> Sequence[str]:
+    """The nodes to try: those about which extenders were asked, or all if they were not asked."""
     asked = handle.nodes_asked_about(state)
     return node_names if asked is None else [name for name in node_names if name in asked]
 
 
-def left_by_extenders(
+def allowed_by_extenders(
     handle: PreemptionHandle, state: CycleState, pod: PodInfo, candidates: Sequence[Candidate]
 ) -> list[Candidate] | Status:
-    """The candidates that the extenders agree with, with whom they would evict there; a status when there are none."""
+    """The candidates that the extenders allow, with the victims that they name; a status if there are none."""
     ours = {each.node_name: each for each in candidates}
     victims = {name: Victims([placed.pod for placed in each.victims], each.violations) for name, each in ours.items()}
     answer = handle.ask_extenders(state, pod, victims)

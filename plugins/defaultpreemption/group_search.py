@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from muster.framework.contract import (
+    EvictionRule,
     Placed,
     PodGroupInfo,
     PodGroupTrial,
@@ -30,7 +31,7 @@ from .budgets import DisruptionBudgets
 from .candidates import LOWEST_PRIORITY
 from .cheapest import Estimate, Evictable, evictable
 from .units import Units
-from .victims import Victim, by_importance, reprieve_order
+from .victims import Victim, by_importance, reprieve_order, without_violations
 
 NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming preemptor")
 
@@ -49,9 +50,9 @@ class GroupPreemption:
     Attributes:
         placement: the members with the nodes that they are to get.
         victims: the pods to evict, most important first.
-        violations: how many of them no PodDisruptionBudget lets go.
-        disruptions: how many groups go as a whole, and pods of others.
-        cost: the less the better: violations, the highest priority lost, the sum of priorities, how many.
+        violations: the number of them whose eviction violates a PodDisruptionBudget.
+        disruptions: the number of groups that are evicted as a whole, and of pods of other groups.
+        cost: violations, the highest priority, the sum of priorities, and the number of victims; less is better.
     """
 
     placement: Sequence[Placed]
@@ -61,7 +62,7 @@ class GroupPreemption:
     cost: Cost
 
     def victims_by_node(self, budgets: DisruptionBudgets) -> dict[str, Victims]:
-        """The victims on each node of the placement, with those on other nodes that are evicted with them."""
+        """The victims on each node of the placement, with victims on other nodes that are evicted with them."""
         used = {placed.node_name for placed in self.placement}
         elsewhere = [placed.pod for placed in self.victims if placed.node_name not in used]
         found: dict[str, list[PodInfo]] = {}
@@ -73,7 +74,10 @@ class GroupPreemption:
 
 
 class GroupSearch:
-    """Searches the cheapest evictions for one group. `units` knows which pods are evicted together."""
+    """Searches the cheapest evictions for one group.
+
+    `units` knows which pods are evicted together, `rule` which of them may be.
+    """
 
     def __init__(
         self,
@@ -83,6 +87,7 @@ class GroupSearch:
         budgets: DisruptionBudgets,
         *,
         units: Units,
+        rule: EvictionRule,
     ) -> None:
         self._snapshot = handle.snapshot
         self._nominator = handle.nominator
@@ -90,15 +95,16 @@ class GroupSearch:
         self._trial = trial
         self._budgets = budgets
         self._units = units
+        self._rule = rule
         self._broken: dict[str, Status] = {}
 
     def run(self) -> GroupPreemption | Status:
-        """The plan, or why there is none: what keeps the group from fitting also without all whom it may evict.
+        """The plan, or the reason why the group does not fit even if all pods that it may evict are gone.
 
-        It has no victims where nominations of the group's own members are all that keeps it out.
+        The plan has no victims if only nominations of the group's own members prevent it from fitting.
         """
         with self._trial.scenario():
-            pods, estimates = self._look()
+            pods, estimates = self._estimate()
         if not pods.pods:
             found = self._try(()) if self._is_nominated() else NO_VICTIMS
             return NO_VICTIMS if isinstance(found, Status) else found
@@ -119,13 +125,13 @@ class GroupSearch:
             return best
         return next(iter(self._broken.values()), refused)
 
-    # What to try.
+    # The scenarios.
 
     def _is_nominated(self) -> bool:
         return self._nominator.any_nominated([pod.uid for pod in self._group.members])
 
-    def _look(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
-        """The pods that may be evicted, and by signature of members how many there are and what helps them."""
+    def _estimate(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
+        """The pods that may be evicted, and for each signature the number of members and the estimate."""
         snapshot, members = self._snapshot, self._group.members[: self._group.missing]
         alike: dict[object, list[PodInfo]] = {}
         for each in members:
@@ -141,7 +147,7 @@ class GroupSearch:
         found = evictable(
             snapshot,
             np.flatnonzero(useful).tolist(),
-            self._group.priority,
+            self._rule,
             self._units,
             protected=self._budgets.protect,
         )
@@ -156,7 +162,7 @@ class GroupSearch:
         return found, estimates
 
     def _nominees(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:
-        """The nominated pods of others, by row, for which the group has to leave capacity."""
+        """Nominated pods of others, by row, for which the group has to leave capacity."""
         nominator, names, priority = self._nominator, self._snapshot.names, self._group.priority
         found: dict[int, list[PodInfo]] = {}
         for row in rows:
@@ -168,7 +174,7 @@ class GroupSearch:
     def _scenarios(
         self, pods: Evictable, estimates: Sequence[tuple[int, Estimate]]
     ) -> Iterator[Collection[int] | None]:
-        """Positions of pods to try without; each more than the ones before could do. None where it takes a while."""
+        """The scenarios, with ever more capacity: positions of pods to remove. None at each checkpoint in between."""
         seen: set[frozenset[int]] = set()
         share = 1
         while True:
@@ -194,20 +200,22 @@ class GroupSearch:
     # One scenario.
 
     def _without(self, pods: Sequence[Placed]) -> GroupPreemption | Status:
-        """Try without these pods, and where a plugin breaks as they go or come back on a node, without touching it."""
+        """Try without these pods. If a plugin fails at their removal or return, leave the pods of that node alone."""
         while True:
             checkpoint()
             left = [placed for placed in pods if placed.node_name not in self._broken]
             if not left:
                 return NO_VICTIMS
-            victims = self._units.victims_among(left, self._group.priority)
+            victims = without_violations(self._units.victims_among(left, self._rule), self._rule, self._budgets)
+            if not victims:
+                return NO_VICTIMS
             broken = len(self._broken)
             found = self._try(victims)
             if len(self._broken) == broken:
                 return found
 
     def _try(self, victims: Sequence[Victim]) -> GroupPreemption | Status:
-        """Try the group without these victims, then without fewer; the ERROR of a plugin that broke in the trial."""
+        """Try the group without these victims, then reprieve some; the ERROR of a plugin that failed in the trial."""
         trial = self._trial
         try:
             with trial.scenario():
@@ -247,7 +255,7 @@ class GroupSearch:
         return lost
 
     def _halve(self, turns: Sequence[tuple[Victim, int]]) -> list[tuple[Victim, int]]:
-        """All at once if they may stay together, else the more important half and then the other."""
+        """Reprieve all at once if all may stay, or else the more important half and then the other."""
         checkpoint()
         for victim, _ in turns:
             self._add(victim.pods)
@@ -263,7 +271,7 @@ class GroupSearch:
         return [*first, *second]
 
     def _spare(self, lost: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
-        """If a whole group would be evicted and the members that it can spare suffice, only these are."""
+        """Evict only the members that a group can spare, if they suffice, instead of the whole group."""
         kept: list[tuple[Victim, int]] = []
         for victim, violations in lost:
             if not victim.spare:
@@ -283,15 +291,15 @@ class GroupSearch:
 
     def _add(self, pods: Iterable[Placed]) -> None:
         for placed in pods:
-            self._told(self._trial.add_pod, placed)
+            self._change(self._trial.add_pod, placed)
             checkpoint()
 
     def _remove(self, pods: Iterable[Placed]) -> None:
         for placed in pods:
-            self._told(self._trial.remove_pod, placed)
+            self._change(self._trial.remove_pod, placed)
             checkpoint()
 
-    def _told(self, change: Callable[[PodInfo, str], None], placed: Placed) -> None:
+    def _change(self, change: Callable[[PodInfo, str], None], placed: Placed) -> None:
         try:
             change(placed.pod, placed.node_name)
         except TrialFailed as failed:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from muster.framework.contract import CycleState, Node, PreemptionHandle, Status
+from muster.framework.contract import CycleState, EvictionRule, Node, PreemptionHandle, Status
 from muster.framework.model.latest_signatures import LatestSignatures
 from muster.framework.model.pod_info import PodInfo
 
@@ -22,7 +22,7 @@ from .candidates import Candidate
 from .units import UnitOf
 
 _KINDS = 32
-"""Kinds of preemptors that are remembered."""
+"""The number of kinds of preemptors whose dry runs are cached."""
 
 Outcome = Candidate | Status
 """The victims on the node, or why evictions there do not help."""
@@ -41,36 +41,41 @@ class _OfKind(NamedTuple):
 
 
 class DryRunMemory:
-    """The remembered dry runs of one profile, for the kinds of preemptors seen last. Kinds without pods are dropped."""
+    """The cached dry runs of one profile, for the latest kinds of preemptors. Kinds without pods are dropped."""
 
     def __init__(self, handle: PreemptionHandle) -> None:
         self._handle = handle
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
 
-    def of(self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf) -> Recollection:
-        """The remembered results for preemptors like this one. `state` is that of the attempt that found no node.
+    def of(
+        self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf, *, rule: EvictionRule
+    ) -> Recollection:
+        """The cached results for preemptors like this one.
 
-        `unit_of` tells which pods need one another now.
+        `state` is the cycle state of the attempt that found no node; `unit_of` returns the pods that need one another;
+        `rule` says which pods the preemptor may evict.
         """
         if self._budgets != budgets.all:
             self._budgets = budgets.all
             self._of_kinds.clear()
-        asked = (pod.priority, self._handle.filter_epoch(state))
+        asked = (rule.below, rule.epoch, self._handle.filter_epoch(state))
         known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
             known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
-        return Recollection(self._handle, unit_of, pod, known.seen)
+        return Recollection(self._handle, unit_of, pod, rule, seen=known.seen)
 
 
 class Recollection:
     """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
 
-    def __init__(self, handle: PreemptionHandle, unit_of: UnitOf, pod: PodInfo, seen: dict[str, _Seen]) -> None:
+    def __init__(
+        self, handle: PreemptionHandle, unit_of: UnitOf, pod: PodInfo, rule: EvictionRule, *, seen: dict[str, _Seen]
+    ) -> None:
         self._snapshot = handle.snapshot
         self._nominated = dict(handle.nominator.in_the_way_of(pod))
         self._unit_of = unit_of
-        self._pod = pod
+        self._rule = rule
         self._seen = seen
 
     def get(self, node_name: str) -> Outcome | None:
@@ -91,7 +96,7 @@ class Recollection:
         return seen.outcome
 
     def keep(self, node_name: str, outcome: Outcome) -> None:
-        """This came of the node as it is now."""
+        """Cache the outcome of the node in its current state."""
         row = self._snapshot.row_of(node_name)
         if row is not None and not self._needs_others(row):
             pods = dict(self._snapshot.pods[row])
@@ -99,6 +104,8 @@ class Recollection:
             self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, outcome)
 
     def _needs_others(self, row: int) -> bool:
-        """Whether a pod there that is of lower priority has others with it that need it."""
-        below = self._pod.priority
-        return any(pod.priority < below and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values())
+        """Whether a pod on this node that may be evicted is needed by other pods of a group."""
+        permits = self._rule.permits
+        return any(
+            permits(pod, pod.priority) and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values()
+        )

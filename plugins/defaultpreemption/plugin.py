@@ -7,7 +7,7 @@ the queue meanwhile. The rules are those of kube-scheduler's plugin of this name
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
 
@@ -21,6 +21,7 @@ from muster.framework.contract import (
     EnqueueExtensions,
     EventRegistration,
     EventResource,
+    EvictionRule,
     Evictions,
     GroupDecision,
     Placed,
@@ -44,16 +45,18 @@ from .budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets, PodDisruptionBud
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
-from .extenders import left_by_extenders, still_in_question
+from .extenders import allowed_by_extenders, nodes_to_try
 from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
 from .group_search import GroupPreemption, GroupSearch
 from .memory import DryRunMemory
 from .units import Units
-from .victims import Victim
+from .victims import Victim, without_violations
 
 _NEVER = Status.unschedulable("preemption: not eligible due to preemptionPolicy=Never.")
 _TERMINATING = Status.unschedulable("preemption: not eligible due to a terminating pod on the nominated node.")
 _EVICTING = Status.unresolvable("waiting for the preemption for this pod to be finished")
+_RECLAIMABLE = "DefaultPreemption.reclaimable"
+"""The note in a state: UIDs of the pods that the rule of its evictions lets the preemptor claim."""
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
 
 
@@ -79,37 +82,39 @@ class DefaultPreemption(
         self._memory = DryRunMemory(handle)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
-        """A pod whose victims are still being evicted waits for that."""
+        """Gates a pod while its victims are still being evicted."""
         return _EVICTING if self._executor.is_running(pod.uid) else None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Pods that leave, so that PreEnqueue is asked again about a pod that it kept out."""
+        """Deletions of pods on nodes, after which PreEnqueue may admit a pod that it gated."""
         return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """Nominate the node where least is lost, with whom it loses, or say why no eviction helps."""
+        """Nominate the pod to the node with the cheapest evictions, and note the victims; or say why none helps."""
         state.write(self.name, ())
-        refused = self._ineligible(pod, diagnosis)
+        rule = self.handle.eviction_rule((pod,), 1, pod.priority)
+        refused = self._ineligible(pod, diagnosis, rule)
         if refused is not None:
             return None, refused
-        if not any(priority < pod.priority for priority in self.handle.snapshot.priorities):
+        if not rule.permits_any(self.handle.snapshot.priorities):
             tried = diagnosis.with_code(Code.UNSCHEDULABLE)
             unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        run = self._dry_run(state, pod, diagnosis)
+        run = self._dry_run(state, pod, diagnosis, rule)
         if not run.candidates:
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
             if errors:
                 return None, Status.failure(f"preemption: {errors[0].message}")
-            # The FitError of the dry run: why each node does not do, also after every eviction.
+            # The FitError of the dry run: why the pod fits on no node, whatever is evicted.
             unhelpful = fit_error(Diagnosis.of_statuses(diagnosis.node_names, run.statuses, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
-        candidates = left_by_extenders(self.handle, state, pod, run.candidates)
+        candidates = allowed_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
         best = pick_one_node(candidates, self.handle.clock.wall())
         checkpoint()
         state.write(self.name, (best,))
+        state.write(_RECLAIMABLE, rule.claimable if rule.reclaims else frozenset())
         state.write(Evictions.KEY, self._evictions(best.node_name, best.victims))
         text = f"found a potential placement for pod on node {best.node_name}, preempting {len(best.victims)} victims"
         return best.node_name, Status(Code.SUCCESS, (f"preemption: {text}",))
@@ -121,7 +126,8 @@ class DefaultPreemption(
             self.handle.metrics.preemption_attempts.add(())
             for candidate in candidates:
                 pod, node = decision.pod, candidate.node_name
-                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,))
+                reclaimable = _reclaimable(decision.state)
+                preemptor = Preemptor((pod,), pod.priority, "pod", pod.uid, node, (node,), reclaimable)
                 self._executor.start(
                     preemptor,
                     candidate.victims,
@@ -129,28 +135,30 @@ class DefaultPreemption(
                     disruptions=candidate.disruptions,
                 )
 
-    # For whole groups.
+    # Groups.
 
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
-        """Nominate a node for each member that the group lacks, by evicting victims, or say why no eviction helps."""
-        nominations, status, plan = self._decide(group, trial)
+        """Nominate each member that the group lacks to a node, and note the victims; or say why no eviction helps."""
+        rule = self.handle.eviction_rule(group.members, group.missing, group.priority)
+        nominations, status, plan = self._decide(group, trial, rule)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
         state.write(self.name, (status.code, plan, group))
+        state.write(_RECLAIMABLE, rule.claimable if rule.reclaims else frozenset())
         return nominations, status
 
     def _decide(
-        self, group: PodGroupInfo, trial: PodGroupTrial
+        self, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule
     ) -> tuple[Mapping[str, str] | None, Status, GroupPreemption | None]:
-        """The nominations by UID of the member, the status, and the evictions."""
+        """The nominations by the members' UIDs, the status, and the evictions."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
-        if self._is_clearing(group):
+        if self._is_clearing(group, rule):
             return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
-        plan = self._plan(group, trial)
+        plan = self._plan(group, trial, rule)
         if plan is NO_GROUP_VICTIMS and group.terse:
             plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
@@ -159,16 +167,16 @@ class DefaultPreemption(
         nominations = {placed.pod.uid: placed.node_name for placed in plan.placement}
         return nominations, Status(Code.SUCCESS, (text,)), plan
 
-    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial) -> GroupPreemption | Status:
-        """The evictions, where extenders allow them, or why there are none."""
+    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule) -> GroupPreemption | Status:
+        """The evictions that extenders allow; a status if there are none."""
         nominated = self.handle.nominator.any_nominated([pod.uid for pod in group.members])
-        if not nominated and not any(priority < group.priority for priority in self.handle.snapshot.priorities):
+        if not nominated and not rule.permits_any(self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
         refused = trial.ask_about_nodes()
         if refused is not None:
             return refused
         budgets = self._budgets()
-        plan = GroupSearch(self.handle, group, trial, budgets, units=self._units()).run()
+        plan = GroupSearch(self.handle, group, trial, budgets, units=self._units(), rule=rule).run()
         if isinstance(plan, Status):
             return plan
         if not plan.victims and self._is_nominated_as(plan.placement, group):
@@ -183,66 +191,70 @@ class DefaultPreemption(
                 self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
                 if isinstance(plan, GroupPreemption):
                     nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
-                    preemptor = Preemptor(group.members, group.priority, "podgroup", group.uid, "cluster", nodes)
+                    reclaimable = _reclaimable(decision.state)
+                    preemptor = Preemptor(
+                        group.members, group.priority, "podgroup", group.uid, "cluster", nodes, reclaimable
+                    )
                     self._executor.start(
                         preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
                     )
 
     def _is_nominated_as(self, placement: Sequence[Placed], group: PodGroupInfo) -> bool:
-        """Whether members are nominated to these nodes already, and to no others: it is not capacity that it lacks.
+        """Whether members are nominated to exactly these nodes already, so that the group does not lack capacity.
 
-        Nominations of more members, as an earlier leader leaves them, can keep the others out of the capacity.
+        An earlier leader may have nominated more members, and these nominations can occupy the others' capacity.
         """
         nominator, nodes = self.handle.nominator, {pod.uid: node_name for pod, node_name in placement}
         return all(nominator.nominated_node(pod.uid) == nodes.get(pod.uid, "") for pod in group.members)
 
-    def _is_clearing(self, group: PodGroupInfo) -> bool:
+    def _is_clearing(self, group: PodGroupInfo, rule: EvictionRule) -> bool:
         """Whether victims of an earlier preemption by the group still run."""
         if any(self._executor.is_running(pod.uid) for pod in group.members):
             return True
         nominator = self.handle.nominator
         nodes = {node for pod in group.members if (node := nominator.nominated_node(pod.uid))}
-        return any(
-            other.priority < group.priority and self._is_going(other) for node in nodes for other in self._on(node)
-        )
+        return any(self._makes_room(other, rule) for node in nodes for other in self._on(node))
 
-    def _is_going(self, pod: PodInfo) -> bool:
-        """Whether the pod is to be evicted, for whichever preemptor.
+    def _makes_room(self, pod: PodInfo, rule: EvictionRule) -> bool:
+        """Whether the pod is being evicted, so that a preemptor with this rule that is nominated to its node waits."""
+        return (pod.priority < rule.below or not rule.by_priority_alone) and self._is_leaving(pod)
 
-        The executor knows it before the watch reports the deletion; in between, the preemptor would otherwise preempt
-        once more.
+    def _is_leaving(self, pod: PodInfo) -> bool:
+        """Whether the pod is being evicted, for any preemptor.
+
+        The executor knows it before the watch reports the deletion; otherwise a preemptor would preempt once more in
+        between.
         """
         return terminating_by_preemption(pod) or pod.uid in self._executor.leaving
 
     def _units(self) -> Units:
         return Units(self.handle.disruption_unit, self._executor.leaving, self.handle.clock.wall())
 
-    # What both look at.
+    # Single pods and groups.
 
-    def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis) -> Status | None:
-        """Why the pod may not preempt now: it never may, or victims of its last preemption still run."""
+    def _ineligible(self, pod: PodInfo, diagnosis: Diagnosis, rule: EvictionRule) -> Status | None:
+        """The reason why the pod may not preempt now: its policy, or victims of its last preemption that still run."""
         if pod.pod.spec.preemption_policy == "Never":
             return _NEVER
-        # The pod's status may be older than its nomination, or than the end of that.
+        # The nominator is read, because the pod's status may be older than its nomination or than the end of one.
         nominated = self.handle.nominator.nominated_node(pod.uid)
         if not nominated:
             return None
         status = diagnosis.status_of(nominated)
         if status is not None and status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE:
             return None
-        clearing = any(other.priority < pod.priority and self._is_going(other) for other in self._on(nominated))
-        return _TERMINATING if clearing else None
+        return _TERMINATING if any(self._makes_room(other, rule) for other in self._on(nominated)) else None
 
-    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> DryRun:
-        """Try nodes in turn from a random one on, until enough candidates are found and one violates no budget."""
-        names = still_in_question(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
+    def _dry_run(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis, rule: EvictionRule) -> DryRun:
+        """Try nodes in turn, from a random one on, until enough candidates are found and one violates no budget."""
+        names = nodes_to_try(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
-        found, units = DryRun(), self._units()
-        search = VictimSearch(self.handle, state, pod, self._budgets(), units=units, memory=self._memory)
+        found, units, budgets = DryRun(), self._units(), self._budgets()
+        search = VictimSearch(self.handle, state, pod, budgets, rule=rule, units=units, memory=self._memory)
         for start in range(0, len(names), wanted):
-            part = search.run(names[start : start + wanted], partial(self._victims_on, pod, units))
+            part = search.run(names[start : start + wanted], partial(self._victims_on, rule, units, budgets))
             found.candidates += part.candidates
             found.statuses |= part.statuses
             if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):
@@ -251,7 +263,7 @@ class DefaultPreemption(
         return found
 
     def _evictions(self, node_name: str, victims: Sequence[Placed]) -> Evictions:
-        """The evictions as users see them, without pods that are on their way out already."""
+        """The evictions as users see them, without pods that are terminating already."""
         nodes = {placed.pod.uid: placed.node_name for placed in victims}
         going = tuple(placed.pod for placed in victims if not placed.pod.terminating)
         return Evictions(node_name, going, nodes, self._budgets().forbidding(going))
@@ -263,10 +275,18 @@ class DefaultPreemption(
         share = nodes * self._args.min_candidate_nodes_percentage // 100
         return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
 
-    def _victims_on(self, pod: PodInfo, units: Units, node_name: str) -> list[Victim]:
-        return units.victims_among((Placed(other, node_name) for other in self._on(node_name)), pod.priority)
+    def _victims_on(
+        self, rule: EvictionRule, units: Units, budgets: DisruptionBudgets, node_name: str
+    ) -> Sequence[Victim]:
+        victims = units.victims_among((Placed(other, node_name) for other in self._on(node_name)), rule)
+        return without_violations(victims, rule, budgets)
 
     def _on(self, node_name: str) -> Iterator[PodInfo]:
         snapshot = self.handle.snapshot
         row = snapshot.row_of(node_name)
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
+
+
+def _reclaimable(state: CycleState) -> Set[str]:
+    found = state.get(_RECLAIMABLE)
+    return found if isinstance(found, Set) else frozenset()

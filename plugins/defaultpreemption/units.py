@@ -1,7 +1,7 @@
 """Units: which pods are evicted together, cached during one decision, while nothing changes.
 
-The searches for victims ask about each pod that they may evict. A group of thousands is the unit of each of its pods,
-so the facts about it are computed once.
+The searches for victims need the unit of each pod that they may evict. A group of thousands is the unit of each of its
+pods, so the facts about it are computed once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from muster.framework.contract import DisruptionUnit, Placed, checkpoint
+from muster.framework.contract import DisruptionUnit, EvictionRule, Placed, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .victims import Victim, member, single, whole
@@ -18,9 +18,9 @@ UnitOf = Callable[[PodInfo], DisruptionUnit | None]
 
 
 class Units:
-    """Units by pod. `unit_of` tells which pods need one another, without those in `leaving` (UIDs).
+    """Units by pod. `unit_of` returns the pods that need one another; those in `leaving` (UIDs) are left out.
 
-    `now` is when pods began to run that have not yet, seconds since the epoch.
+    Pods that have not started count as started `now`, in seconds since the epoch.
     """
 
     def __init__(self, unit_of: UnitOf, leaving: Collection[str], now: float) -> None:
@@ -31,32 +31,33 @@ class Units:
         self._whole: dict[str, Victim] = {}
 
     def of(self, pod: PodInfo) -> DisruptionUnit | None:
-        """The pods that need this one. Of those it can spare, some may have been told to go a moment ago."""
+        """The unit of the pod, without pods that are leaving: the group can spare fewer others then."""
         if pod.uid not in self._known:
             self._learn(pod)
         return self._known[pod.uid]
 
-    def victims_among(self, pods: Iterable[Placed], below: int) -> list[Victim]:
-        """What it takes to evict all of these pods that a preemptor of priority `below` may evict.
+    def victims_among(self, pods: Iterable[Placed], rule: EvictionRule) -> list[Victim]:
+        """The victims if all of these pods that the rule permits are evicted.
 
-        Pods by themselves come in their order. More pods of a group than it can spare take all of its others along.
+        Single pods keep their order. If more pods of a group are evicted than it can spare, the whole group is a
+        victim, unless the rule protects one of them.
         """
         victims: list[Victim] = []
         in_groups: dict[str, tuple[DisruptionUnit, list[Placed]]] = {}
         for placed in pods:
-            if placed.pod.priority >= below:
+            if not rule.permits(placed.pod, placed.pod.priority):
                 continue
             checkpoint()
             unit = self.of(placed.pod)
             if unit is None:
                 victims.append(single(placed.pod, placed.node_name, self._now))
-            elif unit.priority < below:
+            elif rule.permits(placed.pod, unit.priority):
                 in_groups.setdefault(unit.key, (unit, []))[1].append(placed)
         for unit, mine in in_groups.values():
             checkpoint()
             if len(mine) <= unit.spare:
                 victims += [member(placed, unit, self._now) for placed in mine]
-            else:
+            elif rule.by_priority_alone or all(rule.permits(placed.pod, unit.priority) for placed in unit.pods):
                 victims.append(self._all_of(unit))
         return victims
 

@@ -1,7 +1,7 @@
 """Victims: pods that may be evicted together, their importance, and the budgets that protect them.
 
-The dry run asks for the order of victims; the plugin reads from the result what to report and whom to evict. Everything
-here is pure. A group of thousands is one victim on all of its nodes, so the facts about it are computed once.
+The dry run takes victims in their order; the plugin reads from the result what to report and which pods to evict.
+Everything here is pure. A group of thousands is one victim on all of its nodes, so its properties are computed once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import inf
 from operator import attrgetter
 from typing import TypeVar
 
-from muster.framework.contract import DisruptionUnit, Placed
+from muster.framework.contract import DisruptionUnit, EvictionRule, Placed
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -31,11 +31,11 @@ class Victim:
 
     Attributes:
         pods: the pods with their nodes.
-        priority: what the preemptor's has to exceed: the highest of a group's members.
-        group: whether it stands for a group; a group is more important than a pod of its priority.
-        started: when the earliest of them began to run, seconds since the epoch.
-        spare: for a whole group, so many of its pods could go and the others stay.
-        composite: whether it stands for a group of groups, which is more important than a group of its priority.
+        priority: the priority that the preemptor has to exceed; for a group, the highest of its members.
+        group: whether it is a group or a part of one; a group is more important than a pod of its priority.
+        started: when the earliest of them started, seconds since the epoch.
+        spare: for a whole group, the number of pods that could be evicted without the others.
+        composite: whether it is a group of groups, which is more important than a group of its priority.
     """
 
     pods: tuple[Placed, ...]
@@ -47,9 +47,9 @@ class Victim:
 
     @property
     def importance(self) -> tuple[int, bool, bool, int, float]:
-        """Sorts the most important first (upstream: `MoreImportantVictim`).
+        """The sort key, which puts the most important first (upstream: `MoreImportantVictim`).
 
-        By priority, then groups of groups before groups before pods, then by size, then by how long they have run.
+        It compares priority, then groups of groups before groups before pods, then size, then the run time.
         """
         return (-self.priority, not self.composite, not self.group, -len(self.pods), self.started)
 
@@ -73,14 +73,14 @@ class Victim:
 
     @cached_property
     def highest(self) -> tuple[int, float, bool]:
-        """The highest priority of a pod, when the first of those pods began to run, and whether one has not yet."""
+        """The highest priority of a pod, the earliest start of these pods, and whether one of them has not started."""
         top = max(pod.priority for pod in self.members)
         starts = [start_time(pod, inf) for pod in self.members if pod.priority == top]
         return top, min(starts), inf in starts
 
     @cached_property
     def _singles(self) -> Sequence[Victim]:
-        """For a whole group: each of its pods, most important first."""
+        """The pods of a whole group as single victims, most important first."""
         return by_importance(
             Victim((placed,), self.priority, True, start_time(placed.pod, self.started)) for placed in self.pods
         )
@@ -93,7 +93,7 @@ class Victim:
         return found
 
     def spared(self, nodes: Collection[str]) -> list[Victim]:
-        """For a whole group: as many of its pods as it can spare, on `nodes` before others, the least important."""
+        """The pods that a whole group can spare: the least important ones, on `nodes` before other nodes."""
         here = by_importance(each for node in nodes for each in self._singles_on.get(node, ()))
         going = here[max(0, len(here) - self.spare) :]
         others = (each for each in reversed(self._singles) if each.pods[0].node_name not in nodes)
@@ -101,23 +101,23 @@ class Victim:
 
 
 def start_time(pod: PodInfo, now: float) -> float:
-    """When the pod began to run, seconds since the epoch; `now` for one that has not yet."""
+    """When the pod started, seconds since the epoch; `now` if it has not."""
     started = pod.pod.status.start_time
     return now if started is None else parse_time(started)
 
 
 def single(pod: PodInfo, node_name: str, now: float) -> Victim:
-    """The pod by itself."""
+    """The victim that is a single pod."""
     return Victim((Placed(pod, node_name),), pod.priority, False, start_time(pod, now))
 
 
 def member(placed: Placed, unit: DisruptionUnit, now: float) -> Victim:
-    """A pod of a group that can spare it."""
+    """The victim that is one pod of a group which can spare it."""
     return Victim((placed,), unit.priority, True, start_time(placed.pod, now))
 
 
 def whole(unit: DisruptionUnit, now: float) -> Victim:
-    """All pods of a group that run."""
+    """The victim that is a whole group: all its pods on nodes."""
     started = min(start_time(placed.pod, now) for placed in unit.pods)
     return Victim(tuple(unit.pods), unit.priority, True, started, unit.spare, unit.composite)
 
@@ -127,8 +127,8 @@ class Reprieve:
     """The order in which victims get a chance to stay: those whose eviction violates a budget first.
 
     Attributes:
-        order: every victim.
-        violations: for each of `order`, how many of its pods no budget lets go; 0 from the first that is let go on.
+        order: all victims.
+        violations: for each victim, the number of its pods whose eviction violates a budget; the zeros come last.
     """
 
     order: tuple[Victim, ...]
@@ -136,12 +136,12 @@ class Reprieve:
 
     @property
     def mixed(self) -> bool:
-        """Whether some violate budgets and some do not, so that `order` is not by importance throughout."""
+        """Whether some violate budgets and some do not, so that `order` as a whole is not by importance."""
         return bool(self.violations) and bool(self.violations[0]) and not self.violations[-1]
 
 
 def reprieve_order(victims: Iterable[Victim], budgets: DisruptionBudgets) -> Reprieve:
-    """Most important first among those that violate budgets, then among the others.
+    """Victims whose eviction violates budgets, then the others, each part with the most important first.
 
     Budgets are used up in the order of importance (upstream: `FilterVictimsWithPDBViolation`).
     """
@@ -152,11 +152,25 @@ def reprieve_order(victims: Iterable[Victim], budgets: DisruptionBudgets) -> Rep
     return Reprieve(tuple(victim for victim, _ in order), tuple(count for _, count in order))
 
 
+def without_violations(victims: Sequence[Victim], rule: EvictionRule, budgets: DisruptionBudgets) -> Sequence[Victim]:
+    """The victims without those that may only be claimed and whose eviction would violate a budget."""
+    if not rule.claimable:
+        return victims
+    ranked = by_importance(victims)
+    violations = budgets.violations([victim.members for victim in ranked])
+    kept_back = {
+        id(victim)
+        for victim, count in zip(ranked, violations, strict=True)
+        if count and any(pod.uid in rule.claimable for pod in victim.members)
+    }
+    return [victim for victim in victims if id(victim) not in kept_back]
+
+
 def in_parts(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    """The items, as many at a time as a step of work may take where each is little."""
+    """The items in parts that are small enough for one step of work if each item takes little time."""
     return (items[at : at + _IN_A_PART] for at in range(0, len(items), _IN_A_PART))
 
 
 def by_importance(victims: Iterable[Victim]) -> list[Victim]:
-    """Most important first; equals stay in their order."""
+    """The victims, the most important first; equals keep their order."""
     return sorted(victims, key=attrgetter("importance"))

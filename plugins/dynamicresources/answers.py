@@ -40,10 +40,10 @@ class AllocationOutcome:
 
     Attributes:
         solution: what to allocate, if it can be.
-        score: how early the alternatives are that were chosen.
-        failure: what is wrong with a claim or class.
+        score: higher, the earlier the chosen alternatives are listed.
+        failure: the error in a claim or class.
         invalid: whether slices that contradict each other may be the reason why there is no solution.
-        unknown: whether that has not been worked out.
+        unknown: whether the outcome has not been computed.
     """
 
     solution: Solution | None = None
@@ -69,13 +69,13 @@ class OutcomesByRow:
     """The outcomes of `problem` by row.
 
     Attributes:
-        problem: what is asked.
+        problem: the problem.
         outcomes: the distinct outcomes.
         numbers: int32, shape (rows,): an index into `outcomes`; 0, which is no solution, for rows without a node, and 1
             for those whose answer is not known (any more).
         solved: bool, shape (rows,): whether there is a solution.
-        scores: int64, shape (rows,): what it is worth.
-        lost: how often work was done in vain, because something changed: a search that had begun, or all rows.
+        scores: int64, shape (rows,): the score of the solution.
+        lost: how often work was lost because something changed: a search that had begun, or all rows.
     """
 
     def __init__(self, problem: AllocationProblem, inventory: Inventory, snapshot: SnapshotReader) -> None:
@@ -96,7 +96,7 @@ class OutcomesByRow:
         self._forget()
 
     def advance(self, rows: npt.NDArray[np.intp]) -> int:
-        """Work out a part of what is not known of these rows: how many steps that took; 0 when all is known now."""
+        """Compute a part of the outcomes missing for these rows. Returns the number of steps; 0 if none is missing."""
         self._look_for_changes()
         self._steps = 0
         unknown = rows[self.numbers[rows] == _UNKNOWN]
@@ -124,7 +124,7 @@ class OutcomesByRow:
         return None if solution is None else (site, solution)
 
     def _forget(self) -> None:
-        """Work everything out anew."""
+        """Discard all outcomes, to compute them again."""
         self.outcomes = [AllocationOutcome(), AllocationOutcome(unknown=True)]
         self._known = {}
         self._epoch = -1
@@ -199,7 +199,7 @@ class OutcomesByRow:
         return _Begun(site, state, search, worker)
 
     def _score(self, solution: Solution) -> int:
-        """The earlier an alternative stands, the more it is worth."""
+        """The score of a solution: the earlier its alternatives are listed, the higher."""
         total = 0
         for claim, choices in zip(self.problem.claims, solution, strict=True):
             met = {choice.wanted for choice in choices}

@@ -44,7 +44,7 @@ log = logging.getLogger(__name__)
 
 _CONFLICT, _NOT_FOUND = 409, 404
 _UNSURE = (0, 500, 504)
-"""After these it may have been done all the same; 0 is no answer."""
+"""Statuses after which the write may have taken effect; 0 stands for no answer."""
 _TRIES = 5
 _LOOKS = 20
 _LOOK_SECONDS = 1.0
@@ -52,7 +52,7 @@ _POLL_SECONDS = 5.0
 
 
 class ClaimBindingFailed(Exception):
-    """A claim could not be bound. The text is told to people."""
+    """Raised if a claim cannot be bound; the text is for users."""
 
 
 class ClaimWriter:
@@ -81,7 +81,7 @@ class ClaimWriter:
         return None
 
     async def take_back(self, pod: PodInfo, claims: Iterable[ResourceClaim]) -> None:
-        """The pod is not bound after all: it no longer reserves these claims, and its own for resources goes."""
+        """Revert the writes for a pod that is not bound: its reservations, and its claim for extended resources."""
         for claim in claims:
             if is_extended(claim):
                 await self.delete(claim)
@@ -121,17 +121,17 @@ class ClaimWriter:
         claiming.written.add(at)
         self._claims.saw(bound)
         if made and plan is not None:
-            await self._tell_pod(pod, bound, plan.variant.mappings)
+            await self._write_claim_status(pod, bound, plan.variant.mappings)
 
     def _latest(self, claim: ResourceClaim) -> ResourceClaim:
-        """The claim as it is known by now: another pod of the group may have reserved it."""
+        """The latest known version of the claim: another pod of the group may have reserved it."""
         known = self._claims.get(claim.key)
         return claim if known is None or known.metadata.uid != claim.metadata.uid else known
 
     async def _reserve(
         self, claim: ResourceClaim, allocation: AllocationResult | None, consumer: ConsumerReference
     ) -> ResourceClaim:
-        """The claim with the allocation and the consumer in its status; what others change meanwhile is kept."""
+        """The claim with the allocation and the consumer in its status; changes by others are kept."""
         for attempt in range(_TRIES):
             try:
                 return await self._try_to_reserve(claim, allocation, consumer)
@@ -148,7 +148,7 @@ class ClaimWriter:
         raise AssertionError("the last try answers or fails")
 
     async def _as_it_is(self, claim: ResourceClaim) -> ResourceClaim:
-        """The claim as it is by now, which counts from now on; asked for until there is an answer."""
+        """The current version of the claim, read until there is an answer; later decisions rest on it."""
         for look in range(_LOOKS):
             try:
                 found = _decode(await self._handle.api.get(_path(claim)))
@@ -198,13 +198,13 @@ class ClaimWriter:
         self._handle.metrics.resourceclaim_creates.add(("success", "false", "", "Pod"))
         return _decode(created)
 
-    async def _tell_pod(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
-        """The pod's status says which claim its extended resources come from."""
-        told = [
+    async def _write_claim_status(self, pod: PodInfo, claim: ResourceClaim, mappings: Iterable[Mapping]) -> None:
+        """Write into the pod's status from which claim its extended resources come."""
+        written = [
             {"containerName": each.container, "resourceName": each.resource, "requestName": each.request}
             for each in mappings
         ]
-        status = {"requestMappings": told, "resourceClaimName": claim.metadata.name}
+        status = {"requestMappings": written, "resourceClaimName": claim.metadata.name}
         body = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": status}}
         path = pod_path(pod.pod.metadata, "status")
         try:
@@ -217,7 +217,7 @@ class ClaimWriter:
         if not any(map(has_conditions, claiming.claims)):
             return
         note = f"waiting for binding conditions for device on node {node_name}"
-        self._handle.events.event(pod, kind="Normal", reason="BindingConditionsPending", action="Scheduling", note=note)
+        self._handle.events.event(pod, type="Normal", reason="BindingConditionsPending", action="Scheduling", note=note)
         clock = self._handle.clock
         since = clock.now()
         result: DevicesResult = "success"

@@ -16,9 +16,9 @@ class Variant:
     """The devices to be allocated on nodes that offer the same extended resources by device plugins.
 
     Attributes:
-        claims: the claims to allocate, with their indices; the one for extended resources asks for what is needed here.
+        claims: the claims to allocate, with their indices; requests for extended resources depend on the node.
         mappings: which container's extended resource comes from which of its requests.
-        answers: what that comes to on each node; None where nothing is to be allocated.
+        answers: the outcome on each node; None if nothing is to be allocated.
     """
 
     claims: Sequence[tuple[int, ResourceClaim]]
@@ -33,7 +33,7 @@ class ClaimPlan:
     Attributes:
         allocations: by index of the claim.
         uids: under which each of them is pending.
-        variant: the claims as they are on this node.
+        variant: the claims in their form for this node.
     """
 
     allocations: dict[int, AllocationResult]
@@ -41,7 +41,7 @@ class ClaimPlan:
     variant: Variant
 
     def claim(self, index: int) -> ResourceClaim:
-        """The claim as it is on this node. Raises KeyError for one that is not to be allocated."""
+        """The claim in its form for this node. Raises KeyError if it is not to be allocated."""
         return dict(self.variant.claims)[index]
 
 
@@ -50,11 +50,11 @@ class Claiming:
     """The allocation of devices to claims in one attempt.
 
     Attributes:
-        claims: the pod's claims in order; that for extended resources, if any, comes last.
-        consumers: whom each of them is to be reserved for; it is the pod for the claim for extended resources.
-        extended: its index; None when there is none.
+        claims: the pod's claims in order, the one for extended resources, if any, last.
+        consumers: the consumer that each is to be reserved for; the pod itself for the claim for extended resources.
+        extended: the index of the claim for extended resources; None if there is none.
         resources: the extended resources that devices may back.
-        shared: allocations under way that the pod may go by, by index.
+        shared: pending allocations that the pod may share, by index.
         unavailable: indices of claims whose devices some node could not use.
         plan: set by Reserve.
         written: indices of claims that PreBind wrote.
@@ -82,9 +82,9 @@ class Claiming:
 
     @property
     def to_allocate(self) -> list[int]:
-        """Indices of claims without an allocation, those under way not counted."""
+        """Indices of claims without an allocation, pending or written."""
         return [at for at, claim in enumerate(self.claims) if claim.allocation is None and at not in self.shared]
 
     def allocation(self, index: int) -> AllocationResult | None:
-        """The present or coming allocation of a claim, as far as it was decided before this attempt."""
+        """The written or pending allocation of a claim that was decided before this attempt."""
         return self.claims[index].allocation or self.shared.get(index)

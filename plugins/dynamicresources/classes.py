@@ -18,7 +18,7 @@ class DeviceClasses:
         return self._classes.get(name)
 
     def of_resource(self, resource: str) -> DeviceClass | None:
-        """The class that an extended resource stands for: of several the newest, of those as new the first by name."""
+        """The class that an extended resource stands for: the newest of several, then the first by name."""
         known = self._explicit.get(resource)
         if known:
             return known[0]
@@ -27,7 +27,7 @@ class DeviceClasses:
         return None
 
     def saw(self, found: DeviceClass) -> None:
-        """There is this class now."""
+        """Add or replace a class."""
         known = self._classes.get(found.metadata.name)
         if known is found:
             return
@@ -43,7 +43,7 @@ class DeviceClasses:
             several.sort(key=lambda each: each.metadata.creation_timestamp or "", reverse=True)
 
     def lost(self, gone: DeviceClass) -> None:
-        """The class is gone."""
+        """Remove a class."""
         known = self._classes.pop(gone.metadata.name, None)
         if known is None:
             return

@@ -52,18 +52,18 @@ class Consumers:
         return "" if group is None or _key(pod) in self._holders else group.metadata.uid
 
     def follow(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod that has not ended came, changed or went."""
+        """Note a pod that has not ended: added, changed or removed."""
         if old is not None and (new is None or new.uid != old.uid):
             self._drop(old)
         if new is not None and new.node_name:
             self._hold(new, bound=True)
 
     def place(self, pod: PodInfo) -> None:
-        """A node was reserved for the pod."""
+        """Note that a node was reserved for the pod."""
         self._hold(pod, bound=False)
 
     def displace(self, pod: PodInfo) -> None:
-        """The reservation was released. A pod that is bound keeps it."""
+        """Note that the reservation was released. A bound pod keeps its node."""
         if not self._holders.get(_key(pod), {}).get(pod.uid, False):
             self._drop(pod)
 
@@ -89,7 +89,7 @@ class Consumers:
 
 
 def itself(pod: PodInfo) -> ConsumerReference:
-    """The pod, as one for whom a claim is reserved."""
+    """The pod as the consumer of a claim."""
     return ConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
 
 

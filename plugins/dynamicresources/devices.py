@@ -44,9 +44,9 @@ class DeviceKind:
     """The properties of a device that selectors see, and their verdicts. Equal devices of a driver share one.
 
     Attributes:
-        driver: the device's.
-        visible: what expressions are given, as soon as there was one.
-        steps: how much work it was to evaluate them.
+        driver: the device's driver.
+        visible: the device as expressions see it, once there has been one.
+        steps: the work that their evaluation took.
     """
 
     __slots__ = ("__weakref__", "_device", "_verdicts", "driver", "steps", "visible")

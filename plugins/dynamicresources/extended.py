@@ -53,7 +53,7 @@ def is_dra_resource(name: str) -> bool:
 
 
 def asks_for_devices(pod: PodInfo) -> bool:
-    """Whether there is any of `resources_of`."""
+    """Whether the pod requests a resource that devices may back."""
     return any(amount and is_dra_resource(name) for name, amount in pod.signature.requests.items())
 
 
@@ -68,7 +68,7 @@ def backed(resources: Iterable[str], classes: DeviceClasses) -> bool:
 
 
 def claim_for(pod: PodInfo) -> ResourceClaim:
-    """The claim of the pod as it is before anything is put into it."""
+    """The pod's claim, without requests yet."""
     owner = OwnerReference(api_version="v1", kind="Pod", name=pod.name, uid=pod.uid, controller=True)
     return ResourceClaim(
         ClaimMeta(
@@ -90,7 +90,7 @@ def in_memory(claim: ResourceClaim) -> bool:
 def requests_and_mappings(
     pod: PodInfo, resources: Collection[str], classes: DeviceClasses
 ) -> tuple[DeviceClaim, tuple[Mapping, ...]]:
-    """The claim's requests that give the pod these resources from devices, and which container gets which."""
+    """The claim's requests that provide these resources by devices, and which container gets which."""
     spec = pod.pod.spec
     containers = (*spec.init_containers, *spec.containers)
     passing = [at for at, each in enumerate(spec.init_containers) if each.restart_policy != "Always"]
@@ -158,5 +158,5 @@ def _renamed(parts: Sequence[_Part], largest: DeviceRequest | None) -> list[Mapp
 
 
 def with_requests(claim: ResourceClaim, spec: DeviceClaim) -> ResourceClaim:
-    """The claim, asking for this."""
+    """The claim with these requests."""
     return msgspec.structs.replace(claim, spec=msgspec.structs.replace(claim.spec, devices=spec))

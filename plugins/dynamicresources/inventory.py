@@ -20,7 +20,7 @@ from .search import Site
 from .use import DeviceUse
 
 _MAX_STATES = 65536
-"""Distinct states of pools that are told apart by number, before they are numbered afresh."""
+"""The number of distinct states of pools after which they are numbered afresh."""
 
 _MAX_STATES_OF_ITS_OWN = 16
 
@@ -30,7 +30,7 @@ class Inventory:
 
     Attributes:
         use: what is allocated.
-        changes: rows whose node has other devices, or the same in another state.
+        changes: rows whose node has other devices, or devices in another state.
         epoch: grows when that may be so for any row.
     """
 
@@ -74,7 +74,7 @@ class Inventory:
         return numbers
 
     def saw_slice(self, found: ResourceSlice) -> None:
-        """There is this slice now."""
+        """Add or replace a slice."""
         known = self._slices.get(found.metadata.name)
         if known is None or known.slice is not found:
             if known is not None:
@@ -82,7 +82,7 @@ class Inventory:
             self._put(SliceDevices(found, self._taints(found)))
 
     def lost_slice(self, gone: ResourceSlice) -> None:
-        """The slice is gone."""
+        """Remove a slice."""
         known = self._slices.pop(gone.metadata.name, None)
         if known is None:
             return
@@ -101,13 +101,13 @@ class Inventory:
         self._changed(known)
 
     def saw_rule(self, found: DeviceTaintRule) -> None:
-        """There is this rule now."""
+        """Add or replace a taint rule."""
         if self._rules.get(found.metadata.name) is not found:
             self._rules[found.metadata.name] = found
             self._taint_anew()
 
     def lost_rule(self, gone: DeviceTaintRule) -> None:
-        """The rule is gone."""
+        """Remove a taint rule."""
         if self._rules.pop(gone.metadata.name, None) is not None:
             self._taint_anew()
 
@@ -125,7 +125,7 @@ class Inventory:
         self._changed(each)
 
     def _changed(self, each: SliceDevices) -> None:
-        """A slice of this pool came, changed or went."""
+        """Forget the pools of the nodes with this pool, of which a slice was added, changed or removed."""
         members = [each, *self._members_of(pool_id(each))]
         if all(member.slice.spec.node_name for member in members):
             for member in members:
@@ -139,7 +139,7 @@ class Inventory:
         self._touch(self._members_of(pool))
 
     def _touch(self, members: list[SliceDevices]) -> None:
-        """Have the nodes looked at again that these slices are for."""
+        """Mark the nodes that these slices are for as changed."""
         if any(not member.slice.spec.node_name for member in members):
             self.epoch += 1
             return

@@ -41,15 +41,15 @@ NOT_HERE = Status.unresolvable("resourceclaim not available on the node")
 _STATUSES = (STALE, NO_RESOURCE, NO_DEVICES, INVALID, NOT_HERE)
 
 _NODE_OPERATIONS = "DRAOptionalNodeOperations"
-"""What a node must declare for devices that leave out operations of the node."""
+"""The feature that a node must declare for devices that skip operations of the node."""
 _LONGEST_SEARCH = 3.0
-"""Seconds, whatever is allowed: others have to wait for some of that, where it is a group that searches."""
+"""Seconds, at most: other pods have to wait for a part of this if a group searches."""
 _STEPS_AT_ONCE = 1024
 """The steps of searches in one call of Filter, and one more part at most."""
 _STEPS_BETWEEN = 256
-"""So many before others have their turn."""
+"""Steps between two turns of other pods."""
 _MOST_LOST = 8
-"""Times that devices change under searches, before these are left for when nothing does."""
+"""How often devices may change under a search before it is put off until they no longer do."""
 _CANNOT_FIT = -1
 
 
@@ -98,7 +98,7 @@ class NodeJudge:
         return Verdicts(codes, table)
 
     def scores(self, pod: PodInfo, claiming: Claiming, nodes: NodeView) -> Scores:
-        """int64, shape (nodes,): how early the alternatives are that the pod's claims would get."""
+        """int64, shape (nodes,): higher, the earlier the alternatives that the pod's claims would get are listed."""
         totals = np.zeros(len(nodes), np.int64)
         given = sum(
             _score(claim.spec.devices, allocation)
@@ -181,13 +181,13 @@ class NodeJudge:
         return bool(failure(claim)) or timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
 
     def _answers(self, pod: PodInfo, claiming: Claiming, combination: int) -> OutcomesByRow | None:
-        """What is to be allocated there comes to so much; None where nothing is."""
+        """The outcomes for the claims to be allocated on such nodes; None if nothing is to be allocated."""
         if combination or claiming.has_user_claims:
             return self.variant(pod, claiming, combination).answers
         return None
 
     def _are_known(self, asked: _Asked, work: LongWork) -> bool:
-        """Whether everything that can be known of these rows is. If not, the rest is left as `work`."""
+        """Whether all outcomes for these rows are computed. If not, the rest becomes `work`."""
         if work.left is not None:
             return False
         steps = 0
@@ -201,7 +201,7 @@ class NodeJudge:
         return work.gave_up
 
     def _rest(self, asked: _Asked) -> bool:
-        """Work out what else there is, first of these rows, then of all: preemption asks about others, too."""
+        """Compute the missing outcomes, of these rows first, then of all, as preemption looks at others too."""
         now, spent = self._handle.stopwatch, 0.0
         lost = sum(answers.lost for answers, _ in asked)
         while spent < self._search_seconds:
@@ -224,12 +224,12 @@ _Asked = Sequence[tuple[OutcomesByRow, npt.NDArray[np.intp]]]
 
 
 def _advance(asked: _Asked) -> int:
-    """Work out a part: how many steps that took; 0 when there is nothing more."""
+    """Compute a part. Returns the number of steps; 0 if nothing is missing."""
     return next((taken for answers, rows in asked if (taken := answers.advance(rows))), 0)
 
 
 def _parts(backed: npt.NDArray[np.int64]) -> Iterator[tuple[int, Mask]]:
-    """Each combination with the nodes it is that of."""
+    """Each combination with its nodes."""
     for combination in np.unique(backed).tolist():
         if combination != _CANNOT_FIT:
             yield combination, backed == combination
@@ -251,7 +251,7 @@ def _mark(
         return
     status = INVALID if outcome.invalid else NO_DEVICES
     if outcome.failure is not None:
-        status = Status.failure(outcome.failure.told(claims))
+        status = Status.failure(outcome.failure.text(claims))
     codes[at] = table.number(status)
 
 
@@ -264,7 +264,7 @@ def _declares_node_operations(node: NodeInfo) -> bool:
 
 
 def _score(spec: DeviceClaim, allocation: AllocationResult) -> int:
-    """The earlier the alternatives stand that were allocated, the more they are worth."""
+    """The score of an allocation: the earlier its alternatives are listed, the higher."""
     met = {result.request for result in allocation.devices.results}
     return sum(
         MAX_ALTERNATIVES - at

@@ -106,15 +106,15 @@ class DynamicResources(
         self._passes = StatusTable()
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Devices, classes and claims as the watches tell them."""
+        """Follows devices, classes and claims."""
         self._devices.changed(old, new)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Pods that hold nodes keep what is reserved for their group."""
+        """Notes pods with nodes, which keep the claims that are reserved for their group."""
         self._devices.consumers.follow(old, new)
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        """The pod holds no node any more."""
+        """Notes that the pod has no node any more."""
         self._devices.consumers.displace(pod)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
@@ -128,11 +128,11 @@ class DynamicResources(
         return None
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Pods that neither claim devices nor ask for a resource that devices may back get none."""
+        """Whether the pod claims devices or requests a resource that devices may back."""
         return bool(pod.pod.spec.resource_claims or asks_for_devices(pod))
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Finds the pod's claims, and whether anything about them keeps it off all nodes."""
+        """Finds the pod's claims. Rejects the pod if one of them can be used on no node."""
         state.write(self.name, _NO_CLAIMS)
         try:
             referred = referred_claims(pod, self._devices.claims.get) if pod.pod.spec.resource_claims else []
@@ -154,14 +154,14 @@ class DynamicResources(
         return None
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """Whether the node can use what is allocated, and what is not can be allocated there."""
+        """Whether the node can use the allocated claims, and the others can be allocated there."""
         claiming = _claiming(state)
         if claiming is None:
             return Verdicts.all_pass(len(nodes), self._passes)
         return self._judge.verdicts(pod, claiming, nodes, state.long_work)
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """Names a claim that some node could not use: without its allocation the pod may find a place.
+        """Names a claim that some node could not use: without its allocation the pod may find a node.
 
         A pod that another plugin's PreFilter turned away is an error to kube-scheduler's plugin, with these words.
         """
@@ -180,21 +180,21 @@ class DynamicResources(
             self._free([decision])
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Free what PostFilter named for each member, and what the group has reserved when no member holds a node."""
+        """Deallocate the claims that PostFilter named for members, and those of the group if no member has a node."""
         if decision.status is not None:
             self._free(decision.members)
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
-        """Early alternatives of a request are worth more than late ones."""
+        """Scores early alternatives of a request higher than late ones."""
         claiming = _claiming(state)
         return np.zeros(len(nodes), np.int64) if claiming is None else self._judge.scores(pod, claiming, nodes)
 
     def normalize_score(self, state: CycleState, pod: PodInfo, scores: Scores) -> Scores:
-        """In per cent of the highest."""
+        """Scales the scores to per cent of the highest."""
         return normalize_to_highest(scores)
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Notes what is allocated for the pod, in memory."""
+        """Notes in memory which devices are allocated for the pod."""
         claiming = _claiming(state)
         if claiming is None:
             return None
@@ -229,7 +229,7 @@ class DynamicResources(
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Forgets what Reserve noted, and takes back what PreBind wrote for the pod."""
+        """Forgets what Reserve noted, and reverts what PreBind wrote."""
         claiming = _claiming(state)
         if claiming is None:
             return
@@ -244,7 +244,7 @@ class DynamicResources(
         claiming.written.clear()
 
     def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """There is something to do for a pod with claims."""
+        """Skips PreBind for a pod without claims."""
         return Status.skip() if _claiming(state) is None else None
 
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
@@ -269,7 +269,7 @@ class DynamicResources(
         return {"allocation": {"node": node_name, "claims": claims}} if claims else {}
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Nodes, classes and devices that come or change, devices given back, and what happens to the pod's claims."""
+        """New or changed nodes, classes and devices, released devices, and changes of the pod's claims."""
         get = self._devices.claims.get
 
         def claim(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None) -> Hint:
@@ -313,7 +313,7 @@ class DynamicResources(
         return "" if at == claiming.extended else check_classes(claim, self._devices.classes)
 
     def _free(self, decisions: Iterable[PodDecision]) -> None:
-        """Give back what PostFilter named for pods that found no place, else what is reserved for their idle groups."""
+        """Release the claims that PostFilter named for pods without nodes, or else those of their idle groups."""
         claims = self._devices.claims
         for decision in decisions:
             claiming = _claiming(decision.state)

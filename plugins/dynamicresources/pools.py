@@ -35,11 +35,11 @@ class Pool:
         incomplete: slices are missing.
         invalid: why its slices contradict each other; "" when they do not.
         slices: those with devices for the node, in the order in which devices are tried.
-        elsewhere: the other slices with devices, which count where devices share counters.
+        elsewhere: the other slices with devices, which count if devices share counters.
         counter_sets: by name.
-        plain: whether what can be allocated from it follows from its devices, their state and nothing else.
+        plain: whether its devices and their state alone decide what can be allocated.
         per_node: whether its devices select nodes one by one.
-        states: of one that is not plain, their numbers by what is allocated.
+        states: for a pool that is not plain, the numbers of its states by its allocations.
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class Pool:
 
     @property
     def usable(self) -> bool:
-        """Whether devices can be allocated from it."""
+        """Whether devices can be allocated from the pool."""
         return not self.incomplete and not self.invalid
 
     def ids(self) -> Iterable[DeviceId]:

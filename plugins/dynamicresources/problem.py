@@ -1,7 +1,7 @@
 """The problem: which devices a pod's claims request, in a form that is equal for all pods with equal requests.
 
 Pods from one template have claims of their own with equal specs. The answer for a node is computed once and holds for
-all of them, so nothing here names a claim; `AllocationFailure.told` inserts the names.
+all of them, so nothing here names a claim; `AllocationFailure.text` inserts the names.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .classes import DeviceClasses
 
 
 class AllocationFailure(Exception):
-    """Something is wrong with a claim or class, so that the pod cannot be scheduled anywhere.
+    """Raised if a claim or class is invalid, so that the pod cannot be scheduled anywhere.
 
     Attributes:
         claim: the index of the claim at fault; None for a class.
@@ -38,14 +38,14 @@ class AllocationFailure(Exception):
         super().__init__(text)
         self.claim = claim
 
-    def told(self, claims: Sequence[str]) -> str:
+    def text(self, claims: Sequence[str]) -> str:
         """The text with the claim's name, out of `claims`."""
         return str(self) if self.claim is None else f"claim {claims[self.claim]}{self}"
 
 
 @dataclass(frozen=True, slots=True)
 class Selecting:
-    """An expression that devices must meet, and how errors in it are told: as of a class, or of the claim (None)."""
+    """An expression that devices must meet; errors in it name its class, or its claim if `of_class` is None."""
 
     expression: str
     index: int
@@ -109,7 +109,7 @@ def problem_of(claims: Sequence[DeviceClaim], classes: DeviceClasses) -> Allocat
 
 
 def selector_characters(claims: Iterable[DeviceClaim], most: int) -> int:
-    """How long the selectors of the claims' requests are together; what comes after `most` is not counted."""
+    """The total length of the selectors in the claims' requests, counted up to `most`."""
     found = 0
     for claim in claims:
         for request in claim.requests:

@@ -10,7 +10,7 @@ from muster.framework.model.pod_info import PodInfo
 
 
 class ClaimError(Exception):
-    """A claim that the pod needs is not there, not its own, or going. The text is told to people."""
+    """Raised if a claim of the pod does not exist, is not its own, or is being deleted; the text is for users."""
 
 
 def claims_of(pod: PodInfo, get: Callable[[str], ResourceClaim | None]) -> list[ResourceClaim]:
@@ -52,10 +52,10 @@ def _usable(pod: PodInfo, key: str, claim: ResourceClaim | None, generated: bool
         raise ClaimError(f'resourceclaim "{claim.metadata.name}" is being deleted')
     if generated and not _is_for(pod, claim):
         group = pod.pod.spec.scheduling_group
-        nobody = (
+        owners = (
             "Pod is not owner" if group is None else f"neither Pod nor PodGroup {group.pod_group_name} is the owner"
         )
-        raise ClaimError(f"ResourceClaim {key} was not created for Pod {pod.key} ({nobody})")
+        raise ClaimError(f"ResourceClaim {key} was not created for Pod {pod.key} ({owners})")
     return claim
 
 

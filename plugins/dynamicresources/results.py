@@ -30,7 +30,7 @@ from .search import ChosenDevice, Site
 def allocation_of(
     claim: ResourceClaim, problem: ClaimProblem, choices: Sequence[ChosenDevice], site: Site
 ) -> AllocationResult:
-    """The allocation of `claim` that these choices on the node come to."""
+    """The allocation of `claim` by these choices on the node."""
     picked = [(choice, *_at(choice, site)) for choice in choices]
     return AllocationResult(
         devices=DeviceAllocationResult(

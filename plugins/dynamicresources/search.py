@@ -242,7 +242,7 @@ class Search:
     def _take(
         self, claim: int, wanted: ResolvedRequest, place: Place, device: PoolDevice, *, must: bool
     ) -> Callable[[], None] | None:
-        """Choose the device, if it can be had; answers how to take that back."""
+        """Choose the device if it is available. Returns the function that undoes the choice."""
         id_, api = device.id, device.device
         shared = api.allow_multiple_allocations
         if self._in_use(wanted, claim, id_, sharable=shared):
@@ -298,7 +298,7 @@ class Search:
         return self._site.pools[place[0]].slices[place[1]].devices[place[2]]
 
     def _in_use(self, wanted: ResolvedRequest, claim: int, id_: DeviceId, *, sharable: bool = False) -> bool:
-        """Whether the device is taken: by anybody, or for admin access by the same claim."""
+        """Whether the device is in use: by any claim, or, for admin access, by the same claim."""
         if wanted.admin:
             return not sharable and self._taken[id_, claim] > 0
         return self._use.taken(id_) or self._holders[id_] > 0

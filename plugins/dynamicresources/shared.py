@@ -36,9 +36,9 @@ class _Kept(NamedTuple):
 
 
 class SharedDRAManager:
-    """Everything that is known of devices and claims for them.
+    """The state of devices and of claims for them.
 
-    Each change may be told several times, once for each profile; all but the first time change nothing.
+    Each change may be reported several times, once for each profile; all but the first report change nothing.
     """
 
     def __init__(self, handle: Handle) -> None:

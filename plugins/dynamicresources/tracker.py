@@ -23,7 +23,7 @@ class Pending:
 
     Attributes:
         allocation: what was decided.
-        sharers: UIDs of the pods that go by it.
+        sharers: UIDs of the pods that rely on it.
         group: the group whose members may share it; "" when none may.
     """
 
@@ -48,11 +48,11 @@ class ClaimTracker:
         return self._claims.get(key)
 
     def pending(self, uid: str) -> Pending | None:
-        """The allocation that is under way for the claim."""
+        """The pending allocation of the claim."""
         return self._pending.get(uid)
 
     def under_way(self) -> Mapping[str, tuple[AllocationResult, frozenset[str]]]:
-        """All pending allocations with who goes by them, for the self-check."""
+        """All pending allocations with the pods that rely on them, for the self-check."""
         return {uid: (pending.allocation, frozenset(pending.sharers)) for uid, pending in self._pending.items()}
 
     def extended_claim_of(self, pod_uid: str) -> ResourceClaim | None:
@@ -61,7 +61,7 @@ class ClaimTracker:
         return None if key is None else self._claims.get(key)
 
     def saw(self, claim: ResourceClaim) -> None:
-        """The watch, or an answer of the API, has this version of the claim. An older one changes nothing."""
+        """Take over a version of the claim from the watch or from an answer of the API, unless it is older."""
         known = self._claims.get(claim.key)
         if known is not None and known.metadata.uid == claim.metadata.uid and _version(claim) <= _version(known):
             return
@@ -75,7 +75,7 @@ class ClaimTracker:
         self._recount(uid)
 
     def lost(self, claim: ResourceClaim) -> None:
-        """The claim is gone."""
+        """Remove a claim that was deleted."""
         uid = claim.metadata.uid
         if self._key_of.pop(uid, None) is None:
             return
@@ -85,7 +85,7 @@ class ClaimTracker:
         self._recount(uid)
 
     def reserve(self, uid: str, allocation: AllocationResult, pod_uid: str, group: str = "") -> None:
-        """A pod goes by this allocation of the claim from now on. The first one's allocation holds for all."""
+        """Note that the pod relies on this allocation of the claim. The first pod's allocation holds for all."""
         key = self._key_of.get(uid)
         if uid not in self._pending:
             if key is not None and self._claims[key].allocation is not None:
@@ -95,7 +95,7 @@ class ClaimTracker:
         self._recount(uid)
 
     def release(self, uid: str, pod_uid: str) -> None:
-        """The pod does not go by the pending allocation any more; with the last pod it is given back."""
+        """Note that the pod no longer relies on the pending allocation, which ends with the last pod."""
         pending = self._pending.get(uid)
         if pending is None or pod_uid not in pending.sharers:
             return
@@ -105,9 +105,10 @@ class ClaimTracker:
             self._recount(uid)
 
     def unreserve(self, claim: ResourceClaim, consumer: str = "") -> bool:
-        """The API is about to be told that this version of the claim is not reserved any more, by one UID or any.
+        """Note that the reservation of this version of the claim is about to end in the API, for one UID or for all.
 
-        Whether it is the latest. Until then a pod that needs a reservation makes it anew, and one of the writes fails.
+        Returns whether it is the latest version. Until the write, a pod that needs a reservation makes a new one, and
+        one of the two writes fails.
         """
         if self._claims.get(claim.key) is not claim:
             return False
@@ -116,12 +117,12 @@ class ClaimTracker:
         return True
 
     def written(self, uid: str) -> None:
-        """The pending allocation is in the API."""
+        """Note that the pending allocation was written."""
         if self._pending.pop(uid, None) is not None:
             self._recount(uid)
 
     def _recount(self, uid: str) -> None:
-        """Count what is allocated for the claim, once, and no longer what was."""
+        """Count the current allocation of the claim, once, in place of the previous one."""
         key, pending = self._key_of.get(uid), self._pending.get(uid)
         now = None if key is None else self._claims[key].allocation
         if pending is not None:

@@ -21,9 +21,9 @@ Amounts = Mapping[str, int]
 
 
 class DeviceUse:
-    """Devices in use, counted: a device that two claims hold by mistake is free once both gave it back.
+    """Devices in use, counted: a device that two claims hold by mistake is free once both have released it.
 
-    `changed` is told of each pool of which something was taken or given back.
+    `changed` is called with each pool of which a device was taken or released.
     """
 
     def __init__(self, changed: Callable[[PoolId], None]) -> None:
@@ -48,11 +48,11 @@ class DeviceUse:
         return device in self._taken or device in self._shares
 
     def consumed(self, device: DeviceId) -> Amounts:
-        """The amounts that claims have of its capacities together, in nano units."""
+        """The amounts of its capacities that all claims have together, in nano units."""
         return self._consumed.get(device, _NOTHING)
 
     def revision(self, pool: PoolId) -> int:
-        """Another after each change of what is allocated of the pool; 0 as long as nothing is."""
+        """The revision of the pool's allocations, new after each change; 0 while nothing is allocated."""
         return self._revisions.get(pool, 0)
 
     def everything(self) -> tuple[object, ...]:
@@ -60,11 +60,11 @@ class DeviceUse:
         return dict(self._taken), dict(self._shares), {device: dict(part) for device, part in self._consumed.items()}
 
     def add(self, allocation: AllocationResult) -> None:
-        """Everything in `allocation` is in use now. Devices used with admin access do not count."""
+        """Count everything in `allocation` as in use. Devices used with admin access do not count."""
         self._count(allocation, 1)
 
     def remove(self, allocation: AllocationResult) -> None:
-        """Nothing in `allocation` is in use by its claim any more."""
+        """Stop counting what is in `allocation` as in use by its claim."""
         self._count(allocation, -1)
 
     def _count(self, allocation: AllocationResult, sign: int) -> None:

@@ -39,6 +39,14 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
         return self.announced is not None and self.announced.reason is NativePodGroupReason.SCHEDULED
 
     @property
+    def is_called_held(self) -> bool:
+        """Whether the latest announcement is HELD, or else the condition, which an earlier process may have written."""
+        if self.announced is not None:
+            return self.announced.reason is NativePodGroupReason.HELD
+        said = None if self.group is None else self.group.condition()
+        return said is not None and said.reason == NativePodGroupReason.HELD
+
+    @property
     def placed_or_succeeded(self) -> int:
         """How many members hold a node or have succeeded; a member that succeeded needs no successor."""
         return len(self.placed) + self.succeeded
@@ -69,8 +77,8 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     """
 
     def __init__(self, clock: Clock, ended: Callable[[str, tuple[bool, int]], None] | None = None) -> None:
-        super().__init__(group_key, clock, NativePodGroupRecord, ended)
         self.trees = GroupTrees(self)
+        super().__init__(group_key, clock, NativePodGroupRecord, ended, above=self.trees.above)
         self.faults = GroupFaults(self)
 
     # Reports of the watches.
@@ -78,7 +86,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def _member_changed(self, record: NativePodGroupRecord, old: PodInfo | None, new: PodInfo | None) -> None:
         self.trees.members_changed(record.key)
         self.faults.forget(record.key)
-        self._announce_if_bound(record)
+        self._announce_state(record)
 
     def _member_ended(self, record: NativePodGroupRecord) -> None:
         self.trees.members_changed(record.key)
@@ -88,15 +96,17 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             record.lateness_reported = record.was_unfit = False
         self.trees.follow_leaf(record.key, record.group)
         self.faults.forget(record.key)
-        self._announce_if_bound(record)
+        self._announce_state(record)
 
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
         """A CompositePodGroup was added, changed or deleted."""
         name = COMPOSITE_PREFIX + key
+        self.holds.follow(name, {} if new is None else new.annotations)
         self.trees.follow_composite(key, new)
         self.faults.forget_all()
         self._changed(name)
         for group in self.trees.leaves(name):
+            self._announce_state(self.record(group))
             self._changed(group)
 
     # Questions about groups.
@@ -207,7 +217,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         self.members.bind(pod)
         group = self.members.group_of(pod)
         if group is not None:
-            self._announce_if_bound(self.record(group))
+            self._announce_state(self.record(group))
 
     def announce_once(self, group: str, reason: NativePodGroupReason, message: str = "", note: str = "") -> None:
         """Announce a decision; after SCHEDULED, nothing more is announced."""
@@ -215,12 +225,19 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         if record.group is not None and not record.has_been_scheduled:
             self.announce(group, reason, message, note=note, generation=record.group.metadata.generation)
 
-    def _announce_if_bound(self, record: NativePodGroupRecord) -> None:
-        """Announce SCHEDULED once the quorum is bound, if the group is ours."""
-        if record.group is None or record.has_been_scheduled:
+    def _announce_state(self, record: NativePodGroupRecord) -> None:
+        """Announce of a group of ours that its quorum is bound, or else that the group is held or no longer held."""
+        if record.group is None or record.has_been_scheduled or not self._is_ours(record):
             return
-        if len(record.bound) + record.succeeded >= record.group.spec.min_count and self._is_ours(record):
+        held = self.holds.text(record.key)
+        if len(record.bound) + record.succeeded >= record.group.spec.min_count:
             self.announce_once(record.key, NativePodGroupReason.SCHEDULED)
+        elif held is not None:
+            self.announce_once(record.key, NativePodGroupReason.HELD, held)
+        elif record.is_called_held:
+            user = self.holds.resumed_by(record.key)
+            note = f"Resumed by {user}" if user else ""
+            self.announce_once(record.key, NativePodGroupReason.UNSCHEDULABLE, messages.RESUMED, note)
 
     def _is_ours(self, record: NativePodGroupRecord) -> bool:
         first = next(iter(record.pods.values()), None)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
-from muster.framework.groups import HEALING_POLICY
+from muster.framework.groups import HEALING_POLICY, HOLD_ANNOTATIONS
 from muster.framework.model.pod import Pod
 
 from .api import NAME, POD_GROUPS, GroupSpec, NativePodGroup, group_named
@@ -21,7 +22,7 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
     composites = COMPOSITE_POD_GROUPS
     short_names = ("pg", "pgs")
     tag = "native"
-    annotations = frozenset({HEALING_POLICY})
+    annotations = frozenset({HEALING_POLICY, *HOLD_ANNOTATIONS})
 
     def group_of(self, pod: JoiningPod) -> str | None:
         """The group that the pod's spec names."""
@@ -30,6 +31,11 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
     def needed(self, group: NativePodGroup) -> int:
         """The group's minCount."""
         return group.spec.min_count
+
+    def spec_for(self, size: int, priority_class_name: str = "") -> Mapping[str, Any]:
+        """A gang with this minCount, which must have the priority of its pods."""
+        priority = {"priorityClassName": priority_class_name} if priority_class_name else {}
+        return {"schedulingPolicy": {"gang": {"minCount": size}}, **priority}
 
     def status(self, group: NativePodGroup, members: Sequence[Pod]) -> GroupStatus:
         """The group's status; its phase is the one that kubectl shows."""

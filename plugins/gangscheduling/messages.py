@@ -7,6 +7,7 @@ from functools import lru_cache
 from muster.framework.contract import NoDomain
 
 UNSCHEDULABLE = "pod group is unschedulable"
+RESUMED = "the pod group is no longer held, and has not been tried yet"
 TOO_FEW = "waiting for minCount pods from a gang to appear in scheduling queue"
 
 
@@ -21,15 +22,15 @@ def too_few(min_count: int, scheduled: int, remaining: int) -> str:
 
 
 @lru_cache(maxsize=8)
-def of_no_use(told: str) -> str:
-    """For a pod that found a node, and its group is told this: one text for thousands of them."""
-    return f"{UNSCHEDULABLE}, {told}"
+def of_no_use(reason: str) -> str:
+    """The message for pods that found a node, with the group's reason; thousands of pods share one text."""
+    return f"{UNSCHEDULABLE}, {reason}"
 
 
 def no_domain(found: NoDomain, unsatisfied: str) -> str:
-    """No domain can take the group; `unsatisfied` is what the one lacks that comes closest.
+    """The message if no domain can take the group; `unsatisfied` is what the closest domain lacks.
 
-    kube-scheduler does not say which label no node has; that follows its words.
+    kube-scheduler does not report a label that no node has; it is named after kube-scheduler's words.
     """
     if not found.best:
         return f"no feasible placements found: no node has {found.absent}"
@@ -38,7 +39,7 @@ def no_domain(found: NoDomain, unsatisfied: str) -> str:
 
 
 def closest(found: NoDomain) -> str:
-    """For people, what kube-scheduler does not tell: which domain that was; "" where there is none."""
+    """The sentence that names the closest domain, which kube-scheduler does not report; "" if there is none."""
     if not found.best:
         return ""
     return f"Others of its pods run in {found.where}." if found.pinned else f"{found.where} comes closest."

@@ -26,9 +26,9 @@ from muster.framework.contract import (
 from muster.framework.groups import GroupReporter, group_missing
 
 from . import messages
-from .api import NAME, NEVER, POD_GROUPS, NativePodGroup, group_key
+from .api import NAME, NEVER, POD_GROUPS, NativePodGroup
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .conditions import NativePodGroupReason
+from .conditions import NativePodGroupReason, reason_of
 from .groups import NativePodGroups
 from .kind import NATIVE_POD_GROUP_KIND
 from .recorded import RECORDED
@@ -68,7 +68,7 @@ class GangScheduling(
         For a part of a tree, always the root. A group with a topology is named even when it has its quorum, because its
         placed members determine the domain of later ones. So is the group of a pod that may not belong to it (`fault`).
         """
-        group = group_key(pod)
+        group = self._groups.members.wanted(pod)
         found = None if group is None else self._groups.get(group)
         if group is None or found is None:
             return None
@@ -105,7 +105,7 @@ class GangScheduling(
 
     def part_of(self, pod: PodInfo) -> str:
         """The pod's PodGroup."""
-        return group_key(pod) or ""
+        return self._groups.members.wanted(pod) or ""
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """Whether the group may evict pods: its own policy decides, or else the policy that all its pods share."""
@@ -139,7 +139,12 @@ class GangScheduling(
             return
         name = f"{COMPOSITE_PREFIX}{composite.key}"
         tree = self._trees.tree_key(name)
+        held = self._groups.holds.own(name)
         self._groups.follow_composite(composite.key, composite if new is not None else None)
+        if self._groups.holds.own(name) != held:
+            for leaf in self._trees.leaves(name):
+                self._held.begin(leaf)
+            self._activate_members(*self._trees.leaves(tree), *self._trees.leaves(name))
         if old is None:
             self._activate(name)
         if new is None:
@@ -159,13 +164,16 @@ class GangScheduling(
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Rejects pods that may not form one group, and members of a gang that has too few of them to try."""
-        group = group_key(pod)
+        """Rejects members of held groups and of gangs with too few of them, and pods that may not form one group."""
+        group = self._groups.members.wanted(pod)
         if group is None:
             return None
         found = self._groups.get(group)
         if found is None:
             return Status.pending(group_missing(group))
+        held = self._groups.holds.text(group)
+        if held is not None:
+            return Status.pending(held)
         wrong = self._groups.faults.of(self._trees.tree_key(group))
         if wrong is not None:
             return Status.failure(wrong)
@@ -182,19 +190,20 @@ class GangScheduling(
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Announces why the group was refused."""
+        super().on_group_decision(decision)
         if decision.plugin != self.name:
             return
         if is_composite(decision.group):
             self._on_tree_decision(decision)
             return
-        if decision.status is None:
+        if decision.status is None or self._groups.holds.text(decision.group) is not None:
             return
         status = decision.status
         record = self._groups.record(decision.group)
         if record.group is not None:
             record.was_incomplete |= status.code is Code.PENDING
             record.was_unfit |= status.code is not Code.PENDING
-        reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
+        reason = reason_of(status)
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         self._groups.announce_once(decision.group, reason, status.message, note)
 
@@ -203,9 +212,8 @@ class GangScheduling(
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         parts = decision.parts or dict.fromkeys(self._trees.leaves(decision.group), decision.status)
         for part, status in parts.items():
-            if status is not None:
-                reason = NativePodGroupReason.UNSCHEDULABLE if status.rejected else NativePodGroupReason.SCHEDULER_ERROR
-                self._groups.announce_once(part, reason, status.message, note)
+            if status is not None and self._groups.holds.text(part) is None:
+                self._groups.announce_once(part, reason_of(status), status.message, note)
         if decision.placed < len(decision.waiting):
             self._groups.record_of(decision.group).was_unfit = True
             if decision.status is None:
@@ -222,7 +230,7 @@ class GangScheduling(
     def _say_too_few(self, group: str) -> None:
         """Announce that a group now needs more pods than exist, because its earlier announcement no longer holds."""
         record = self._groups.record(group)
-        if record.announced is None or record.has_enough:
+        if record.announced is None or record.has_enough or record.is_called_held:
             return
         text = messages.too_few(
             self._groups.quorum(group), record.placed_or_succeeded, self._groups.remaining_count(group)

@@ -64,14 +64,18 @@ class NativePodGroupReporter(GroupReporter):
 
 def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announcement) -> Iterator[Notice]:
     """Events for users; kube-scheduler records none on groups."""
-    told = record.reported
-    if told is not None and (told.reason, told.message) == (said.reason, said.message):
+    before = record.reported
+    if before is not None and (before.reason, before.message) == (said.reason, said.message):
         return
     note = f"{said.message}. {said.note}" if said.note else said.message
-    kind = "Warning"
+    type_, reason = "Warning", said.reason.value
     if said.reason is NativePodGroupReason.SCHEDULED:
-        kind, note = "Normal", messages.scheduled(group.spec.min_count)
-    yield Notice(kind, said.reason.value, note)
+        type_, note = "Normal", messages.scheduled(group.spec.min_count)
+    elif said.reason is NativePodGroupReason.HELD:
+        type_ = "Normal"
+    elif said.message == messages.RESUMED:
+        type_, reason = "Normal", "Resumed"
+    yield Notice(type_, reason, note)
 
 
 def _patch(group: NativePodGroup, condition: NativePodGroupCondition) -> bytes:

@@ -1,8 +1,8 @@
 """Trees of groups: which groups are parts of which CompositePodGroups, and whether enough of them exist to be tried.
 
 `NativePodGroups` updates and reads them. The key of a tree is the name of its root, the CompositePodGroup that is no
-part of another one; its leaves are PodGroups. Objects arrive in any order: a PodGroup has no root while an object
-between the two is missing.
+part of another one; its leaves are PodGroups. A part that is held is not ready. Objects arrive in any order: a PodGroup
+has no root while an object between the two is missing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from muster.framework.contract import COMPOSITE_PREFIX, IMPOSSIBLE, Favour, Part, PodInfo, Topology
+from muster.framework.groups import GroupHolds
 
 from . import messages
 from .api import NativePodGroup, SchedulingConstraints
@@ -36,7 +37,13 @@ class LeafRecord(Protocol):
 
 
 class Leaves(Protocol):
-    """The requirements of PodGroups, by `namespace/name`."""
+    """The requirements of PodGroups, by `namespace/name`.
+
+    Attributes:
+        holds: which groups operators hold, CompositePodGroups among them.
+    """
+
+    holds: GroupHolds
 
     def get(self, group: str) -> NativePodGroup | None:
         """The PodGroup as last seen."""
@@ -242,6 +249,9 @@ class GroupTrees:
 
     def lack(self, name: str) -> str:
         """The reason for users why a group is not ready, with the reason of its first part that is not."""
+        held = self._leaves.holds.own(name)
+        if held is not None:
+            return held
         if not is_composite(name):
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count
@@ -280,7 +290,7 @@ class GroupTrees:
         return sum(lacking[:needed]) if len(lacking) >= needed else IMPOSSIBLE
 
     def is_ready(self, name: str) -> bool:
-        """Whether enough members and parts of a group exist for it to be tried."""
+        """Whether a group is not held, and enough members and parts of it exist for it to be tried."""
         if is_composite(name) and name in self._parent_of:
             return self._find_ready(name)
         derived = self._derived[name]
@@ -289,6 +299,8 @@ class GroupTrees:
         return derived.ready
 
     def _find_ready(self, name: str) -> bool:
+        if self._leaves.holds.own(name) is not None:
+            return False
         if not is_composite(name):
             group = self._leaves.get(name)
             return group is not None and self._leaves.record(name).existing >= group.spec.min_count

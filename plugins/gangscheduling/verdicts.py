@@ -33,6 +33,9 @@ class NativeGangPlugin(GangPlugin):
         found = self._groups.get(group)
         if found is None:
             return cause
+        held = self._groups.holds.text(group)
+        if held is not None:
+            return Status.pending(held)
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.record(group).placed_or_succeeded
@@ -49,8 +52,8 @@ class NativeGangPlugin(GangPlugin):
         if cause is None:
             return Status.unschedulable(messages.UNSCHEDULABLE)
         if isinstance(cause, Status):
-            told = messages.member_error if part.parts is None else messages.part_error
-            return Status.failure(told(cause.message))
+            verdict = messages.member_error if part.parts is None else messages.part_error
+            return Status.failure(verdict(cause.message))
         if part.parts is not None:
             text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
         else:

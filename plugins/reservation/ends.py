@@ -1,7 +1,6 @@
-"""When pods began, and when they end if they declare it: by `spec.activeDeadlineSeconds`, or by an annotation.
+"""The known ends of pods: when they started, and when they end, by `spec.activeDeadlineSeconds` or by an annotation.
 
-The pod informer feeds it. The plan asks when capacity becomes free and since when other pods have run, the filter
-whether a new pod ends in time.
+The pod informer feeds it. The plan reads when capacity becomes free, and how long other pods have run.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import parse_time
 
 OVERDUE_SECONDS = 30.0
-"""Pods take a while to end, by default as long as their grace period is."""
+"""The time that a pod may take to end, which is its grace period by default."""
 
 
 class ExpectedEnd(NamedTuple):
-    """A pod that ends: where it is, and when, in seconds on the engine's clock."""
+    """The end of a pod: its node, and the time in seconds on the engine's clock."""
 
     pod: PodInfo
     node_name: str
@@ -28,17 +27,17 @@ class ExpectedEnd(NamedTuple):
 
 
 def _bound_at(pod: Pod) -> str | None:
-    """The time at which the pod got its node; its creation, if that is unknown."""
+    """The time at which the pod got its node; the time of its creation if that is unknown."""
     condition = pod.status.condition(POD_SCHEDULED)
     bound = condition.last_transition_time if condition is not None and condition.status == "True" else None
     return bound or pod.metadata.creation_timestamp
 
 
 class KnownEnds:
-    """Pods on nodes: when they began, and the end of those that say it.
+    """Pods on nodes: when they started, and when they end if they declare it.
 
-    Of what this process saw happen it knows the moment by its own count of seconds. Timestamps, which tell of the rest,
-    are as wrong as its clock is off.
+    The times of events that this process saw are measured on its monotonic clock. All other times come from timestamps,
+    so they are wrong by as much as the clocks differ.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -47,7 +46,7 @@ class KnownEnds:
         self._came: dict[str, float] = {}
 
     def follow(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """A pod that has not ended came, changed or went."""
+        """A pod that has not ended was added, changed or removed."""
         if old is not None and (new is None or new.uid != old.uid):
             self._endings.pop(old.uid, None)
             self._came.pop(old.uid, None)
@@ -66,7 +65,7 @@ class KnownEnds:
             self._endings[new.uid] = ExpectedEnd(new, new.node_name, self._began(new) + seconds)
 
     def later_than(self, moment: float) -> Iterator[ExpectedEnd]:
-        """The endings after this moment; a pod that should have ended a while ago may stay for ever."""
+        """The ends after this moment. A pod that is long overdue is left out, because it may run forever."""
         for ending in self._endings.values():
             if ending.at > moment:
                 yield ending
@@ -74,21 +73,21 @@ class KnownEnds:
                 yield ending._replace(at=ending.at + OVERDUE_SECONDS)
 
     def ends(self, uid: str) -> bool:
-        """Whether this pod says when it ends."""
+        """Whether the end of the pod with this UID is known."""
         return uid in self._endings
 
     def began(self, pod: PodInfo) -> float:
-        """When the pod started; one that has not, when it got its node, or now where that is not known."""
+        """When the pod started, or else when it got its node; now if neither is known."""
         return self._came.get(pod.uid, self._clock.now())
 
     def _began(self, pod: PodInfo) -> float:
-        """When the pod started, to compute its end: one that has not started begins now at the latest that is known."""
+        """When the pod started, from which its end follows; for a pod that has not started, the latest estimate."""
         known = self._endings.get(pod.uid)
         if pod.pod.status.start_time is None:
             return self._clock.now() if known is None else known.at - run_seconds(known.pod.pod)
         return self.began(pod)
 
     def _at(self, stamp: str | None) -> float:
-        """The moment of a timestamp on the engine's clock; now at the latest."""
+        """The time of a timestamp on the engine's clock, at the latest now."""
         now = self._clock.now()
         return now if stamp is None else min(now, now + parse_time(stamp) - self._clock.wall())

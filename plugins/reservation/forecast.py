@@ -28,13 +28,13 @@ from muster.framework.model.times import rfc3339
 
 from .args import NAME
 from .ends import KnownEnds
-from .holds import Hold
+from .placement_request import PlacementRequest, wanted_by_group, wanted_by_pod
 from .planning import plan_for
-from .wanted import PlacementRequest, wanted_by_group, wanted_by_pod
+from .reserved_capacity import ReservedCapacity
 
 
 class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower, PreemptionPlugin):
-    """A plugin is made only if it extends a point; at this one nothing is done."""
+    """The forecaster. It is a PostBind plugin that does nothing, because a plugin must extend an extension point."""
 
     name = f"{NAME}Forecaster"
 
@@ -46,21 +46,21 @@ class Forecaster(StartForecaster, PostBindPlugin, DecisionFollower, PodFollower,
         """Does nothing."""
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the ends."""
+        """Follows the ends of pods."""
         self._noted.ends.follow(old, new)
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A pod by itself."""
+        """Notes the request of a single pod."""
         self._noted.decided(_Who(decision.pod.key), wanted_by_pod(decision))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group, or a tree of groups."""
+        """Notes the request of a group, or of a tree of groups."""
         composite = decision.group.startswith(COMPOSITE_PREFIX)
         who = _Who(decision.group.removeprefix(COMPOSITE_PREFIX), group=True, composite=composite)
         self._noted.decided(who, wanted_by_group(decision))
 
     def starts(self) -> Sequence[Start]:
-        """The most important first, each beside what would be reserved for those before it."""
+        """The starts in the order of priority, each planned beside the reservations of the previous ones."""
         return tuple(self._noted.starts())
 
 
@@ -82,14 +82,14 @@ class _Noted:
         self._wanted: dict[_Who, PlacementRequest] = {}
 
     def decided(self, who: _Who, wanted: PlacementRequest | None) -> None:
-        """`wanted` is None for one that got it, or does not lack capacity."""
+        """Note the request of a pod or group; None if it was placed, or does not lack capacity."""
         self._wanted.pop(who, None)
         if wanted is not None:
             self._wanted[who] = wanted
 
     def starts(self) -> Iterator[Start]:
         """See `Forecaster.starts`."""
-        handle, holds = self._handle, list[Hold]()
+        handle, holds = self._handle, list[ReservedCapacity]()
         by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
         for who, wanted in by_priority:
             endings = [*self.ends.later_than(self._began)]

@@ -24,11 +24,11 @@ class Group:
     """A group that is to start.
 
     Attributes:
-        key: tells it from others.
-        needs: of a group of pods, what is to be placed; none where all that it needs runs.
-        domains: the nodes of each domain, ascending, in one of which all of it has to be; None for anywhere.
-        parts: of a tree, the groups that it consists of.
-        needed: of a tree, how many of them have to start.
+        key: its identity.
+        needs: for a group of pods, the members to place; none if all that it needs run.
+        domains: the nodes of each domain, ascending; the whole group has to be in one of them. None for anywhere.
+        parts: for a tree, the groups that it consists of.
+        needed: for a tree, the number of parts that have to start.
     """
 
     key: str
@@ -39,7 +39,7 @@ class Group:
 
     @property
     def size(self) -> int:
-        """The fewest pods that it can start with."""
+        """The least number of pods with which it can start."""
         if self.parts:
             return sum(sorted(part.size for part in self.parts)[: self.needed])
         return sum(need.count for need in self.needs)
@@ -47,7 +47,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PlacedGroup:
-    """A group of pods, and for each of the `kinds` that it needs the node of each member."""
+    """A group of pods with the node of each member, by the `kinds` of its needs."""
 
     group: Group
     nodes: Sequence[Sequence[int]]
@@ -62,7 +62,7 @@ class GroupPlan:
     """The plan of a group.
 
     Attributes:
-        start: the latest time at which all of it fits there; infinity if it is unknown.
+        start: the latest time at which the whole group fits there; infinity if it is unknown.
         placed: the groups of pods in it that start.
         cost: without a start, the capacity that has to become free for it.
     """
@@ -72,14 +72,14 @@ class GroupPlan:
     cost: Cost = FREE
 
     def better_than(self, other: GroupPlan | None) -> bool:
-        """Whether it starts earlier; if both starts are unknown, whether less has to come free."""
+        """Whether it starts earlier; if both starts are unknown, whether less capacity has to become free."""
         return other is None or (self.start, self.cost) < (other.start, other.cost)
 
 
 def plan_group(timeline: CapacityTimeline, group: Group, now: float, within: Nodes | None = None) -> GroupPlan | None:
-    """The earliest start that is found; None when the group is not found to fit on the nodes even if they were empty.
+    """The earliest start that is found; None if the group does not fit even on empty nodes, as far as is found.
 
-    All of it goes to nodes `within` these, if any are named.
+    With `within`, the group may use only these nodes.
     """
     best: GroupPlan | None = None
     for domain in _inside(group.domains, within):
@@ -136,9 +136,9 @@ def _plan_parts(timeline: CapacityTimeline, group: Group, now: float, within: No
 
 
 def _in_order(timeline: CapacityTimeline, group: Group, now: float, within: Nodes | None) -> Sequence[Group]:
-    """The parts in the order to plan them: those first that would start first, were each alone, as many as are needed.
+    """The parts in the order of planning: first as many as are needed, the ones that would start earliest if alone.
 
-    Among those the ones come first that are harder to place: in one domain, and large.
+    Among these, parts that are harder to place come first: those that need one domain, then large ones.
     """
     parts = [*group.parts]
     if group.needed < len(parts):
@@ -153,7 +153,7 @@ def _in_order(timeline: CapacityTimeline, group: Group, now: float, within: Node
 
 
 def _beside(timeline: CapacityTimeline, planned: GroupPlan) -> CapacityTimeline:
-    """The timeline that is left beside a group that has its nodes."""
+    """The timeline that a placed group leaves to others."""
     free = timeline.free.copy()
     for each in planned.placed:
         for need, nodes in each.by_kind():

@@ -22,12 +22,12 @@ Nodes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """Members that are alike.
+    """The need of equal members.
 
     Attributes:
-        amounts: int64, shape (resources,): what each of them takes.
-        count: how many there are.
-        nodes: bool, shape (nodes,): which nodes could run them if enough were free.
+        amounts: int64, shape (resources,): the amount that each of them takes.
+        count: the number of members.
+        nodes: bool, shape (nodes,): the nodes that could run them with enough free capacity.
     """
 
     amounts: Amounts
@@ -35,18 +35,18 @@ class Need:
     nodes: npt.NDArray[np.bool_]
 
     def of(self, domain: Nodes) -> Need:
-        """The need on some nodes alone, which are numbered as they stand in `domain`."""
+        """The need on the nodes of `domain` alone, numbered by their positions there."""
         return replace(self, nodes=self.nodes[domain])
 
 
 @dataclass(frozen=True, slots=True)
 class Slices:
-    """Members so many of which at a time have to be together.
+    """Equal slices, each of which has to be together in one part of the nodes.
 
     Attributes:
-        needs: those of one slice.
-        times: how many slices are alike.
-        parts: nodes, in one of which a slice has to be; no node is in two of them.
+        needs: the needs of one slice.
+        times: the number of slices.
+        parts: the nodes of each part; no node is in two parts.
     """
 
     needs: Sequence[Need]
@@ -55,11 +55,11 @@ class Slices:
 
     @property
     def count(self) -> int:
-        """How many members there are."""
+        """The number of members in all slices."""
         return self.times * sum(need.count for need in self.needs)
 
     def of(self, domain: Nodes) -> Slices:
-        """The slices on some nodes alone, which are numbered as they stand in `domain`."""
+        """The slices on the nodes of `domain` alone, numbered by their positions there."""
         place = np.full(len(self.needs[0].nodes), -1, np.intp)
         place[domain] = np.arange(len(domain))
         inside = [place[self.parts[number]] for number in np.flatnonzero(self.sums(place >= 0)).tolist()]
@@ -67,7 +67,7 @@ class Slices:
         return Slices(needs, self.times, [part[part >= 0] for part in inside])
 
     def sums(self, values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """float64, shape (parts,): what values of nodes come to in each part."""
+        """float64, shape (parts,): the sum of the nodes' values in each part."""
         if not self.parts:
             return np.zeros(0)
         starts = np.cumsum([0, *(len(part) for part in self.parts[:-1])])
@@ -89,13 +89,13 @@ def kinds(asked: Sequence[Asked]) -> Iterator[Need]:
 
 
 class Cost(NamedTuple):
-    """The capacity that has to come free at unknown times, the worst first, so that the lesser of two costs is better.
+    """The capacity that has to become free at unknown times, the worst part first: the smaller of two costs is better.
 
     Attributes:
-        blocked: members that wait for long-lived pods.
-        moved: members that lack capacity, on nodes that were not chosen before.
-        lacking: members that lack capacity.
-        missing: how much they lack, each as the share of what it takes.
+        blocked: the number of members that wait for long-lived pods.
+        moved: the number of members that lack capacity on nodes that were not chosen before.
+        lacking: the number of members that lack capacity.
+        missing: the missing capacity, summed over members as shares of their requests.
     """
 
     blocked: int = 0
@@ -104,7 +104,7 @@ class Cost(NamedTuple):
     missing: float = 0.0
 
     def plus(self, other: Cost) -> Cost:
-        """Both together."""
+        """The sum of both costs."""
         return Cost(
             self.blocked + other.blocked,
             self.moved + other.moved,
@@ -114,17 +114,17 @@ class Cost(NamedTuple):
 
 
 FREE = Cost()
-"""Nothing has to come free but what comes free at a known time."""
+"""The cost of a plan that needs only capacity that becomes free at known times."""
 
 
 @dataclass(frozen=True, slots=True)
 class EventualCapacity:
-    """The capacity that comes free once pods without a known end have ended.
+    """The capacity that becomes free when pods without a known end have ended.
 
     Attributes:
-        open_ended: int64, shape (nodes, resources): what all of these have.
-        long_lived: int64, same shape: the part of it held by pods whose end cannot be predicted.
-        chosen: bool, shape (nodes,): nodes that were chosen before and should stay so.
+        open_ended: int64, shape (nodes, resources): the capacity of all these pods.
+        long_lived: int64, same shape: the part of it that long-lived pods hold.
+        chosen: bool, shape (nodes,): nodes that were chosen before and should be chosen again.
     """
 
     open_ended: Amounts
@@ -132,27 +132,27 @@ class EventualCapacity:
     chosen: npt.NDArray[np.bool_]
 
     def of(self, part: Nodes) -> EventualCapacity:
-        """The eventual capacity of some nodes alone; they are numbered as they stand in `part`."""
+        """The eventual capacity of the nodes of `part` alone, numbered by their positions there."""
         return EventualCapacity(self.open_ended[part], self.long_lived[part], self.chosen[part])
 
     @property
     def short_lived(self) -> Amounts:
-        """int64, shape (nodes, resources): what the others have."""
+        """int64, shape (nodes, resources): the capacity of the pods that are not long-lived."""
         return self.open_ended - self.long_lived
 
     def in_use(self, known: Amounts) -> npt.NDArray[np.float64]:
-        """float64, shape (nodes,): which share these pods have of what can be free at all; `known` is free anyway."""
+        """float64, shape (nodes,): the share of these pods in all capacity that can be free; `known` is free anyway."""
         share: npt.NDArray[np.float64] = (self.open_ended / np.maximum(known + self.open_ended, 1)).max(axis=1)
         return share
 
 
 def pack(free: Amounts, asked: Sequence[Asked]) -> Packed | None:
-    """Nodes for all members, on as few nodes as come easily; None where they are not found."""
+    """Nodes for all members, on few nodes if that is easy; None if not all members fit."""
     return _put(_Left(free.copy()), asked)
 
 
 def pack_later(known: Amounts, later: EventualCapacity, asked: Sequence[Asked]) -> tuple[Packed, Cost] | None:
-    """Nodes for all members, and their cost: first what is free at a known time is taken, then what costs least."""
+    """Nodes for all members, and the cost: capacity that is free at a known time is taken first, then the cheapest."""
     left = _Left(known.copy(), later)
     found = _put(left, asked)
     return None if found is None else (found, left.cost)
@@ -163,10 +163,10 @@ class _Left:
     """The capacity that is left beside the members placed so far.
 
     Attributes:
-        known: int64, shape (nodes, resources): what is free at a known time; less than nothing where members wait for
-            what comes free later.
-        later: what may come free besides.
-        cost: of the members that wait for that.
+        known: int64, shape (nodes, resources): the capacity that is free at a known time; negative where members wait
+            for capacity that becomes free later.
+        later: the capacity that may become free besides.
+        cost: the cost of the members that wait for it.
     """
 
     known: Amounts
@@ -188,9 +188,9 @@ class _Left:
     def _wait(
         self, need: Need, count: int, later: EventualCapacity, freed: Amounts, *, blocked: bool
     ) -> tuple[int, ...]:
-        """Put up to `count` members where they fit once `freed` is free as well; those first that lack least.
+        """Put up to `count` members where they fit once `freed` is free too; the places that lack least come first.
 
-        What is free anyway takes none of them any more, so of those on one node only the first can use some of it.
+        No member fits into the capacity that is free anyway, so only the first member on a node can use some of it.
         """
         fits = np.minimum(_capacity(self.known + freed, need), count)
         asked = need.amounts > 0
@@ -210,7 +210,7 @@ class _Left:
         return tuple(taken.tolist())
 
     def candidates(self, slices: Slices) -> Sequence[Nodes]:
-        """The parts that may take a slice; those first in which least has to come free."""
+        """The parts that may take a slice, those first in which the least capacity has to become free."""
         if self.later is None:
             found = np.flatnonzero(self._enough(slices, self.known))
             return [slices.parts[number] for number in found.tolist()]
@@ -230,11 +230,11 @@ class _Left:
         return enough
 
     def of(self, part: Nodes) -> _Left:
-        """A copy for some nodes alone, which are numbered as they stand in `part`."""
+        """A copy for the nodes of `part` alone, numbered by their positions there."""
         return _Left(self.known[part], None if self.later is None else self.later.of(part), self.cost)
 
     def put_back(self, part: Nodes, copy: _Left) -> None:
-        """Take over what was placed in the copy."""
+        """Take over the placements of the copy."""
         self.known[part] = copy.known
         self.cost = copy.cost
 
@@ -257,7 +257,7 @@ def _put(left: _Left, asked: Sequence[Asked]) -> Packed | None:
 
 
 def _put_slices(left: _Left, slices: Slices) -> list[tuple[int, ...]] | None:
-    """Put one slice after another; a part that does not take one takes none of those behind it."""
+    """Put one slice after another; a part that does not take a slice is not tried for the next."""
     found: list[list[int]] = [[] for _ in slices.needs]
     times = slices.times
     for part in left.candidates(slices):
@@ -277,7 +277,7 @@ def _put_slices(left: _Left, slices: Slices) -> list[tuple[int, ...]] | None:
 
 
 def _capacity(free: Amounts, need: Need) -> npt.NDArray[np.int64]:
-    """int64, shape (nodes,): how many such members each node could take."""
+    """int64, shape (nodes,): the number of such members that each node could take."""
     asked = need.amounts > 0
     fits = np.full(len(free), need.count, np.int64)
     if asked.any():
@@ -286,7 +286,7 @@ def _capacity(free: Amounts, need: Need) -> npt.NDArray[np.int64]:
 
 
 def _take(left: Amounts, need: Need, fits: npt.NDArray[np.int64], order: npt.NDArray[np.intp]) -> tuple[int, ...]:
-    """Put as many members on nodes as fit, in this order; `left` is what is free."""
+    """Put as many members on nodes as fit, in this order; `left` is the free capacity."""
     before = np.cumsum(fits[order]) - fits[order]
     taken = np.clip(need.count - before, 0, fits[order])
     used = order[taken > 0]

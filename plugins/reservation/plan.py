@@ -26,11 +26,11 @@ class CapacityTimeline:
 
     Attributes:
         free: int64, shape (nodes, resources): now; may be negative.
-        ends: float64, shape (endings,): when pods with a known end end, ascending.
-        nodes: intp, shape (endings,): on which nodes.
-        amounts: int64, shape (endings, resources): what they give back.
-        later: what other pods have, and those that end after the horizon.
-        horizon: pods that end after this moment end too late, unless all capacity that is needed has a known end.
+        ends: float64, shape (endings,): the times at which pods with a known end do end, ascending.
+        nodes: intp, shape (endings,): the nodes of these pods.
+        amounts: int64, shape (endings, resources): the capacity that each of them frees.
+        later: the capacity of other pods, and of pods that end after the horizon.
+        horizon: pods that end after this moment end too late, unless all the needed capacity has a known end.
     """
 
     free: Amounts
@@ -41,14 +41,14 @@ class CapacityTimeline:
     horizon: float = inf
 
     def at(self, moment: float) -> Amounts:
-        """The free capacity once all pods that end by then have ended."""
+        """The free capacity when all pods that end by this moment have ended."""
         over = int(np.searchsorted(self.ends, moment, side="right"))
         free = self.free.copy()
         add_at(free, self.nodes[:over], self.amounts[:over])
         return free
 
     def of(self, domain: Nodes) -> CapacityTimeline:
-        """The capacity of some nodes alone; they are numbered as they stand in `domain`."""
+        """The capacity of the nodes of `domain` alone, numbered by their positions there."""
         place = np.full(len(self.free), -1, np.intp)
         place[domain] = np.arange(len(domain))
         there = place[self.nodes] >= 0
@@ -68,7 +68,7 @@ class Plan:
 
     Attributes:
         start: the latest time at which all of them fit there; infinity if it is unknown.
-        nodes: where each member goes.
+        nodes: the node of each member.
         cost: without a start, the capacity that has to become free for it.
     """
 
@@ -78,16 +78,13 @@ class Plan:
 
 
 def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None:
-    """Add a row of `more` to the row of each of `nodes`, of which some come again: by columns NumPy does so at once."""
+    """Add each row of `more` to the row of its node. Nodes may repeat; NumPy adds column by column."""
     for column, added in zip(amounts.T, more.T, strict=True):
         np.add.at(column, nodes, added)
 
 
 def plan(timeline: CapacityTimeline, asked: Sequence[Asked], now: float, before: float = inf) -> Plan | None:
-    """The earliest start, and nodes; None when members do not fit on the nodes even if they were empty.
-
-    Where a start is known already, only one `before` it is of use: None when there is none.
-    """
+    """The earliest start, and nodes; None if members do not fit even on empty nodes, or only at `before` or later."""
     moments = np.unique(np.append(timeline.ends[(timeline.ends > now) & (timeline.ends < before)], now))
     checkpoint()
     low, high, found = 0, len(moments) - 1, pack(timeline.at(moments[-1]), asked)

@@ -1,7 +1,8 @@
-"""The inputs of the plan, read from the snapshot: free capacity, the ends of pods, and what pods need.
+"""Planning: from a placement request to the holds with which it starts as early as possible.
 
-Thousands of pods may end, on thousands of nodes in many domains, so other work may run now and then; the snapshot does
-not change meanwhile.
+`plan_for` reads free capacity, the ends of pods and the needs of members from the snapshot, lets `group_plan` find
+nodes and a time, and makes holds of the result. Thousands of pods may end on thousands of nodes in many domains, so
+other work may run in between; the snapshot does not change meanwhile.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ from muster.framework.model.requests import PODS
 from .args import NAME
 from .ends import ExpectedEnd
 from .group_plan import Group, GroupPlan, PlacedGroup, plan_group
-from .holds import Hold
 from .packing import Amounts, Asked, EventualCapacity, Need, Slices
+from .placement_request import PlacementRequest, Rows
 from .plan import CapacityTimeline, add_at
-from .wanted import PlacementRequest, Rows
+from .reserved_capacity import ReservedCapacity
 
 _PODS_AT_ONCE = 256
 _PIECES = 1024
-"""Into about so many pieces is cut what has to be free somewhere; less than one on a node counts for nothing."""
+"""The number of pieces into which capacity that may be free anywhere is divided; a node counts by whole pieces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ class Assumptions:
     """The assumptions about the ends of pods.
 
     Attributes:
-        long_lived: whether the end of a pod without a known end is not to be counted on; None where no pod is such.
-        horizon: pods that end later than this end too late.
-        chosen: rows that were chosen before and should stay so.
+        long_lived: returns whether a pod without a known end is long-lived; None if no pod is.
+        horizon: pods that end after this moment end too late.
+        chosen: rows that were chosen before and should be chosen again.
     """
 
     long_lived: Callable[[PodInfo], bool] | None = None
@@ -64,28 +65,29 @@ class PlanningResult(NamedTuple):
     """The result of planning.
 
     Attributes:
-        holds: what is to be held so that all starts as early as possible; nothing when no capacity will help.
-        hindered: whether something else than capacity, that is not the nodes' own, keeps members off some of them.
+        holds: the holds with which the request starts as early as possible; empty if no capacity helps.
+        hindered: whether something other than capacity and the nodes themselves excludes some nodes.
     """
 
-    holds: Sequence[Hold]
+    holds: Sequence[ReservedCapacity]
     hindered: bool
 
 
 def plan_for(
     wanted: PlacementRequest,
     endings: Iterable[ExpectedEnd],
-    holds: Iterable[Hold],
+    holds: Iterable[ReservedCapacity],
     handle: PreemptionHandle,
     *,
     now: float,
     assumptions: Assumptions = Assumptions(),
-    giving_way: Iterable[Hold] = (),
+    giving_way: Iterable[ReservedCapacity] = (),
 ) -> PlanningResult:
-    """The holds with which it starts as early as possible.
+    """The holds with which the request starts as early as possible.
 
-    For a tree, the holds of its parts come in the order in which the parts are tried. The plan leaves what `holds` have
-    to them, but not what those `giving_way` have: if they alone keep it from starting at once, it gets that capacity.
+    For a tree, the holds of its parts come in the order in which the parts are tried. The plan uses no capacity of
+    `holds`, but it may use that of holds `giving_way`. There are no holds if the request could start at once even
+    beside the latter, because it does not lack capacity then.
     """
     snapshot = handle.snapshot
     rows = snapshot.live_rows()
@@ -116,7 +118,7 @@ def plan_for(
         return PlanningResult((), hindered)
     if found.start <= now:
         beside = plan_group(_beside(giving_way, timeline, rows, snapshot), asked, now, within)
-        if beside is not None and beside.start <= now:  # they do not wait for lack of capacity
+        if beside is not None and beside.start <= now:  # it does not wait for lack of capacity
             return PlanningResult((), hindered)
     placed = {each.group.key: each for each in found.placed}
     holds = [
@@ -130,7 +132,7 @@ def plan_for(
 def _group(
     wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], domains: Mapping[tuple[str, ...], _Domains]
 ) -> Group:
-    """The group as the plan takes it."""
+    """The request as `plan_group` takes it."""
     needs: Sequence[Asked]
     if wanted.slice_size:
         needs = _slices(wanted, kinds, domains[_slice_levels(wanted)])
@@ -147,12 +149,12 @@ def _needs(members: Iterable[PodInfo], kinds: Mapping[PodSignature, Need]) -> li
 
 
 def _slice_levels(wanted: PlacementRequest) -> tuple[str, ...]:
-    """The labels on which a slice has to agree; none where there are no slices."""
+    """The labels on which a slice has to agree; none without slices."""
     return (*wanted.levels, wanted.slice_level) if wanted.slice_size else ()
 
 
 def _slices(wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], parts: _Domains) -> list[Slices]:
-    """Slices of which members run are filled first, where they are; of the others those that are alike are one."""
+    """Slices with running members are filled first, in their parts; equal slices among the others are one `Slices`."""
     size, left, found = wanted.slice_size, wanted.members, list[Slices]()
     for part, count in parts.taken_by(wanted.holding):
         lacking = -count % size
@@ -170,7 +172,7 @@ def _slices(wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], parts:
 
 
 def _besides(wanted: PlacementRequest, rows: Rows, columns: ResourceColumns) -> Sequence[Need] | None:
-    """The capacity that a group needs beside its members, anywhere, in pieces; None when no node has any."""
+    """The capacity that a group needs beyond its members, anywhere, in pieces; None if no node has the resource."""
     if wanted.in_all is None:
         return ()
     found, there, kinds = [], wanted.in_all.nodes[rows], Counter(pod.signature for pod in wanted.members)
@@ -191,7 +193,7 @@ def _besides(wanted: PlacementRequest, rows: Rows, columns: ResourceColumns) -> 
 
 
 class _Domains:
-    """The domains of some levels; the rows of each are its nodes' places among all rows that are planned with."""
+    """The domains of some levels; `rows` has for each domain the positions of its nodes among all planned rows."""
 
     def __init__(self, handle: PreemptionHandle, levels: Sequence[str], rows: Rows) -> None:
         self._snapshot = handle.snapshot
@@ -202,7 +204,7 @@ class _Domains:
         self.rows: Sequence[Rows] = [place[each] for each in partition.rows]
 
     def left_by(self, holding: Iterable[PodInfo]) -> Sequence[Rows]:
-        """The domains that members with a node leave to others; none while not all of their nodes are known."""
+        """The domains that other members may use beside members with a node; none while one of the nodes is unknown."""
         taken = set()
         for pod in holding:
             if not pod.node_name:
@@ -215,18 +217,18 @@ class _Domains:
         return [self.rows[number] for number in taken] if taken else self.rows
 
     def taken_by(self, holding: Iterable[PodInfo]) -> Sequence[tuple[Rows, int]]:
-        """The domains that members with a node are in, and how many of them are in each."""
+        """The domains of members with a node, and the number of these members in each."""
         rows = (self._snapshot.live_row_of(pod.node_name) for pod in holding)
         taken = Counter(int(self._numbers[row]) for row in rows if row is not None)
         return [(self.rows[number], count) for number, count in sorted(taken.items()) if number != NONE]
 
 
 def _usable(pod: PodInfo, state: CycleState | None, handle: PreemptionHandle, rows: Rows) -> npt.NDArray[np.bool_]:
-    """bool, shape (rows,): nodes that could run the pod if others ended. All of them where it was not tried.
+    """bool, shape (rows,): nodes that could run the pod if other pods ended; all nodes for a pod that was not tried.
 
-    A node is turned down by the first plugin that rejects it. One that rejects it because of others may hide another
-    that rejects it regardless of which pods end, so the plugins behind it are asked, too. The plan itself accounts for
-    reservations.
+    A diagnosis names only the first plugin that rejects a node. A plugin that rejects the node because of other pods
+    may hide a later one that rejects it whichever pods end, so the later plugins are called too. The plan itself
+    accounts for reservations.
     """
     if state is None:
         return np.ones(len(rows), np.bool_)
@@ -268,7 +270,7 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
 def _timeline(
     rows: Rows,
     endings: Iterable[ExpectedEnd],
-    holds: Iterable[Hold],
+    holds: Iterable[ReservedCapacity],
     handle: PreemptionHandle,
     *,
     assumptions: Assumptions,
@@ -294,9 +296,9 @@ def _timeline(
 
 
 def _beside(
-    holds: Iterable[Hold], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
+    holds: Iterable[ReservedCapacity], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
 ) -> CapacityTimeline:
-    """The timeline that is left beside these holds."""
+    """The timeline that these holds leave to others."""
     place = np.full(snapshot.height, -1, np.intp)
     place[rows] = np.arange(len(rows))
     free = timeline.free.copy()
@@ -313,7 +315,7 @@ def _beside(
 
 
 def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) -> Amounts:
-    """int64, shape (rows, resources): the part of it held by pods whose end cannot be predicted."""
+    """int64, shape (rows, resources): the capacity that long-lived pods hold."""
     snapshot = handle.snapshot
     found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
     if assumptions.long_lived is None:
@@ -332,7 +334,7 @@ def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) 
 def _given_back(
     endings: Iterable[ExpectedEnd], handle: PreemptionHandle
 ) -> tuple[npt.NDArray[np.float64], Rows, Amounts]:
-    """The ends of pods, the earliest first: when, in which rows, and what each gives back."""
+    """The ends of pods, the earliest first: their times, rows, and the capacity that each pod frees."""
     snapshot = handle.snapshot
     ends, rows, kinds, claims = array("d"), array("q"), array("q"), array("q")
     numbers: dict[PodSignature, int] = {}
@@ -363,7 +365,7 @@ def _hold(
     *,
     handle: PreemptionHandle,
     rows: Rows,
-) -> Hold:
+) -> ReservedCapacity:
     columns = handle.snapshot.resources
     held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
     for need, nodes in placed.by_kind():
@@ -372,4 +374,6 @@ def _hold(
     by_name = {name: held[used, index] for index, name in enumerate(columns.names) if name and held[used, index].any()}
     priority = max(pod.priority for pod in part.members)
     members = frozenset(pod.uid for pod in part.members)
-    return Hold(wanted.key, part.key, priority, members, found.start, rows[used], held[used, -1], by_name, found.cost)
+    return ReservedCapacity(
+        wanted.key, part.key, priority, members, found.start, rows[used], held[used, -1], by_name, found.cost
+    )

@@ -43,26 +43,26 @@ from .annotation_faults import PodAnnotationFaults
 from .args import NAME, ReservationArgs
 from .ends import OVERDUE_SECONDS, KnownEnds
 from .forecast import Forecaster
-from .holds import Hold, Holds, shares
-from .looks import Looks
+from .placement_request import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
 from .planning import Assumptions, plan_for
+from .replanning import Replanning
+from .reserved_capacity import ReservationBook, ReservedCapacity, shares
 from .rounds import long_lived_before
-from .waiting import SLACK_SECONDS, Chance, LongWaiters, Waiter
-from .wanted import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
+from .waiters import SLACK_SECONDS, Chance, LongWaiters, Waiter
 
 REASON = "node(s) had their capacity reserved for pods that have waited longer"
 _SKIP = Status.skip()
 
 
 class _Shared:
-    """The state that the plugins of all profiles share. A hold for a pod ends when the pod waits no more."""
+    """The state that the plugins of all profiles share. A hold for a pod ends when the pod no longer waits."""
 
     def __init__(self, args: ReservationArgs, handle: PreemptionHandle) -> None:
         self.reserves = args.after_seconds > 0
         self._after_seconds = args.after_seconds
         reservations: dict[str, str] = handle.shared(RESERVATIONS, dict)
         self._handle = handle
-        self.holds = Holds(
+        self.holds = ReservationBook(
             lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, reservations
         )
         self.ends = KnownEnds(handle.clock)
@@ -76,7 +76,7 @@ class _Shared:
             start_of=self.holds.start_of,
         )
         snapshot = handle.snapshot
-        self.looks = Looks(
+        self.replanning = Replanning(
             self.waiters,
             handle.clock,
             lambda: (snapshot.node_journal.position, snapshot.layout),
@@ -84,10 +84,10 @@ class _Shared:
         )
         self.kept_off: dict[str, PodInfo] = {}
         self._overdue: dict[str, Timer] = {}
-        self._capacity_came: Timer | None = None
+        self._retry: Timer | None = None
 
-    def _hold_began(self, hold: Hold) -> None:
-        """Arm a timer: a holder that is long overdue is retried, and its plan is made anew."""
+    def _hold_began(self, hold: ReservedCapacity) -> None:
+        """Count the reservation, and set a timer that retries its holder with a new plan if it is long overdue."""
         clock, holder = self._handle.clock, hold.holder
         self._handle.metrics.reservations.add((), 1)
         if hold.start < inf:
@@ -99,11 +99,11 @@ class _Shared:
         timer = self._overdue.pop(holder, None)
         if timer is not None:
             timer.cancel()
-        self.looks.changed()
-        self.capacity_came()
+        self.replanning.changed()
+        self.retry_kept_off()
 
-    def assumptions(self, waiter: Waiter, chosen: Sequence[Hold]) -> Assumptions:
-        """The assumptions about pods in the waiter's round; `chosen` is what it holds already."""
+    def assumptions(self, waiter: Waiter, chosen: Sequence[ReservedCapacity]) -> Assumptions:
+        """The assumptions about pods in the waiter's round; `chosen` are the holds that it has already."""
         now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
         before = long_lived_before(waiter.since, number, self._after_seconds)
         rows = [hold.rows for hold in chosen]
@@ -114,27 +114,27 @@ class _Shared:
         )
 
     def pod_ended(self, pod: PodInfo) -> None:
-        """Look again at waiters without a chance: a pod that ran for long may have been in their way."""
+        """Plan again for waiters without a chance, because the pod may have been in their way if it ran for long."""
         if self.ends.began(pod) <= self._handle.clock.now() - self._after_seconds:
-            self.looks.changed()
+            self.replanning.changed()
 
-    def capacity_came(self) -> None:
-        """Pods that were kept off may find capacity now, and capacity may be reserved for the next.
+    def retry_kept_off(self) -> None:
+        """Retry pods that were kept off, and waiters that should have a reservation, because capacity became free.
 
-        They are tried in a moment: it may be the queue that calls.
+        They are activated by a timer, because the queue may be the caller.
         """
-        if self._capacity_came is None:
-            self._capacity_came = self._handle.clock.call_later(0.0, self._try_kept_off)
+        if self._retry is None:
+            self._retry = self._handle.clock.call_later(0.0, self._activate_kept_off)
 
-    def _try_kept_off(self) -> None:
-        self._capacity_came = None
+    def _activate_kept_off(self) -> None:
+        self._retry = None
         kept_off, self.kept_off = self.kept_off, {}
         if kept_off:
             self._handle.activate({pod.key: pod for pod in kept_off.values()})
         self.waiters.try_first()
 
 
-def held_in(shared: Mapping[str, object]) -> Sequence[Hold]:
+def held_in(shared: Mapping[str, object]) -> Sequence[ReservedCapacity]:
     """The current reservations, found among the objects that plugins share."""
     found = shared.get(NAME)
     return tuple(found.holds) if isinstance(found, _Shared) else ()
@@ -175,7 +175,7 @@ class Reservation(
         return Verdicts.where(~kept_off[nodes.within], self._table)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Capacity that comes free beside reservations. The end of a reservation activates pods that it kept off."""
+        """Events that free capacity beside reservations. The end of a reservation activates pods that it kept off."""
         return [
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),
@@ -185,17 +185,17 @@ class Reservation(
 
     @property
     def reserves(self) -> bool:
-        """Whether pods that wait are ever reserved capacity."""
+        """Whether the plugin ever reserves capacity for waiting pods."""
         return self._shared.reserves
 
     def reserved_shares(self) -> Mapping[str, float]:
-        """The reserved shares of the resources that are reserved anywhere."""
+        """The reserved share of each resource that is reserved on any node."""
         return shares(self._shared.holds, self.handle.snapshot.resources.offered_in_all())
 
     # Following pods and decisions.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """Keeps the ends, and reports annotations. A pod that got a node or goes waits no more."""
+        """Follows ends, reports unknown annotations, and forgets waiting pods that got a node or are going."""
         if not self._on:
             return
         if old is not None and old.node_name and (new is None or new.uid != old.uid):
@@ -213,12 +213,12 @@ class Reservation(
             self._shared.waiters.refusals.pod_came(new)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
-        """A pod that is kept out of the queue does not wait for capacity."""
+        """Forgets a pod that is kept out of the queue, because it does not wait for capacity."""
         if status is not None:
             self._shared.waiters.pod_left(pod.uid)
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A pod by itself."""
+        """Follows the decision on a single pod: begins or ends its reservation."""
         if not self._on or decision.left_alone:
             return
         self._note(decision)
@@ -229,7 +229,7 @@ class Reservation(
             self._reserve(wanted)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group that was placed or refused, or a tree of groups."""
+        """Follows the decision on a group, or on a tree of groups: begins or ends its reservation."""
         if not self._on or any(each.left_alone for each in decision.members):
             return
         holder = f"{decision.plugin}/{decision.group}"
@@ -244,7 +244,7 @@ class Reservation(
             self._reserve_for_group(holder, decision)
 
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
-        """Other parts of a tree may have started than those with reservations, which stay reserved."""
+        """End the holds of the parts that got their nodes; of a tree, other parts than those may have started."""
         with_node = {each.pod.uid for each in decision.members if each.status is None}
         unfit = {f"{decision.plugin}/{part}" for part, status in decision.parts.items() if status is not None}
         holds = self._shared.holds.of(holder)
@@ -254,7 +254,7 @@ class Reservation(
             return
         for hold in served:
             self._shared.holds.served(hold)
-        self._shared.capacity_came()
+        self._shared.retry_kept_off()
 
     def _reserve_for_group(self, holder: str, decision: GroupDecision) -> None:
         wanted = wanted_by_group(decision)
@@ -265,12 +265,12 @@ class Reservation(
             self.handle.activate({pod.key: pod for pod in decision.waiting})
 
     def _note(self, decision: PodDecision) -> None:
-        """Pods that reservations keep off are retried when a reservation ends."""
+        """Note a pod that reservations kept off, so that it is retried when a reservation ends."""
         if self.name in decision.unschedulable_plugins:
             self._shared.kept_off[decision.pod.uid] = decision.pod
 
     def _reserve(self, wanted: PlacementRequest) -> bool:
-        """Reserve capacity for these pods, unless their reservation is still valid; whether its message has changed."""
+        """Reserve capacity for these pods, unless their reservation stands; returns whether its message changed."""
         shared, holds, now, holder = self._shared, self._shared.holds, self.handle.clock.now(), wanted.key
         waiter = shared.waiters.get(holder)
         if waiter is None:
@@ -287,26 +287,29 @@ class Reservation(
         found = self._plan(wanted, waiter, known if stands else ())
         if not found or not shared.waiters.has_place(holder):
             holds.release(holder)
-            shared.looks.begin()
-            shared.capacity_came()
+            shared.replanning.begin()
+            shared.retry_kept_off()
             return False
         if stands and _same(known, found):
             return False
-        told = self._told(found)
-        is_new = told != holds.message_of(holder)
+        message = self._message(found)
+        is_new = message != holds.message_of(holder)
         self._take_from_others(waiter, found)
-        holds.hold(found, told)
+        holds.hold(found, message)
         if is_new:
             self.handle.events.event(
-                wanted.pods[0], kind="Normal", reason="CapacityReserved", action="Scheduling", note=told
+                wanted.pods[0], type="Normal", reason="CapacityReserved", action="Scheduling", note=message
             )
         return is_new
 
-    def _plan(self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[Hold]) -> Sequence[Hold]:
-        """The reservation for the waiter, empty if no reservation helps it.
+    def _plan(
+        self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[ReservedCapacity]
+    ) -> Sequence[ReservedCapacity]:
+        """The holds for the waiter, empty if no reservation helps it.
 
-        It takes nothing from earlier reservations and from those with a published time. If its own chance is small, it
-        takes nothing from any other. If reservations that give way have what it needs to start at once, it takes that.
+        They take nothing from earlier reservations, and nothing from reservations with a published time. If the
+        waiter's own chance is slim, they take nothing from any other reservation. If reservations that give way hold
+        what the waiter needs to start at once, they take that.
         """
         shared, now = self._shared, self.handle.clock.now()
         chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()
@@ -326,11 +329,11 @@ class Reservation(
                 shared.waiters.judge(waiter, None)
         return () if waiter.chance is Chance.NONE else found.holds
 
-    def _gives_way(self, hold: Hold, waiter: Waiter) -> bool:
+    def _gives_way(self, hold: ReservedCapacity, waiter: Waiter) -> bool:
         other = self._shared.waiters.get(hold.holder)
         return other is not None and hold.start == inf and self._shared.waiters.comes_before(waiter, other)
 
-    def _take_from_others(self, waiter: Waiter, found: Sequence[Hold]) -> None:
+    def _take_from_others(self, waiter: Waiter, found: Sequence[ReservedCapacity]) -> None:
         """End the reservations that give way on the same nodes; their holders get a new plan beside the waiter's."""
         if waiter.chance is Chance.OPEN:
             rows = np.concatenate([hold.rows for hold in found])
@@ -338,14 +341,14 @@ class Reservation(
                 if other.holder != waiter.holder and self._gives_way(other, waiter) and np.isin(other.rows, rows).any():
                     self._shared.holds.release(other.holder)
 
-    def _stands(self, holds: Sequence[Hold], pods: int, now: float) -> bool:
-        """Whether it is for so many pods, its moment is not long past, and all of its nodes are there."""
+    def _stands(self, holds: Sequence[ReservedCapacity], pods: int, now: float) -> bool:
+        """Whether these holds are for as many pods, their start is not long past, and all their nodes exist."""
         if not holds or holds[0].start + OVERDUE_SECONDS <= now or sum(len(hold.members) for hold in holds) < pods:
             return False
         live = self.handle.snapshot.live
         return all(live[hold.rows].all() for hold in holds)
 
-    def _told(self, holds: Sequence[Hold]) -> str:
+    def _message(self, holds: Sequence[ReservedCapacity]) -> str:
         pods, nodes = sum(int(hold.pods.sum()) for hold in holds), {row for hold in holds for row in hold.rows.tolist()}
         groups = f" of {len(holds)} groups" if len(holds) > 1 else ""
         where = f"Capacity for {pods} pods{groups} is reserved on {len(nodes)} nodes"
@@ -357,8 +360,8 @@ class Reservation(
         return f"{where}: they start by {by} at the latest, unless the leader changes."
 
 
-def _same(known: Sequence[Hold], found: Sequence[Hold]) -> bool:
-    """Whether two reservations hold the same capacity, and neither has a known start."""
+def _same(known: Sequence[ReservedCapacity], found: Sequence[ReservedCapacity]) -> bool:
+    """Whether two reservations hold the same capacity, both without a known start."""
     return len(known) == len(found) and all(
         one.part == other.part
         and one.start == other.start == inf

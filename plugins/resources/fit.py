@@ -136,7 +136,7 @@ class NodeResourcesFit(
         return self._devices.revision
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Device classes as the watch tells them."""
+        """Follows device classes."""
         self._devices.changed(old, new)
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:

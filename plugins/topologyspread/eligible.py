@@ -17,7 +17,7 @@ class EligibleNodes:
     None in place of a requirement or tolerations leaves that test out.
     """
 
-    __slots__ = ("_keys", "_mask", "_position", "_requirement", "_snapshot", "_tolerations")
+    __slots__ = ("__weakref__", "_keys", "_mask", "_position", "_requirement", "_snapshot", "_tolerations")
 
     def __init__(
         self,

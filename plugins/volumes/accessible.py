@@ -21,7 +21,7 @@ from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 
 Numbers = npt.NDArray[np.intp]
 NONE = int(np.iinfo(np.intp).max)
-"""Stands for no thing; greater than the number of any."""
+"""The number that stands for none; greater than any other."""
 
 Place = tuple[NodeSelectorTerm, ...] | None
 """Well-formed terms of which one must pick the node, by its labels alone; None for everywhere."""
@@ -36,7 +36,7 @@ def place_of(terms: Iterable[NodeSelectorTerm] | None) -> Place:
 
 
 def place_selected(selector: LabelSelector | None) -> Place:
-    """The nodes that a label selector picks: without one none at all."""
+    """The nodes that a label selector picks; none without a selector."""
     if selector is None:
         return ()
     wanted = (NodeSelectorRequirement(key, "In", (value,)) for key, value in selector.match_labels.items())
@@ -46,7 +46,7 @@ def place_selected(selector: LabelSelector | None) -> Place:
 
 
 def is_at(place: Place, nodes: NodeView) -> Mask:
-    """bool, shape (nodes,): which nodes are there."""
+    """bool, shape (nodes,): which nodes are at the place."""
     return np.ones(len(nodes), np.bool_) if place is None else any_picks(place, nodes)
 
 
@@ -88,7 +88,7 @@ class AccessiblePlaces:
         return list(np.sort(np.stack(found), axis=0)[:depth])
 
     def _spread(self, leader_of: Numbers, nodes: NodeView) -> Iterator[Numbers]:
-        """For each way of describing a place, what each node gets there."""
+        """For each way of describing a place, the number that each node gets by it."""
         if self._everywhere is not None and leader_of[self._everywhere] != NONE:
             yield np.full(len(nodes), leader_of[self._everywhere], np.intp)
         for key, pins in self._pins.items():

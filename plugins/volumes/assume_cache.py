@@ -28,7 +28,7 @@ class AssumeCache(Generic[T]):
         self.stored: Callable[[str], T | None] = stored
 
     def get(self, key: str) -> T | None:
-        """The object as it will be once everything is written."""
+        """The object in its state after all pending writes."""
         stored = self.stored(key)
         assumed = self._assumed.get(key)
         if stored is None or assumed is None:
@@ -37,7 +37,7 @@ class AssumeCache(Generic[T]):
         return last if last.metadata.resource_version == stored.metadata.resource_version else stored
 
     def assume(self, owner: str, key: str, obj: T) -> None:
-        """Let the object be seen as `obj`, in the name of the pod with UID `owner`.
+        """Assume that the object becomes `obj`, for the pod with UID `owner`.
 
         Raises OutOfSync when the API has another version of it by now, or none.
         """
@@ -53,7 +53,7 @@ class AssumeCache(Generic[T]):
         self._on_change(obj)
 
     def restore(self, owner: str, key: str) -> None:
-        """Take back what was assumed in the owner's name, if the API has not ended it."""
+        """Withdraw the owner's assumption, if the API has not replaced it."""
         assumed = self._assumed.get(key, {})
         if assumed.pop(owner, None) is None:
             return
@@ -67,8 +67,8 @@ class AssumeCache(Generic[T]):
         """The message for an object that the API does not have."""
         return f'{self._resource} "{key}" not found'
 
-    def told(self, key: str) -> None:
-        """The API has told something of the object."""
+    def reported(self, key: str) -> None:
+        """The API reported a version of the object: drop assumptions that it replaces."""
         stored = self.stored(key)
         assumed = self._assumed.get(key)
         if assumed is not None:

@@ -30,7 +30,7 @@ class _Node:
     """The volumes and limits of one row.
 
     Attributes:
-        has_csi_node: whether there is a CSINode of the node's name.
+        has_csi_node: whether there is a CSINode with the node's name.
         drivers: the drivers that it names.
         limits: how many volumes there may be, by driver.
         volumes: those of the pods.

@@ -69,7 +69,7 @@ class Capacities:
         self._sorted = True
 
     def _read(self, number: int, capacity: CSIStorageCapacity) -> None:
-        """A largest volume size is more exact than what is free in all, where the driver tells one."""
+        """The largest volume size, if the driver reports it, or else the total free capacity, which is less exact."""
         limit = limit_of(capacity)
         self._limits[number] = _UNKNOWN if limit is None else limit
         self._free[number] = _bytes(capacity.capacity) if capacity.capacity is not None else limit or 0

@@ -30,11 +30,11 @@ class CountError(Exception):
 
 
 class ClaimMissing(CountError):
-    """A claim that must be there before a pod can go anywhere."""
+    """Raised if a claim does not exist, without which no node is feasible."""
 
 
 def volumes_of(pod: PodInfo, csi_node: CSINode | None, storage: Storage, *, new: bool) -> frozenset[VolumeHandle]:
-    """The volumes of the pod as they count on the node with this CSINode.
+    """The volumes of the pod that count on the node with this CSINode.
 
     Raises CountError; ClaimMissing only of a `new` pod. With a pod on a node a claim that is missing does not count.
     """
@@ -79,7 +79,7 @@ def _handle_of(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: 
 
 
 def _handle_to_be(claim: PersistentVolumeClaim, csi_node: CSINode | None, storage: Storage) -> VolumeHandle | None:
-    """A stand-in for the volume that the claim's class will have made."""
+    """A stand-in for the volume that is to be provisioned for the claim."""
     storage_class = storage.storage_class(class_of_claim(claim))
     if storage_class is None:
         return None

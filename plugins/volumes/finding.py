@@ -31,7 +31,7 @@ BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
 NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
 VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 REASONS = (NODE_CONFLICT, BIND_CONFLICT, NOT_ENOUGH_SPACE, VOLUME_MISSING)
-"""In the order in which they are told; each has the bit of its index in `FoundVolumes.reasons`."""
+"""In the order in which they are reported; each has the bit of its index in `FoundVolumes.reasons`."""
 
 _NODE, _BIND, _SPACE, _MISSING = (1 << index for index in range(len(REASONS)))
 Bits = npt.NDArray[np.int32]
@@ -42,8 +42,8 @@ class PodClaims:
     """The claims of a pod.
 
     Attributes:
-        bound: those that have their volumes.
-        delayed: those that wait for their first consumer, each with its class.
+        bound: claims with their volumes.
+        delayed: claims that wait for their first consumer, each with its class.
     """
 
     bound: Sequence[PersistentVolumeClaim]
@@ -52,12 +52,12 @@ class PodClaims:
 
 @dataclass(frozen=True, slots=True)
 class Provision:
-    """A volume that is to be made for a claim.
+    """A volume that is to be provisioned for a claim.
 
     Attributes:
         claim: the claim.
-        here: bool, shape (nodes,): the nodes for which it is.
-        capacities: intp, shape (nodes,): the number of the capacity that it was held against; NONE for none.
+        here: bool, shape (nodes,): the nodes that it is for.
+        capacities: intp, shape (nodes,): the number of the capacity that it was compared with; NONE for none.
     """
 
     claim: PersistentVolumeClaim
@@ -70,10 +70,10 @@ class FoundVolumes:
     """The findings for some nodes.
 
     Attributes:
-        reasons: int32, shape (nodes,): what is in the way, as bits by the index in REASONS; 0 where nothing is.
-        errors: why it cannot be told for some nodes, each with these nodes; the first counts.
-        choices: what claims get of the volumes that there are.
-        provisions: what is to be made.
+        reasons: int32, shape (nodes,): the obstacles, as bits by their index in REASONS; 0 for none.
+        errors: errors that prevent an answer for some nodes, each with these nodes; the first one counts.
+        choices: the existing volumes that claims get.
+        provisions: the volumes to provision.
     """
 
     reasons: Bits
@@ -127,7 +127,7 @@ class Finder:
         return found
 
     def _check_bound(self, claims: Sequence[PersistentVolumeClaim], nodes: NodeView, found: FoundVolumes) -> None:
-        """Whether the volumes can be used on the nodes; on each the first that cannot says why."""
+        """Whether the volumes can be used on the nodes; the first that cannot gives the node's reason."""
         undecided: Mask = np.ones(len(nodes), np.bool_)
         for claim in claims:
             volume = self._ledger.volumes.get(claim.spec.volume_name)
@@ -165,7 +165,7 @@ class Finder:
         *,
         found: FoundVolumes,
     ) -> Mask:
-        """Whether nothing keeps a volume from being made for the nodes `here`; true for all others."""
+        """Whether a volume can be provisioned for the nodes `here`; true for all others."""
         reachable = _reachable(storage_class, nodes)
         found.reasons[here & ~reachable] |= _BIND
         capacities: Numbers = np.full(len(nodes), NONE, np.intp)
@@ -185,7 +185,7 @@ class Finder:
 
 
 def _reachable(storage_class: StorageClass, nodes: NodeView) -> Mask:
-    """The nodes for which volumes of the class can be made."""
+    """The nodes for which volumes of the class can be provisioned."""
     if storage_class.provisioner in ("", NO_PROVISIONER):
         return np.zeros(len(nodes), np.bool_)
     if not storage_class.allowed_topologies:

@@ -11,12 +11,12 @@ from muster.framework.model.volumes import PersistentVolumeClaim
 
 
 def named_claim(pod: PodInfo, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> Hint:
-    """Helps when the claim that came or changed is one that the pod names."""
+    """Helps if the added or changed claim is one that the pod names."""
     return _queue_if_among(claims_named_by(pod.pod), pod, new)
 
 
 def mounted_claim(pod: PodInfo, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> Hint:
-    """Helps when it is one that the pod names, or one that is made for the pod."""
+    """Helps if the claim is one that the pod names, or one that is created for the pod."""
     return _queue_if_among([mount.claim for mount in mounts_of(pod.pod)], pod, new)
 
 

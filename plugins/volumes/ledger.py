@@ -21,8 +21,8 @@ class VolumeLedger:
     """Volumes by class, capacities by class, and what is assumed of volumes and claims.
 
     Attributes:
-        volumes, claims: the objects as they will be once everything is written.
-        wakeups: for those who wait until something happens to a claim or volume.
+        volumes, claims: the objects in their state after all pending writes.
+        wakeups: for callers that wait for a change of a claim or volume.
     """
 
     def __init__(self, storage: Storage, wakeups: Wakeups) -> None:
@@ -44,26 +44,26 @@ class VolumeLedger:
         return self._capacities.get(class_name) or Capacities()
 
     def follow(self, resource: str, old: object | None, new: object | None) -> None:
-        """A storage object came, changed or went."""
+        """A storage object was added, changed or removed."""
         obj = new if new is not None else old
         if isinstance(obj, PersistentVolume):
-            self._told_of_volume(obj, gone=new is None)
+            self._follow_volume(obj, gone=new is None)
         elif isinstance(obj, PersistentVolumeClaim):
-            self.claims.told(obj.metadata.key)
+            self.claims.reported(obj.metadata.key)
             self.wakeups.wake(EventResource.PERSISTENT_VOLUME_CLAIM, obj.metadata.key)
         elif isinstance(obj, CSIStorageCapacity):
-            self._told_of_capacity(old, new)
+            self._follow_capacity(old, new)
 
-    def _told_of_volume(self, volume: PersistentVolume, *, gone: bool) -> None:
+    def _follow_volume(self, volume: PersistentVolume, *, gone: bool) -> None:
         name = volume.metadata.name
-        self.volumes.told(name)
+        self.volumes.reported(name)
         if gone:
             self._take_off(name)
         else:
             self._put(self.volumes.get(name) or volume)
         self.wakeups.wake(EventResource.PERSISTENT_VOLUME, name)
 
-    def _told_of_capacity(self, old: object | None, new: object | None) -> None:
+    def _follow_capacity(self, old: object | None, new: object | None) -> None:
         if isinstance(new, CSIStorageCapacity):
             self._capacities.setdefault(new.storage_class_name, Capacities()).put(new)
         elif isinstance(old, CSIStorageCapacity) and old.storage_class_name in self._capacities:

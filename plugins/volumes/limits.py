@@ -54,15 +54,15 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
         self._attached = handle.shared(self.name, lambda: AttachedVolumes(handle.snapshot, self._storage))
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Counts follow."""
+        """Updates the counts."""
         self._attached.follow(resource, old, new)
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Nothing counts but volumes."""
+        """Whether the pod has volumes."""
         return bool(pod.pod.spec.volumes)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Skips for pods without claims and in-tree volumes."""
+        """Skips the filter for pods without claims and in-tree volumes."""
         return None if _counts(pod) else Status.skip()
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
@@ -85,7 +85,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
         return Verdicts(codes, self._table)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Nodes that come to take more volumes, volumes that leave, and claims that were missing."""
+        """Nodes that can take more volumes, detached volumes, and claims that were missing."""
         return [
             EventRegistration(ClusterEvent(CSI_NODES, Action.ADD)),
             EventRegistration(ClusterEvent(CSI_NODES, Action.UPDATE), _takes_more),
@@ -126,7 +126,7 @@ def _by_driver(volumes: Iterable[VolumeHandle]) -> dict[str, list[VolumeHandle]]
 
 
 def _counts(pod: PodInfo) -> bool:
-    """Whether any of the pod's volumes may be a driver's."""
+    """Whether any of the pod's volumes may belong to a driver."""
     return bool(mounts_of(pod.pod)) or any(plugin_of(volume) for volume in pod.pod.spec.volumes)
 
 

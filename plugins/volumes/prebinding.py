@@ -26,7 +26,7 @@ _POLL_SECONDS = 1.0
 
 
 class VolumeBindingFailed(Exception):
-    """Volumes that were not bound; the text is for people."""
+    """Raised if volumes were not bound; the text is for users."""
 
 
 class VolumeBinder:
@@ -83,7 +83,7 @@ class VolumeBinder:
         provisioning.written = True
 
     async def _wait(self, pod: PodInfo, node_name: str, reservation: VolumeReservation) -> None:
-        """Look again whenever one of the objects changes, and each second at what else may have happened."""
+        """Check again whenever one of the objects changes, and once a second for other changes."""
         clock = self._handle.clock
         deadline = clock.now() + self._timeout
         objects = list(_objects(reservation))
@@ -94,10 +94,7 @@ class VolumeBinder:
             await self._ledger.wakeups.wait(objects, min(_POLL_SECONDS, left))
 
     def _is_bound(self, pod: PodInfo, node_name: str, reservation: VolumeReservation) -> bool:
-        """Whether all is done, by what the API tells.
-
-        Raises VolumeBindingFailed when it will never be.
-        """
+        """Whether all volumes are bound according to the API. Raises VolumeBindingFailed if that will never be so."""
         snapshot = self._handle.snapshot
         row = snapshot.live_row_of(node_name)
         if row is None:
@@ -143,7 +140,7 @@ class VolumeBinder:
         return fully_bound(claim)
 
     def _check_place(self, volume: PersistentVolume, node_name: str, in_translation: str) -> None:
-        """The node must be one where the volume can be used."""
+        """Raise VolumeBindingFailed unless the volume can be used on the node."""
         affinity = volume.spec.node_affinity
         required = None if affinity is None else affinity.required
         if taken_over(plugin_of(volume.spec), self._storage.csi_node(node_name)):
@@ -161,7 +158,7 @@ class VolumeBinder:
 
 
 def _patch(resource_version: str, annotations: dict[str, str]) -> dict[str, object]:
-    """A merge patch that fails when the object is not in this version any more."""
+    """A merge patch that fails if the object no longer has this version."""
     return {"metadata": {"resourceVersion": resource_version, "annotations": annotations}}
 
 
@@ -174,5 +171,5 @@ def _objects(reservation: VolumeReservation) -> Iterable[tuple[str, str]]:
 
 
 def _older(version: str, than: str) -> bool:
-    """Versions are numbers that grow. One that is none says nothing."""
+    """Whether a version is older than another. Versions are growing numbers; other texts are not compared."""
     return version.isdecimal() and than.isdecimal() and int(version) < int(than)

@@ -23,8 +23,8 @@ class Binding:
 
     Attributes:
         claim: the claim.
-        volume: the volume as it is to be; once it is written, as the API answered.
-        changed: whether the API has it otherwise.
+        volume: the volume to write, or the API's answer once it is written.
+        changed: whether it differs from the API's version.
         written: whether it was written.
     """
 
@@ -36,7 +36,7 @@ class Binding:
 
 @dataclass(slots=True)
 class Provisioning:
-    """A claim for which a volume is to be made: as it is to be, or as the API answered once it is `written`."""
+    """A claim for which a volume is to be provisioned: as decided, or the API's answer once it is `written`."""
 
     claim: PersistentVolumeClaim
     written: bool = False
@@ -51,7 +51,7 @@ class VolumeReservation:
 
 
 def assume(ledger: VolumeLedger, pod: PodInfo, node_name: str, found: FoundVolumes) -> VolumeReservation:
-    """Assume what was found for the one node that was asked about, in the pod's name.
+    """Assume, for the pod, the changes that were found for its node.
 
     Raises OutOfSync when an object has changed meanwhile; nothing is assumed then.
     """
@@ -76,7 +76,7 @@ def assume(ledger: VolumeLedger, pod: PodInfo, node_name: str, found: FoundVolum
 
 
 def give_back(ledger: VolumeLedger, pod: PodInfo, reservation: VolumeReservation) -> None:
-    """Restore what was assumed and not written. What was written the API will tell of."""
+    """Withdraw every assumption that was not written. The API will report the written ones."""
     for provisioning in reservation.provisionings:
         if not provisioning.written:
             ledger.claims.restore(pod.uid, provisioning.claim.metadata.key)
@@ -86,7 +86,7 @@ def give_back(ledger: VolumeLedger, pod: PodInfo, reservation: VolumeReservation
 
 
 def _binding(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Binding:
-    """The volume as it is once it is the claim's (`GetBindVolumeToClaim`)."""
+    """The volume, bound to the claim (`GetBindVolumeToClaim`)."""
     wanted = ClaimReference(claim.metadata.namespace, claim.metadata.name, claim.metadata.uid)
     annotations = volume.metadata.annotations
     if not kept_for(volume, claim) and BOUND_BY_CONTROLLER not in annotations:

@@ -39,7 +39,7 @@ IN_USE = Status.unschedulable(
 
 @dataclass(slots=True)
 class _Conflicts:
-    """The pod's claims for one pod alone, and how many uses of them by pods on nodes there are."""
+    """The pod's ReadWriteOncePod claims, and how many pods on nodes use them."""
 
     claims: frozenset[str]
     uses: int
@@ -61,11 +61,11 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         self._storage = Storage(handle)
 
     def concerns(self, pod: PodInfo) -> bool:
-        """Nothing is in the way of a pod without volumes."""
+        """Whether the pod has volumes."""
         return bool(pod.pod.spec.volumes)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Skips for pods whose disks and claims cannot conflict with others. A missing claim rejects the pod."""
+        """Skips the filter for pods whose volumes cannot conflict with others. A missing claim rejects the pod."""
         claims = set()
         for name in claims_named_by(pod.pod):
             claim = self._storage.claim(f"{pod.namespace}/{name}")
@@ -85,11 +85,11 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         self._count(state, added, 1)
 
     def remove_pod(self, state: CycleState, pod: PodInfo, removed: PodInfo, node_name: str) -> None:
-        """Count one pod less."""
+        """Count one pod less that uses the claims."""
         self._count(state, removed, -1)
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """Disks first."""
+        """Rejects nodes for disks first, then for claims."""
         conflicts = state.get(self.name)
         in_use = isinstance(conflicts, _Conflicts) and conflicts.uses > 0
         codes = np.full(len(nodes), self._table.number(IN_USE) if in_use else 0, np.int32)
@@ -99,7 +99,7 @@ class VolumeRestrictions(PreFilterPlugin[None], PreFilterExtensions[None], Filte
         return Verdicts(codes, self._table)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Pods leaving with a disk or claim, new nodes, and claims that were missing."""
+        """Removed pods with a disk or claim, new nodes, and claims that were missing."""
         return [
             EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _gave_back),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),

@@ -21,7 +21,7 @@ from .unbound_volumes import Bytes
 
 
 class StorageScore:
-    """Scores the use of each class by a piecewise linear function, and takes the mean."""
+    """Scores the use of each class by a piecewise linear function, and averages the scores."""
 
     def __init__(self, shape: Sequence[UtilizationShapePoint], ledger: VolumeLedger) -> None:
         self._score_at = np.array(scores_by_percent(shape), np.int64)

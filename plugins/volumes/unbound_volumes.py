@@ -41,11 +41,11 @@ class _Sorted:
         volumes: the volumes.
         sizes: in nano-bytes, exact.
         capacities: int64, shape (volumes,): the same in bytes.
-        classes: names of the classes that they name themselves.
+        classes: names of the classes in the volumes' own specs.
         class_of: intp, shape (volumes,): an index into `classes`.
-        traits: what they are like.
+        traits: their distinct combinations of mode, attributes class and access modes.
         traits_of: intp, shape (volumes,): an index into `traits`.
-        places: where they can be used.
+        places: where the volumes can be used.
     """
 
     volumes: list[PersistentVolume]
@@ -65,8 +65,8 @@ class VolumeChoice:
     Attributes:
         claim: the claim.
         numbers: intp, shape (nodes,): a number in `free`, or from -1 downwards an index into `kept`, or NONE.
-        free: volumes that are reserved for no claim.
-        kept: volumes that are kept for this claim.
+        free: volumes without a reference to a claim.
+        kept: volumes with a reference to this claim.
     """
 
     claim: PersistentVolumeClaim
@@ -76,7 +76,7 @@ class VolumeChoice:
 
     @property
     def found(self) -> Mask:
-        """bool, shape (nodes,): where there is one."""
+        """bool, shape (nodes,): which nodes have a volume."""
         there: Mask = self.numbers != NONE
         return there
 
@@ -85,7 +85,7 @@ class VolumeChoice:
         return self.free.volumes[number] if number >= 0 else self.kept[-1 - number]
 
     def by_class(self) -> Iterator[tuple[str, Mask, Bytes]]:
-        """The classes that chosen volumes name, with the nodes that get one, and the volumes' bytes on those nodes."""
+        """The classes of chosen volumes, with the nodes that get one and the volumes' bytes there."""
         of_all = np.flatnonzero((self.numbers >= 0) & self.found)
         classes = self.free.class_of[self.numbers[of_all]]
         for number in np.unique(classes).tolist():
@@ -100,7 +100,7 @@ class VolumeChoice:
 
 
 class UnboundVolumes:
-    """The volumes of one class that are bound to no claim, or for which that is not known."""
+    """The volumes of one class that are not known to be bound."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, PersistentVolume] = {}
@@ -111,7 +111,7 @@ class UnboundVolumes:
         self._available: Mask = np.zeros(0, np.bool_)
 
     def put(self, volume: PersistentVolume) -> None:
-        """The class has this volume, as it is now."""
+        """Add or replace a volume of the class."""
         self.remove(volume.metadata.name)
         self._by_name[volume.metadata.name] = volume
         reference = volume.spec.claim_ref
@@ -122,7 +122,7 @@ class UnboundVolumes:
             self._offer(volume)
 
     def remove(self, name: str) -> None:
-        """The class does not have the volume any more."""
+        """Remove a volume from the class."""
         volume = self._by_name.pop(name, None)
         if volume is None:
             return
@@ -171,7 +171,7 @@ class UnboundVolumes:
         return found[np.array([any(picks(term, mine, "") for term in place) for mine in labels], np.bool_)]
 
     def _kept_for(self, claim: PersistentVolumeClaim) -> list[PersistentVolume]:
-        """The volumes that are kept for the claim and that it can use somewhere, the smallest first."""
+        """The volumes reserved for the claim that it can use somewhere, the smallest first."""
         wanted, size = _traits(claim.spec), _wanted_size(claim)
         found = [
             volume

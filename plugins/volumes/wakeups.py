@@ -16,12 +16,12 @@ class Wakeups:
         self._waiting: dict[tuple[str, str], dict[asyncio.Event, None]] = {}
 
     def wake(self, resource: str, key: str) -> None:
-        """Something has happened to the object."""
+        """Wake the callers that wait for the object."""
         for event in self._waiting.get((resource, key), ()):
             event.set()
 
     async def wait(self, objects: Iterable[tuple[str, str]], seconds: float) -> None:
-        """Return when something has happened to one of them, or after this time."""
+        """Return once one of the objects has changed, or after this time."""
         event, keys = asyncio.Event(), list(objects)
         for key in keys:
             self._waiting.setdefault(key, {})[event] = None

@@ -41,7 +41,7 @@ _GENERAL = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 
 class _Place(NamedTuple):
-    """A label by which a volume says where it is, with the values that will do."""
+    """A label that locates a volume, with the values that match."""
 
     key: str
     values: frozenset[str]
@@ -65,11 +65,11 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
         self._storage = Storage(handle)
 
     def concerns(self, pod: PodInfo) -> bool:
-        """A pod without volumes belongs nowhere."""
+        """Whether the pod has volumes."""
         return bool(pod.pod.spec.volumes)
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
-        """Skips when no bound volume says where it is."""
+        """Skips the filter if no bound volume has such a label."""
         places: list[_Place] = []
         for name in claims_named_by(pod.pod):
             found = self._places_of_claim(pod.namespace, name)
@@ -82,7 +82,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
         return None
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """A node without any such label is taken to be in the only zone there is."""
+        """Rejects nodes in other zones. A node without such labels counts as in every zone."""
         labels = nodes.snapshot.labels
         ids = {key: nodes.of(labels.column(key).ids) for key in _LABELS}
         matching: Mask = np.ones(len(nodes), np.bool_)
@@ -96,7 +96,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
         return Verdicts.where(matching | unlabelled, self._table)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """New classes that wait for their consumer, nodes with other labels, and the pod's claims and volumes."""
+        """New classes with delayed binding, nodes with new labels, and changes of the pod's claims and volumes."""
         add_or_update = Action.ADD | Action.UPDATE
         return [
             EventRegistration(ClusterEvent(CLASSES, Action.ADD), _waits),

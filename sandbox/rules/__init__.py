@@ -118,6 +118,7 @@ _RULES = {
     kinds.PERSISTENT_VOLUME_CLAIMS: Rules(
         complete=storage.complete_claim, begin=storage.begin_claim, validate=storage.validate_claim
     ),
+    **dict.fromkeys(kinds.ACCESS, Rules(valid_name=syntax.path_segment)),
     kinds.STORAGE_CLASSES: Rules(complete=storage.complete_class, validate=storage.validate_class),
     kinds.JOBS: Rules(complete=workloads.complete_job, begin=workloads.begin_job, validate=workloads.validate_job),
     kinds.RESOURCE_CLAIMS: Rules(

@@ -31,7 +31,7 @@ def begin_namespace(namespace: Object, now: str) -> Object:
 
 
 def complete_node(node: Object) -> Object:
-    """A node with its spec, and with allocatable following capacity where it is not said."""
+    """A node with its spec, and with allocatable equal to capacity by default."""
     status = node.get("status") or {}
     if status.get("capacity"):
         status = with_defaults(status, {"allocatable": status["capacity"]})
@@ -44,7 +44,7 @@ def complete_node(node: Object) -> Object:
 
 
 def validate_node(node: Object) -> Iterator[InvalidField]:
-    """The problems with a node's taints, and with the amounts that it offers."""
+    """The problems with a node's taints, and with its amounts."""
     for field in ("capacity", "allocatable"):
         yield from resources.validate_offer(node["status"].get(field), f"status.{field}")
     seen: set[tuple[str, str]] = set()
@@ -64,7 +64,7 @@ def validate_node(node: Object) -> Iterator[InvalidField]:
 
 
 def complete_service(service: Object) -> Object:
-    """A service with the defaults of its type and ports; no address is given out."""
+    """A service with the defaults of its type and ports; no address is allocated."""
     spec = with_defaults(service.get("spec"), {"type": "ClusterIP", "sessionAffinity": "None"})
     if spec["type"] != "ExternalName":
         spec = with_defaults(spec, {"internalTrafficPolicy": "Cluster"})
@@ -97,7 +97,7 @@ def complete_priority_class(priority_class: Object) -> Object:
 
 
 def validate_priority_class(priority_class: Object) -> Iterator[InvalidField]:
-    """What is refused to priority classes that users make."""
+    """The problems with priority classes that users create."""
     name, value = name_of(priority_class), priority_class["value"]
     if name.startswith(_SYSTEM_PREFIX):
         if name not in SYSTEM_PRIORITIES:
@@ -129,7 +129,7 @@ def begin_disruption_budget(budget: Object, now: str) -> Object:
 
 
 def validate_disruption_budget(budget: Object) -> Iterator[InvalidField]:
-    """A budget says either what must stay or what may go."""
+    """A budget has either minAvailable or maxUnavailable."""
     spec = budget.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         reason = "minAvailable and maxUnavailable cannot be both set"

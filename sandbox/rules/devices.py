@@ -43,7 +43,7 @@ def _complete_request(request: Object) -> Object:
 
 
 def _complete_device_request(wanted: Object) -> Object:
-    """Complete a request for devices of one class: one device, where nothing else is said."""
+    """Complete a request for devices of one class: one device by default."""
     wanted = with_defaults(wanted, {"allocationMode": _EXACT_COUNT})
     if wanted["allocationMode"] == _EXACT_COUNT:
         wanted = with_defaults(wanted, {"count": 1})

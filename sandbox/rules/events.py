@@ -48,7 +48,7 @@ def complete(event: Object) -> Object:
 
 
 def validate(event: Object, *, reporter: str = "reportingComponent") -> Iterator[InvalidField]:
-    """What every event has to fulfil; `reporter` is the name that the writer's API version has for that field."""
+    """The problems with any event; `reporter` is the name that the writer's API version has for that field."""
     involved = get_in(event, ("involvedObject", "namespace")) or ""
     namespace = namespace_of(event)
     if not event.get("eventTime"):
@@ -70,12 +70,12 @@ def validate(event: Object, *, reporter: str = "reportingComponent") -> Iterator
 
 
 def validate_view(event: Object) -> Iterator[InvalidField]:
-    """What every event has to fulfil that is written through events.k8s.io/v1."""
+    """The problems with an event that is written through events.k8s.io/v1."""
     return validate(event, reporter="reportingController")
 
 
 def validate_create_view(event: Object) -> Iterator[InvalidField]:
-    """What else an event has to fulfil that is created through events.k8s.io/v1."""
+    """The further problems with an event that is created through events.k8s.io/v1."""
     series = event.get("series")
     if series is not None and (series.get("count") or 0) < 2:
         yield InvalidField(INVALID, "series.count", "should be at least 2", value="")

@@ -34,7 +34,7 @@ def _requests_from_limits(container: Object) -> Object:
 
 
 def begin(pod: Object, now: str) -> Object:
-    """A pod as it is when just created: pending, and told so if gates hold it back."""
+    """The state of a new pod: pending, with a condition if scheduling gates hold it back."""
     status: Object = {"phase": "Pending", "qosClass": qos_class(pod["spec"])}
     if pod["spec"].get("schedulingGates"):
         condition = {
@@ -73,13 +73,13 @@ def validate(pod: Object) -> Iterator[InvalidField]:
 
 
 def validate_create(pod: Object) -> Iterator[InvalidField]:
-    """What only a new pod can have wrong."""
+    """The problems that only a new pod can have."""
     if pod["spec"].get("nodeName") and pod["spec"].get("schedulingGates"):
         yield InvalidField(FORBIDDEN, "spec.nodeName", "cannot be set until all schedulingGates have been cleared")
 
 
 def validate_update(new: Object, old: Object) -> Iterator[InvalidField]:
-    """What a change of a pod's spec may not do."""
+    """The problems with a change of a pod's spec."""
     after, before = new["spec"], old["spec"]
     for field in ("containers", "initContainers"):
         if len(after.get(field) or ()) != len(before.get(field) or ()):
@@ -105,7 +105,7 @@ def _keeps_tolerations(after: Sequence[Object], before: Sequence[Object]) -> boo
 
 
 def _fixed_part(spec: Object, *, gated: bool) -> Object:
-    """What no update may change; a gated pod may still narrow down where it can go."""
+    """The problems with an update of fixed fields; a gated pod may still narrow its node selection."""
     fixed = without(spec, *_FREE_FIELDS)
     for field in ("containers", "initContainers"):
         if fixed.get(field):

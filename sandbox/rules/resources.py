@@ -1,4 +1,4 @@
-"""Amounts of resources: which names a container may ask for, and which amounts and limits go with them.
+"""Amounts of resources: which names a container may request, with which amounts and limits.
 
 Called for the containers and the overhead of pods and of the templates of workloads, and for what nodes offer. Devices
 and other extended resources come in whole numbers and cannot be overcommitted: what is asked for is the limit.
@@ -48,7 +48,7 @@ def validate_requirements(requirements: Object, path: str) -> Iterator[InvalidFi
 
 
 def validate_offer(offer: Object | None, path: str) -> Iterator[InvalidField]:
-    """The problems with the amounts that a node says it has."""
+    """The problems with the amounts that a node reports."""
     for name, amount in (offer or {}).items():
         yield from _whole(name, amount, f"{path}.{name}")
 

@@ -16,7 +16,7 @@ def complete_volume(volume: Object) -> Object:
 
 
 def begin_volume(volume: Object, now: str) -> Object:
-    """A persistent volume as it is when just created. No finalizer protects it: nothing here would take it off."""
+    """A persistent volume as it is when just created. No finalizer protects it, as nothing here would remove one."""
     return volume | {"status": {"phase": "Pending", "lastPhaseTransitionTime": now}}
 
 

@@ -116,7 +116,7 @@ def validate_metadata(obj: Object, valid_name: Check) -> Iterator[InvalidField]:
 
 
 def validate_metadata_update(new: Object, old: Object) -> Iterator[InvalidField]:
-    """What a change of the metadata may not do; names and system fields are settled before this is asked."""
+    """The problems with a change of the metadata; names and system fields are settled before."""
     if metadata(old).get("deletionTimestamp"):
         known = metadata(old).get("finalizers") or []
         added = [item for item in metadata(new).get("finalizers") or [] if item not in known]

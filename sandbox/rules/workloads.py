@@ -61,7 +61,7 @@ def complete_replication_controller(workload: Object) -> Object:
 
 
 def _with_strategy(workload: Object, field: str, rolling: Object) -> Object:
-    """A workload that says how it is updated: step by step, where nothing else is said."""
+    """A workload that says how it is updated: step by step by default."""
     spec = workload["spec"]
     strategy = with_defaults(spec.get(field), _ROLLING)
     if strategy["type"] == "RollingUpdate":
@@ -135,7 +135,7 @@ def validate_replication_controller(workload: Object) -> Iterator[InvalidField]:
 
 
 def validate_job(job: Object) -> Iterator[InvalidField]:
-    """The problems with a job: its pods have to end some day."""
+    """The problems with a job: its pods have to be able to end."""
     spec = job["spec"]
     yield from _numbers(spec, "parallelism", "completions", "backoffLimit")
     yield from pod_spec.validate(spec["template"]["spec"], _TEMPLATE_SPEC)

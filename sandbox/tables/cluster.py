@@ -99,6 +99,29 @@ EVENTS = (
     wide("Count", _count),
     wide("Name", NAME.cell),
 )
+
+
+def _role(bound: Object, now: float) -> str:
+    role = bound.get("roleRef") or {}
+    return f"{role.get('kind', '')}/{role.get('name', '')}"
+
+
+def _subjects(kind: str) -> Cell:
+    def named(bound: Object, now: float) -> str:
+        subjects = [each for each in bound.get("subjects") or () if each.get("kind") == kind]
+        return ", ".join("/".join(filter(None, (each.get("namespace"), each.get("name")))) for each in subjects)
+
+    return named
+
+
+ROLE_BINDINGS = (
+    NAME,
+    Column("Role", _role),
+    AGE,
+    wide("Users", _subjects("User")),
+    wide("Groups", _subjects("Group")),
+    wide("ServiceAccounts", _subjects("ServiceAccount")),
+)
 NAMESPACES = (NAME, Column("Status", field("status.phase")), AGE)
 LEASES = (NAME, Column("Holder", field("spec.holderIdentity")), AGE)
 CONFIG_MAPS = (NAME, Column("Data", count("data")), AGE)

@@ -1,4 +1,4 @@
-"""The columns of pods, above all what `STATUS` says."""
+"""The columns of pods, above all `STATUS`."""
 
 from collections.abc import Iterator
 

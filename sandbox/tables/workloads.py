@@ -1,4 +1,4 @@
-"""The columns of workloads, of the services in front of them, and of what protects and groups their pods."""
+"""The columns of workloads, of the services in front of them, and of the objects that protect and group their pods."""
 
 from muster.framework.model.times import human_duration, parse_time
 from muster.sandbox.objects import Object, get_in, metadata
@@ -83,7 +83,7 @@ _JOB_STATES = {
     "FailureTarget": "FailureTarget",
     "SuccessCriteriaMet": "SuccessCriteriaMet",
 }
-"""What a job shows, most telling first, by the condition that is true; the empty text stands for being deleted."""
+"""The status shown for a job, the most informative first, by the condition that is true; "" for a job being deleted."""
 
 
 def _job_state(job: Object, now: float) -> str:

@@ -29,12 +29,12 @@ _FILE = ".json"
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """A seed that was played.
+    """The result of one seed.
 
     Attributes:
         seed: number, or file of a kept history, as given.
-        spent: seconds of CPU that it took.
-        again: lines for people who want to see again what went wrong; empty when all held.
+        spent: the seconds of CPU that it took.
+        again: lines that say how to play a failure again; empty if all guarantees held.
     """
 
     seed: str
@@ -57,13 +57,13 @@ class Played:
 
 
 def main() -> int:
-    """The exit code: 1 when something did not hold."""
+    """Play the seeds of the command line; returns the exit code, 1 if a guarantee was violated."""
     parser = argparse.ArgumentParser(prog="python -m muster.testing.simulation", description=__doc__)
     parser.add_argument("seeds", nargs="+", help="numbers, ranges of them, and files of kept histories: 7 1-300")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes that play; all cores by default")
     parser.add_argument("--only", help="play only these acts of the history, by number: 0,3,17")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write what goes wrong to a file here, cut down")
-    parser.add_argument("--tell", action="store_true", help="print every act, request and watch event")
+    parser.add_argument("--trace", action="store_true", help="print every act, request and watch event")
     parser.add_argument(
         "--output",
         choices=("text", "json"),
@@ -77,34 +77,34 @@ def main() -> int:
     given = parser.parse_args()
     logging.disable(logging.CRITICAL)
     journal, summary, as_json = SeedJournal(given.journal), SeedSummary(), given.output == "json"
-    told = sys.stderr if as_json else sys.stdout
+    out = sys.stderr if as_json else sys.stdout
     seeds, known = [*_seeds(given.seeds)], journal.read()
     for seed in seeds:
         if seed in known:
             summary.add(known[seed])
-    once = partial(play, only=given.only, keep=given.keep, tell=given.tell)
+    once = partial(play, only=given.only, keep=given.keep, trace=given.trace)
     last = time.monotonic()
-    for played in _all(once, [seed for seed in seeds if seed not in known], 1 if given.tell else given.jobs):
+    for played in _all(once, [seed for seed in seeds if seed not in known], 1 if given.trace else given.jobs):
         now = time.monotonic()
         result, last = played.result(clock=now - last), now
         journal.add(result)
         summary.add(result)
         if result.wrong or not given.quiet:
-            print(played.outcome, *played.again, sep="\n", flush=True, file=told)
+            print(played.outcome, *played.again, sep="\n", flush=True, file=out)
     fault = summary.tally.fault()
     if as_json:
         print(json.dumps(summary.data(), indent=2))
-    print(*summary.lines(), *([fault] if fault else []), sep="\n", file=told)
+    print(*summary.lines(), *([fault] if fault else []), sep="\n", file=out)
     return 1 if summary.wrong or fault else 0
 
 
-def play(seed: str, *, only: str | None = None, keep: Path | None = None, tell: bool = False) -> Played:
-    """Play a seed or file, or just some acts of its history; whatever goes wrong is cut down unless it is already."""
+def play(seed: str, *, only: str | None = None, keep: Path | None = None, trace: bool = False) -> Played:
+    """Play a seed or file, or only some acts of its history. A failing history is reduced unless `only` is given."""
     logging.disable(logging.CRITICAL)
     began = time.process_time()
     kept = _history(seed)
     history = kept.history if only is None else [kept.history[int(number)] for number in only.split(",") if number]
-    outcome = simulate(kept.seed, history=history, scale=kept.scale, tell=print if tell else None)
+    outcome = simulate(kept.seed, history=history, scale=kept.scale, trace=print if trace else None)
     spent = time.process_time() - began
     if not outcome.wrong or only is not None:
         return Played(seed, outcome, spent)
@@ -120,7 +120,7 @@ def _all(play: partial[Played], seeds: Sequence[str], jobs: int) -> Iterator[Pla
 
 
 def _history(seed: str) -> Kept:
-    """The history to play, which has not gone wrong if it is a seed."""
+    """The history of a seed, or the kept history of a file."""
     if seed.endswith(_FILE):
         return read(Path(seed))
     scale = scale_of(seed)
@@ -128,7 +128,7 @@ def _history(seed: str) -> Kept:
 
 
 def _again(seed: str, outcome: SimulationOutcome, keep: Path | None) -> Iterator[str]:
-    """The acts that it takes, and how to play them."""
+    """The acts that the failure needs, and the command that plays them again."""
     numbers = cut_down(outcome)
     for number in numbers:
         yield f"    {number:3} {outcome.history[number]}"
@@ -137,7 +137,7 @@ def _again(seed: str, outcome: SimulationOutcome, keep: Path | None) -> Iterator
         play = str(keep / f"seed-{outcome.seed}{_FILE}")
         keep.mkdir(parents=True, exist_ok=True)
         kept_of(outcome, numbers).write(Path(play))
-    yield f"  again: python -m muster.testing.simulation {play} --tell"
+    yield f"  again: python -m muster.testing.simulation {play} --trace"
 
 
 def _seeds(texts: Iterable[str]) -> Iterator[str]:

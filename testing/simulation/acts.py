@@ -16,14 +16,14 @@ ZONE = "topology.kubernetes.io/zone"
 RACK = "example.com/rack"
 """Labels of nodes. There are racks of one name in two zones."""
 CPUS = (500, 1000, 1500, 2000)
-"""What pods ask for, in thousandths of a CPU."""
+"""The requests of pods, in thousandths of a CPU."""
 NODE_CPU = 4000
-"""What a node offers, in thousandths of a CPU."""
+"""The capacity of a node, in thousandths of a CPU."""
 
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that happens. `what` names a method of an actor of `world.World`, `given` its arguments in order."""
+    """An event of a history. `what` names a method of an actor of `world.World`, `given` its arguments in order."""
 
     at: float
     what: str
@@ -35,11 +35,11 @@ class Act:
 
 
 class CallLater(Protocol):
-    """How an actor lets something happen in so many seconds."""
+    """Calls something for an actor after some seconds."""
 
     def __call__(self, seconds: float, callback: Callable[..., None], *given: object) -> None: ...
 
 
-def one_among(those: Sequence[T], whom: float) -> T | None:
+def one_among(objects: Sequence[T], pick: float) -> T | None:
     """The object that an act concerns; None if there is none."""
-    return those[int(whom * len(those))] if those else None
+    return objects[int(pick * len(objects))] if objects else None

@@ -14,7 +14,7 @@ _ENDED = ("Succeeded", "Failed")
 
 
 class SimulatedDevices:
-    """Which devices there are, how many a claim asks for, and which it has.
+    """The devices that exist, and for each claim how many it requests and which it has.
 
     Attributes:
         given: the devices of each claim that has some, by its name: pairs of pool and device.
@@ -33,7 +33,7 @@ class SimulatedDevices:
                 self.given[name] = [(each["pool"], each["device"]) for each in allocation["devices"]["results"]]
 
     def places(self, node: str, pods: Sequence[Object]) -> int | None:
-        """How many of these pods, all alike, find their devices on a node; None where they need none.
+        """How many of these like pods find their devices on a node; None if they need none.
 
         None of them does where one of them has been given some already: that may tie it elsewhere.
         """
@@ -45,13 +45,13 @@ class SimulatedDevices:
         return self._free(node) // sum(self._asked[claim] for claim in _claims(pods[0]))
 
     def has(self, node: str, pod: Object) -> bool:
-        """Whether a node has what the pod's claims need: as many free devices, or what they were given."""
+        """Whether a node has the devices that the pod's claims need or have."""
         claims = _claims(pod)
         tied = all(where == node for claim in claims for where, _ in self.given.get(claim, ()))
         return tied and self._free(node) >= sum(self._asked[claim] for claim in claims if claim not in self.given)
 
     def lacking(self, node: str, pod: Object) -> list[str]:
-        """The claims of a pod that have not got as many devices of a node as they ask for."""
+        """The claims of a pod that have fewer devices of a node than they request."""
         return [
             claim
             for claim in _claims(pod)
@@ -90,5 +90,5 @@ def allocatable(node: Object) -> int:
 
 
 def has_ended(pod: Object) -> bool:
-    """Whether it has run to its end, and takes nothing any more."""
+    """Whether the pod has ended, and takes no capacity any more."""
     return pod["status"].get("phase") in _ENDED

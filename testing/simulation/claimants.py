@@ -18,6 +18,7 @@ from .acts import ZONE
 from .amounts import SimulatedDevices, allocatable, cpu, has_ended, on_node, priority
 from .members import group_of
 from .pods import STRANGER
+from .quotas import limit, used
 from .server import EPOCH, SimulatedServer
 from .traits import ANYWHERE, Rule, rule_of
 from .trees import Trees
@@ -47,7 +48,7 @@ class Claimant:
 
     @property
     def priority(self) -> int:
-        """The highest of its pods'."""
+        """The highest priority of its pods."""
         return max(map(priority, self.pods))
 
     @property
@@ -65,7 +66,10 @@ Domain = tuple[str, ...]
 
 
 class Capacity:
-    """What nodes that may be used have left. `counts` says which pods take any of it, `kept` what is kept from one."""
+    """The free capacity of usable nodes and of the quota.
+
+    `counts` says which pods take some, `kept` what is reserved for others.
+    """
 
     def __init__(
         self,
@@ -78,23 +82,29 @@ class Capacity:
         self._places = {node["metadata"]["name"]: node for node in server.objects(NODES)}
         self._nodes = _left(server, counts)
         self._as_it_is = _left(server, lambda pod: True)
+        pods = server.objects(PODS)
+        self._quota_left = limit(server) - used(pods)
+        self._gone = [pod for pod in pods if not counts(pod)]
 
     def for_one(self, pod: Object) -> list[str]:
-        """The nodes that would take a pod by itself."""
+        """The nodes that would take a single pod."""
         return [
             name
             for node, left in self._nodes
             if left - self._kept(pod, name := node["metadata"]["name"]) >= cpu(pod)
+            and self._quota_left + self._freed(name) >= cpu(pod)
             and _selects(pod, node)
             and self._devices.has(name, pod)
         ]
 
     def takes(self, claimant: Claimant) -> bool:
-        """Whether it could start. Not said of slices of which members have nodes already."""
+        """Whether the claimant could start. Not decided for slices of which members have nodes already."""
         if not claimant.is_group:
             return bool(self.for_one(claimant.pods[0]))
         rule, missing = claimant.rule, claimant.missing
         if self._in_all(claimant) < rule.in_all:
+            return False
+        if self._quota_left + self._freed() < missing * cpu(claimant.pods[0]):
             return False
         there = [self._places[node] for node in claimant.holding if node in self._places]
         within = {domain_of(node, rule.levels) for node in there} if rule.levels else set()
@@ -107,15 +117,19 @@ class Capacity:
                 parts[where][part] += self._many_on(node, left, claimant.pods)
         return any(_has_slices(found, missing, rule.slice_size or 1) for found in parts.values())
 
+    def _freed(self, node: str = "") -> int:
+        """How much of the quota is used by pods that take nothing, on a node if one is given."""
+        return used(pod for pod in self._gone if not node or pod["spec"].get("nodeName") == node)
+
     def _many_on(self, node: Object, left: int, pods: Sequence[Object]) -> int:
-        """How many of these pods, all alike, a node takes."""
+        """How many of these like pods a node takes."""
         name = node["metadata"]["name"]
         places = max(0, left - self._kept(pods[0], name)) // cpu(pods[0])
         devices = self._devices.places(name, pods)
         return places if devices is None else min(places, devices)
 
     def _in_all(self, claimant: Claimant) -> int:
-        """What is left for a group on all nodes together, with what its members have, in thousandths of a CPU.
+        """The free capacity for a group on all nodes, with that of its members, in thousandths of a CPU.
 
         Members that come later are let in when that is free, and neither evict nor reserve for it: it has to be as is.
         """
@@ -126,7 +140,7 @@ class Capacity:
 
 
 def groups(server: SimulatedServer) -> dict[str, Object]:
-    """The groups of either kind by name."""
+    """The groups of both kinds by name."""
     kinds = (server.pod_groups, NATIVE_POD_GROUPS)
     return {group["metadata"]["name"]: group for kind in kinds for group in server.objects(kind)}
 
@@ -154,7 +168,7 @@ def bound_members(server: SimulatedServer) -> Counter[str]:
 
 
 def claimants(server: SimulatedServer) -> Iterator[Claimant]:
-    """All who wait and whose pods are complete: a group that lacks pods, or its own object, waits for these."""
+    """All waiting claimants that are complete: a group that lacks pods, or its own object, waits for these."""
     gangs: dict[str, list[Object]] = defaultdict(list)
     for pod in waiting(server):
         of = group_of(pod)
@@ -230,18 +244,18 @@ def waiting(server: SimulatedServer) -> list[Object]:
 
 
 def is_ours(pod: Object) -> bool:
-    """Whether it is for Muster."""
+    """Whether the pod is Muster's to schedule."""
     return bool(pod["spec"]["schedulerName"] != STRANGER)
 
 
 def domain_of(node: Object, levels: Sequence[str]) -> Domain | None:
-    """The values that a node has of these labels; None where it lacks one."""
+    """The node's values of these labels; None if it lacks one."""
     labels = node["metadata"]["labels"]
     return tuple(labels[level] for level in levels) if all(level in labels for level in levels) else None
 
 
 def _left(server: SimulatedServer, counts: Callable[[Object], bool]) -> list[tuple[Object, int]]:
-    """The nodes that may be used, and what each has left beside pods that count."""
+    """The usable nodes, and the capacity that pods that count leave on each."""
     return [
         (node, allocatable(node) - sum(map(cpu, filter(counts, on_node(server, node["metadata"]["name"])))))
         for node in server.objects(NODES)
@@ -250,7 +264,7 @@ def _left(server: SimulatedServer, counts: Callable[[Object], bool]) -> list[tup
 
 
 def _has_slices(parts: Counter[Domain], wanted: int, size: int) -> bool:
-    """Whether parts of a domain with so many places take whole slices and a smaller one."""
+    """Whether parts of a domain with this many places take whole slices and a smaller one."""
     whole, rest = divmod(wanted, size)
     full = sum(places // size for places in parts.values())
     return full > whole or (full == whole and any(places % size >= rest for places in parts.values()))

@@ -17,9 +17,9 @@ from .acts import NODE_CPU, Act
 from .traits import traits_of
 
 SETTLED_SECONDS = 70.0
-"""The seconds after which pods that stay are in their places: troubles end after a minute."""
+"""The seconds after which pods that stay have their nodes: troubles end after a minute."""
 _SHARE = 0.2
-"""Of seeds."""
+"""The share of seeds with a crowd."""
 _SELDOM = 0.2
 """The share of seeds at which capacity is reserved only after the default time; that takes ten minutes and more."""
 
@@ -58,7 +58,7 @@ def crowd_of(seed: str, after_seconds: int) -> Crowd | None:
 
 
 def acts_of(seed: str, crowd: Crowd, nodes: int) -> Iterator[Act]:
-    """The stream, and a gang that needs some nodes for itself."""
+    """The stream, and a gang that needs whole nodes."""
     random = Random(f"{seed}/crowd acts")
     yield Act(0.0, "stream_begins", (random.random(), crowd.longest, crowd.said, crowd.waiting, crowd.seconds))
     size, native = random.randint(1, max(1, nodes - 1)), random.random() < 0.3

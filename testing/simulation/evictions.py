@@ -16,12 +16,14 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import cast
 
 from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
 from muster.framework.model.quantity import milli_value, nanos
 from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
+from muster.plugins.capacityscheduling.shared import ledger_in
 from muster.plugins.coscheduling.api import NAME as COSCHEDULING
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
@@ -31,6 +33,7 @@ from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.reservation.plugin import Reservation
 
 from .members import GROUP_LABEL
+from .passing import NAMESPACE
 from .reserved import Reserved
 
 Blame = Callable[[str], None]
@@ -40,13 +43,13 @@ class EvictionJudge:
     """Follows the decisions of all processes."""
 
     def __init__(self, events: Counter[str]) -> None:
-        """`events` counts decisions, by whom they were for."""
+        """`events` counts decisions, by the kind of preemptor."""
         self._events = events
         self._decided: dict[str, set[str]] = defaultdict(set)
         self._reserved: dict[str, Reserved] = {}
 
     def follow(self, sender: str, engine: Engine, blame: Blame) -> None:
-        """Judge what this process decides from now on."""
+        """Judge the further decisions of this process."""
         for algorithm in engine.algorithms.values():
             plugins = algorithm.framework.plugins.plugins
             plugin, reservation = plugins.get(DefaultPreemption.name), plugins.get(Reservation.name)
@@ -56,7 +59,7 @@ class EvictionJudge:
                 self._note_reservations(sender, reservation, engine)
 
     def requested(self, sender: str, uid: str | None) -> bool:
-        """Whether a process that deletes a pod has decided to evict this very one."""
+        """Whether a process that deletes a pod has decided to evict that pod."""
         return uid in self._decided[sender]
 
     def _note_reservations(self, sender: str, plugin: Reservation, engine: Engine) -> None:
@@ -77,10 +80,10 @@ class EvictionJudge:
     def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
         on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
 
-        def judge(whom: str, decision: EvictionDecision) -> None:
+        def judge(preemptor: str, decision: EvictionDecision) -> None:
             self._decided[sender].update(placed.pod.uid for placed in decision.victims)
             for fault in decision.faults():
-                blame(f"evicts for {whom}: {fault}")
+                blame(f"evicts for {preemptor}: {fault}")
 
         def on_pod_decision(decision: PodDecision) -> None:
             pod, names = decision.pod, engine.cache.snapshot.names
@@ -141,7 +144,7 @@ class EvictionDecision:
     reserved: Reserved | None = None
 
     def faults(self) -> Iterator[str]:
-        """All that is wrong with it."""
+        """All faults of the decision."""
         yield from self._of_priorities()
         yield from self._of_need()
         yield from self._of_groups()
@@ -155,7 +158,7 @@ class EvictionDecision:
                 yield f"{pod.key} of priority {pod.priority} is to go for priority {self.priority}"
 
     def _of_need(self) -> Iterator[str]:
-        """Victims that could stay while the others go."""
+        """Victims that could stay although the others are evicted."""
         freed = Counter[str]()
         for pod, node in self.victims:
             freed[node] += cpu(pod)
@@ -171,16 +174,31 @@ class EvictionDecision:
         more = self._free_in_all() + freed_in_all - self._needed_in_all()
         if more < 0:  # it had all of that once, so it is not asked for again
             more = freed_in_all
+        quota_left = self._quota_left() + sum(freed.values()) - sum(asked.values())
+        if quota_left < 0:
+            yield f"the quota lacks {-quota_left}m even so"
         together: dict[str, Counter[str]] = defaultdict(Counter)
         for pod, node in self.victims:
             together[_group_of(pod) or pod.key][node] += cpu(pod)
         for name, back in together.items():
             taken = sum(amount for node, amount in back.items() if node in counted)
-            if all(left.get(node, amount) >= amount for node, amount in back.items()) and more >= taken:
+            has_room = all(left.get(node, amount) >= amount for node, amount in back.items())
+            if has_room and more >= taken and quota_left >= sum(back.values()):
                 yield f"{name} is to go and could stay"
 
+    def _quota_left(self) -> float:
+        """The CPU that the quota leaves beside running pods and those that are nominated and come first."""
+        ledger = ledger_in(self.engine.shared)
+        quota = None if ledger is None else ledger.tree.by_namespace.get(NAMESPACE)
+        if quota is None:
+            return inf
+        waiting, least = {pod.uid for pod in self.waiting}, min(pod.priority for pod, _ in self.placement)
+        ahead = (pod for pod, _ in self.engine.nominator.nominations() if pod.uid not in waiting)
+        running = sum(cpu(pod) for pod, _ in self.engine.cache.placements())
+        return quota.max.get(CPU, inf) - running - sum(cpu(pod) for pod in ahead if pod.priority >= least)
+
     def _needed_in_all(self) -> int:
-        """How much has to be free for the preemptor's group, wherever: what is left of its `minResources`."""
+        """The capacity that has to be free for the preemptor's group on any nodes: the rest of its `minResources`."""
         known, name = self.engine.shared.get(COSCHEDULING), _group_of(self.placement[0].pod)
         group = known.get(name) if isinstance(known, PodGroups) and name is not None else None
         amount = (group.spec.min_resources or {}).get(CPU) if group is not None else None
@@ -190,7 +208,7 @@ class EvictionDecision:
         return milli_value(nanos(str(amount))) - sum(map(cpu, running))
 
     def _free_in_all(self) -> int:
-        """What nodes that take pods have free together."""
+        """The total free capacity of nodes that take pods."""
         snapshot, column = self.engine.cache.snapshot, self.engine.cache.snapshot.resources.index(CPU)
         rows = (snapshot.row_of(name) for name in self._nodes())
         columns = snapshot.resources
@@ -201,7 +219,7 @@ class EvictionDecision:
         )
 
     def _of_groups(self) -> Iterator[str]:
-        """Of a group that loses none but members that go anyway, the rest goes by its own healing."""
+        """Groups that keep too few members. A group whose victims are all terminating is left to its healing."""
         known = self.engine.shared.get(COSCHEDULING)
         going = {placed.pod.uid for placed in self.victims} | self.plugin.handle.shared(
             f"{DefaultPreemption.name}.leaving", set[str]
@@ -230,7 +248,7 @@ class EvictionDecision:
             and pod.name not in budget.status.disrupted_pods
         ]
         for node in (name for name in self._nodes() if name in self.alternatives) if forbidden else ():
-            free = self._free(node) + sum(
+            others = sum(
                 cpu(pod)
                 for pod, where in self.engine.cache.placements()
                 if where == node
@@ -238,7 +256,7 @@ class EvictionDecision:
                 and _group_of(pod) is None
                 and not any(_covers(budget, pod) for budget in budgets)
             )
-            if free >= cpu(preemptor):
+            if min(self._free(node), self._quota_left()) + others >= cpu(preemptor):
                 yield f"{', '.join(forbidden)}, and on {node} others are enough"
 
     def _free(self, node: str) -> int:

@@ -10,18 +10,20 @@ from .traits import REQUIRED, Traits, healing_of, min_resources_of, traits_of
 
 _URGENT = 0.25
 _NATIVE = 0.3
-"""The shares of groups of high priority, and of those that are Kubernetes' own."""
+"""The shares of groups of high priority, and of native groups."""
 _CLAIMING = 0.2
 _GIVING_WAY = 0.15
 _ENDING = 0.15
 """The shares of histories with gangs that need devices, gangs in the way of more important pods, and gangs that end."""
+_HELD = 0.3
+"""The share of histories in which operators hold groups."""
 _TREES = 0.25
 _NESTED = 0.3
 """The share of histories with trees of groups, and of trees with a group of groups in them."""
 
 
 def gang_of(seed: str, random: Random, number: int, at: float) -> Iterator[Act]:
-    """A group and its members, in any order; sometimes more members than needed, sometimes fewer for ever."""
+    """A group and its members, in any order; sometimes more members than needed, sometimes too few for good."""
     name, minimum = f"gang-{number}", random.randint(2, 5)
     members = minimum + random.choice((-1, 0, 0, 0, 1, 2))
     cpu, native = random.choice(CPUS), random.random() < _NATIVE
@@ -55,7 +57,7 @@ def claiming_gangs_of(seed: str, seconds: float) -> Iterator[Act]:
 
 
 def gangs_giving_way_of(seed: str, seconds: float) -> Iterator[Act]:
-    """Gangs, some with members to spare, and later pods of high priority that need most of a node each."""
+    """Gangs, some with spare members, and later pods of high priority that need most of a node each."""
     random = Random(f"{seed}/gangs giving way")
     if random.random() >= _GIVING_WAY:
         return
@@ -70,7 +72,7 @@ def gangs_giving_way_of(seed: str, seconds: float) -> Iterator[Act]:
 
 
 def gangs_ending_of(seed: str, seconds: float) -> Iterator[Act]:
-    """Gangs of Kubernetes' own whose members run to their ends, but for the last, which is made anew each time."""
+    """Native gangs whose members run to their ends, except the last, which is recreated each time."""
     random = Random(f"{seed}/gangs ending")
     if random.random() >= _ENDING:
         return
@@ -86,8 +88,24 @@ def gangs_ending_of(seed: str, seconds: float) -> Iterator[Act]:
             yield Act(at + random.choice((0.0, 0.01, 0.1)), "member_is_made_again", (f"{name}-{minimum - 1}",))
 
 
+def holds_of(seed: str, seconds: float) -> Iterator[Act]:
+    """Operators hold groups for a while, and sometimes a gang is created with a hold, in any order with its members."""
+    random = Random(f"{seed}/holds")
+    if random.random() >= _HELD:
+        return
+    for _ in range(random.randint(1, 3)):
+        at = random.uniform(0.0, seconds * 0.8)
+        yield Act(at, "group_is_held", (random.random(), random.uniform(1.0, seconds - at)))
+    if random.random() < 0.6:
+        name, minimum, native = "held", random.randint(2, 3), random.random() < _NATIVE
+        at = random.uniform(0.0, seconds * 0.5)
+        yield Act(at, "held_group_comes", (name, minimum, native, random.uniform(5.0, seconds - at)))
+        for member in range(minimum + random.choice((0, 0, 1))):
+            yield Act(max(0.0, at + random.uniform(-2.0, 5.0)), "member_comes", (name, member, CPUS[0], native))
+
+
 def losses_of(seed: str, seconds: float) -> Iterator[Act]:
-    """Groups that heal lose members when all troubles are over."""
+    """Losses of members in groups that heal, after all troubles."""
     random = Random(f"{seed}/losses")
     for _ in range(random.randint(0, 2)):
         yield Act(seconds + random.uniform(20.0, 40.0), "member_is_lost", (random.random(),))
@@ -102,7 +120,7 @@ def trees_of(seed: str, seconds: float) -> Iterator[Act]:
 
 
 def _tree(random: Random, name: str, at: float) -> Iterator[Act]:
-    """A tree of two or three parts as large as each other, sometimes with fewer members than it needs."""
+    """A tree of two or three parts of equal size, sometimes with fewer members than it needs."""
     parts, minimum, cpu = random.randint(2, 3), random.randint(1, 2), random.choice(CPUS[:3])
     level, rack = random.choice(("", "", ZONE, RACK)), random.random() < 0.2
     urgent = random.random() < _URGENT

@@ -13,7 +13,7 @@ from .traits import REQUIRED, Traits, annotations_of, labelled_spec, native_spec
 
 
 class GroupActs:
-    """Carries out acts on groups. What changes one is written down in `meddling`."""
+    """Carries out acts on groups. Changes of a group are recorded in `meddling`."""
 
     def __init__(self, server: SimulatedServer, meddling: Meddling) -> None:
         self._server = server
@@ -32,30 +32,30 @@ class GroupActs:
         group = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
         self._store.create(kind, group, namespace=NAMESPACE)
 
-    def group_changes(self, whom: float, by: int) -> None:
-        """A group needs more members than before, or fewer."""
-        group = one_among(self._server.objects(self._server.pod_groups), whom)
+    def group_changes(self, pick: float, by: int) -> None:
+        """Change the number of members that a group needs."""
+        group = one_among(self._server.objects(self._server.pod_groups), pick)
         if group is not None:
             name, minimum = group["metadata"]["name"], max(1, group["spec"]["minMember"] + by)
             self._meddling.touch(name)
             changed = group | {"spec": group["spec"] | {"minMember": minimum}}
             self._store.update(self._server.pod_groups, name, changed, namespace=NAMESPACE)
 
-    def group_goes(self, whom: float) -> None:
-        group = one_among(self._server.objects(self._server.pod_groups), whom)
+    def group_goes(self, pick: float) -> None:
+        group = one_among(self._server.objects(self._server.pod_groups), pick)
         if group is not None:
             name = group["metadata"]["name"]
             self._meddling.touch(name)
             self._store.delete(self._server.pod_groups, name, namespace=NAMESPACE)
 
     def tree_comes(self, name: str, least: int, level: str, parent: str, *, urgent: bool) -> None:
-        """A group of groups, at least so many of which start at once, within one value of a label if it names one."""
+        """Create a group of groups, a minimum of which start at once, within one value of a label if it names one."""
         spec = native_spec({"gang": {"minGroupCount": least}}, level, parent, urgent)
         spec["workloadRef"] = {"workloadName": name, "templateName": "tree"}
         self._store.create(COMPOSITE_POD_GROUPS, {"metadata": {"name": name}, "spec": spec}, namespace=NAMESPACE)
 
     def budget_comes(self, app: str, least: int | None, most: int | None) -> None:
-        """A PodDisruptionBudget for the pods of a name: a minimum of available pods, or a maximum of others."""
+        """Create a PodDisruptionBudget for the pods of a name: a minimum of available pods, or a maximum of others."""
         amount = ("minAvailable", least) if least is not None else ("maxUnavailable", most)
         spec = dict([("selector", {"matchLabels": {APP: app}}), amount])
         self._store.create(POD_DISRUPTION_BUDGETS, {"metadata": {"name": app}, "spec": spec}, namespace=NAMESPACE)

@@ -17,7 +17,7 @@ from .traits import HEALING, annotation_of
 
 
 def unhealed(server: SimulatedServer, losses: Iterable[Loss]) -> Iterator[str]:
-    """At rest: the groups of which members still run that cannot go on.
+    """At rest: the groups whose running members cannot continue.
 
     One that shrinks may as long as it has as many as it needs, which a successor may be that came in time.
     """
@@ -35,6 +35,6 @@ def unhealed(server: SimulatedServer, losses: Iterable[Loss]) -> Iterator[str]:
 
 
 def heals(server: SimulatedServer, pod: str) -> bool:
-    """Whether a member, by its name, is of a group that heals, or that is gone."""
+    """Whether a member, by its name, belongs to a group that heals or was deleted."""
     group = groups(server).get(pod.rpartition("-")[0])
     return group is None or annotation_of(group, HEALING) is not None

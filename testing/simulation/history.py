@@ -1,4 +1,4 @@
-"""The history of a simulation, derived from its seed: a list of acts, each at a time of its own.
+"""The history of a simulation, derived from its seed: a list of acts, each with its time.
 
 `scale_of` chooses the amounts, and `history_of` the acts; `gangs` adds groups, and `crowd` long streams of pods.
 """
@@ -14,7 +14,8 @@ from muster.plugins.reservation.rounds import starts_within
 
 from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
-from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, losses_of, trees_of
+from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, holds_of, losses_of, trees_of
+from .quotas import quotas_of
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -22,7 +23,7 @@ ZONES = ("east", "west")
 _URGENT = 0.1
 """The share of pods of high priority."""
 _PLAIN = 0.5
-"""Of histories without anything rare."""
+"""The share of histories without rare acts."""
 _WHOLE = 0.1
 """The share of histories with a pod that needs a whole node, and waits for it at most times."""
 _BUDGETED = 0.4
@@ -55,12 +56,12 @@ class Scale:
 
     @property
     def quiet_at(self) -> float:
-        """When the history has come to its end."""
+        """The time at which the history ends."""
         return self.seconds if self.crowd is None else max(self.seconds, self.crowd.seconds + self.crowd.longest)
 
     @property
     def decided_at(self) -> float:
-        """When capacity has been reserved for all pods and groups that it can help, and for no others."""
+        """The time by which capacity has been reserved for all pods and groups that it can help."""
         return SETTLED_SECONDS + starts_within(self.after_seconds, SETTLED_SECONDS)
 
 
@@ -83,7 +84,7 @@ def scale_of(seed: str) -> Scale:
 
 
 def history_of(seed: str, scale: Scale) -> list[Act]:
-    """All that happens, in order."""
+    """All acts, in order."""
     random = Random(f"{seed}/history")
     acts = [Act(0.0, "node_comes", (f"node-{number}", random.choice(ZONES))) for number in range(scale.nodes)]
     times = sorted(random.uniform(0.0, scale.seconds * 0.8) for _ in range(scale.pods))
@@ -99,15 +100,17 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
     else:
         acts += trees_of(seed, scale.seconds)
         acts += losses_of(seed, scale.seconds)
+        acts += holds_of(seed, scale.seconds)
         acts += claiming_gangs_of(seed, scale.seconds)
         acts += gangs_giving_way_of(seed, scale.seconds)
         acts += gangs_ending_of(seed, scale.seconds)
         acts += _wholes(seed, scale.seconds)
+        acts += quotas_of(seed, scale.seconds)
     return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 
 def _rarities(seed: str, seconds: float) -> Iterator[Act]:
-    """What is left out of every other history: devices and pods that claim them, and groups and nodes that change."""
+    """The acts of every other history: devices and pods that claim them, and changes of groups and nodes."""
     random = Random(f"{seed}/rarities")
     if random.random() < _PLAIN:
         return
@@ -130,7 +133,7 @@ def _wholes(seed: str, seconds: float) -> Iterator[Act]:
 
 
 def _budgets(seed: str, scale: Scale) -> Iterator[Act]:
-    """PodDisruptionBudgets of some pods and groups, whoever comes first."""
+    """PodDisruptionBudgets of some pods and groups, created before or after them."""
     random = Random(f"{seed}/budgets")
     apps = [f"pod-{number}" for number in range(scale.pods)] + [f"gang-{number}" for number in range(scale.gangs)]
     if apps and random.random() < _BUDGETED:
@@ -147,11 +150,11 @@ def _pods(random: Random, number: int) -> tuple[Any, ...]:
 Draw = Callable[[Random, int], tuple[Any, ...]]
 
 
-def _whom(random: Random, number: int) -> tuple[Any, ...]:
+def _pick(random: Random, number: int) -> tuple[Any, ...]:
     return (random.random(),)
 
 
-def _whom_for(longest: float) -> Draw:
+def _pick_for(longest: float) -> Draw:
     return lambda random, number: (random.random(), random.uniform(0.1, longest))
 
 
@@ -173,23 +176,23 @@ def _weather(random: Random, number: int) -> tuple[Any, ...]:
 
 
 def _bindings_fail(random: Random, number: int) -> tuple[Any, ...]:
-    """Everybody's, for a while: refused, or without an answer while watches are late, too."""
+    """For all processes, for a while: writes are refused, or have no answer while watches are late too."""
     what = random.choice(({"broken": 1.0, "unanswered": 0.7, "lag": 8.0}, {"refusals": 0.7}))
     return (1.0, random.uniform(5.0, 25.0), tuple(sorted(what.items())), "/binding")
 
 
 _CHANGES: tuple[tuple[str, Draw], ...] = (
-    ("pod_goes", _whom),
-    ("pod_goes", _whom),
-    ("pod_ends", _whom),
-    ("pod_ends", _whom),
-    ("pod_is_made_again", _whom),
-    ("pod_is_made_again", _whom),
+    ("pod_goes", _pick),
+    ("pod_goes", _pick),
+    ("pod_ends", _pick),
+    ("pod_ends", _pick),
+    ("pod_is_made_again", _pick),
+    ("pod_is_made_again", _pick),
     ("node_comes", lambda random, number: (f"late-{number}", random.choice(ZONES))),
-    ("node_goes", _whom),
-    ("node_is_cordoned", _whom),
-    ("node_is_uncordoned", _whom),
-    ("group_goes", _whom),
+    ("node_goes", _pick),
+    ("node_is_cordoned", _pick),
+    ("node_is_uncordoned", _pick),
+    ("group_goes", _pick),
     ("rogue_binds", lambda random, number: (random.random(), random.random())),
     ("stranger_comes", lambda random, number: (f"stranger-{number}", random.random(), random.choice(CPUS))),
 )
@@ -198,14 +201,14 @@ _TROUBLES: tuple[tuple[str, Draw], ...] = (
     ("weather_turns", _weather),
     ("weather_turns", _bindings_fail),
     ("weather_turns", _bindings_fail),
-    ("watches_break", _whom),
-    ("watches_fall_silent", _whom),
+    ("watches_break", _pick),
+    ("watches_fall_silent", _pick),
     ("history_is_forgotten", lambda random, number: ()),
-    ("cable_is_pulled", _whom_for(30.0)),
-    ("process_stands", _whom_for(25.0)),
-    ("process_is_slow", _whom_for(20.0)),
-    ("process_is_killed", _whom),
-    ("process_is_ended", _whom),
+    ("cable_is_pulled", _pick_for(30.0)),
+    ("process_stands", _pick_for(25.0)),
+    ("process_is_slow", _pick_for(20.0)),
+    ("process_is_killed", _pick),
+    ("process_is_ended", _pick),
     ("leader_is_killed", lambda random, number: ()),
     ("leader_is_ended", lambda random, number: ()),
     ("leader_stands", lambda random, number: (random.uniform(5.0, 30.0),)),

@@ -25,6 +25,7 @@ from .amounts import SimulatedDevices, allocatable, cpu, on_node
 from .evictions import EvictionJudge
 from .healing import heals, unhealed
 from .members import group_of
+from .quotas import limit, used
 from .reasons import Reasons
 from .replica import Replica
 from .rest import Rest, leftovers
@@ -37,7 +38,7 @@ from .wholeness import Wholeness
 from .world import World
 
 _WRITES_A_POD = 60
-"""Of all kinds, on average, with every fault. More is a process that repeats itself."""
+"""Requests of all kinds for each pod, on average, with every fault. A process with more repeats itself."""
 _WRITES_BESIDE = 400
 _ALWAYS_LOOK = 10
 
@@ -77,11 +78,11 @@ class Judge:
                 self._started(replica, replica.process)
 
     def troubles_end(self, patience: Patience) -> None:
-        """From now on whoever can be helped has to start within the bound that follows from this."""
+        """Require from now on that every claimant that can be helped starts within the bound that follows from this."""
         self._starvation = Starvation(self._server, self._replicas, patience, self._server.wall() - EPOCH)
 
     def look(self) -> None:
-        """Every few steps: what each process counts is what it would count anew, and each pod is in one place alone.
+        """Every few steps: each process's counts equal a recount, and each pod is in one place only.
 
         A cache that says of itself that it has not changed is only looked at now and then: this takes time.
         """
@@ -98,7 +99,7 @@ class Judge:
             self.wrong += self._starvation.look(self._server.wall() - EPOCH)
 
     def at_rest(self) -> None:
-        """When nothing has happened for long, and everything works."""
+        """Judge when nothing has happened for long, and everything works."""
         leaders = [replica for replica in self._replicas if replica.leads]
         if len(leaders) != 1:
             self.wrong.append(f"at rest there are {len(leaders)} leaders")
@@ -122,7 +123,7 @@ class Judge:
         return self.tally
 
     def remove_reasons(self) -> Iterator[None]:
-        """At rest, with nothing wrong: what is named as the reason why a pod waits, once removed, makes it fit.
+        """At rest, without faults: a waiting pod fits once the reported reason is removed.
 
         Yields whenever time has to pass.
         """
@@ -134,13 +135,13 @@ class Judge:
         self._blame(leader, reasons.wrong)
 
     def at_the_end(self) -> None:
-        """When all pods and groups are gone for a while."""
+        """Judge after all pods and groups have been deleted for a while."""
         for replica in self._replicas:
             if replica.process is not None:
                 self._blame(replica, [f"when all is gone, {left}" for left in leftovers(replica.process)])
 
     def _started(self, replica: Replica, process: Process) -> None:
-        """Whatever it tries from now on has to leave everything as it was."""
+        """Require that the process's trials leave its state unchanged."""
         self.tally.follow(process.metrics)
         watch_trials(process.engine, lambda fault: self._blame(replica, [fault]))
         self._evictions.follow(replica.identity, process.engine, lambda fault: self._blame(replica, [fault]))
@@ -168,7 +169,7 @@ class Judge:
             self.wrong.append(f"{request.sender} gave {', '.join(twice)} to two claims")
 
     def _on_eviction(self, request: Request, answer: Answer) -> None:
-        """Members of Kubernetes' own groups are evicted one by one, unless their group says otherwise."""
+        """Members of native groups are evicted one by one, unless their group says otherwise."""
         name = request.path.rpartition("/")[2]
         uid = msgspec.json.decode(request.data or b"{}").get("preconditions", {}).get("uid")
         if not self._evictions.requested(request.sender, uid):
@@ -179,7 +180,7 @@ class Judge:
             self._world.meddling.touch(group)
 
     def _on_healing(self, request: Request, answer: Answer) -> None:
-        """Pods are evicted through the eviction API of groups that heal, and of no others."""
+        """Only pods of groups that heal are evicted through the eviction API."""
         name = request.path.split("/")[-2]
         if answer.good:
             self.tally.events["pods evicted to heal"] += 1
@@ -200,6 +201,8 @@ class Judge:
         if group is not None:
             self.wholeness.bound(group)
             self.wrong += split_domains(self._server, group, self._world.meddling.given)
+            if group in self._world.holds.held_since_created:
+                self.wrong.append(f"pod {name} was bound while {group} was held")
         if binding["metadata"].get("uid") != uid:
             self.wrong.append(f"pod {name} was bound by a Binding without its UID")
         if lacking := SimulatedDevices(self._server).lacking(node, pod):
@@ -211,6 +214,9 @@ class Judge:
         found = self._server.store.find(NODES, node)
         if found is not None and asked > (has := allocatable(found.obj)):
             self.wrong.append(f"{request.sender} bound {name} to {node}, where our pods now ask {asked}m of {has}m")
+        asked = used(pod for pod in self._server.objects(PODS) if pod["metadata"]["uid"] in self.bound)
+        if self._world.quotas.is_known() and asked > (most := limit(self._server)):
+            self.wrong.append(f"{request.sender} bound {name}, and our pods now use {asked}m of a quota of {most}m")
 
     def _on_pods(self) -> None:
         """PodScheduled of a pod that we bound never goes from True to False."""

@@ -38,17 +38,17 @@ class Kept:
     history: tuple[Act, ...]
 
     def play(self) -> SimulationOutcome:
-        """Play it."""
+        """Play the history."""
         return simulate(self.seed, history=self.history, scale=self.scale)
 
     def lots(self, most: int) -> Iterator[Kept]:
-        """So many histories of the same acts: this one, and others that differ from it in lots alone."""
+        """This number of histories of the same acts: this one, and others that differ in their random choices."""
         yield self
         for number in range(1, most):
             yield replace(self, seed=f"{self.seed}.{number}")
 
     def write(self, path: Path) -> None:
-        """An act a line, so that people can read it and compare."""
+        """The history with an act on each line, so that it can be read and compared."""
         head = ",\n".join(f' "{name}": {_text(getattr(self, name))}' for name in ("seed", "wrong", "scale"))
         acts = ",\n".join(f"  {_text(act)}" for act in self.history)
         path.write_text(f'{{\n{head},\n "history": [\n{acts}\n ]\n}}\n')
@@ -61,7 +61,7 @@ def read(path: Path) -> Kept:
 
 
 def cut_down(outcome: SimulationOutcome) -> list[int]:
-    """The acts of a history that went wrong, by number, that it takes to go wrong in that way."""
+    """The acts, by number, that a failing history needs to fail in the same way."""
     kind = _kind(outcome)
 
     def fails(acts: Iterable[tuple[int, Act]]) -> bool:
@@ -72,13 +72,13 @@ def cut_down(outcome: SimulationOutcome) -> list[int]:
 
 
 def kept_of(outcome: SimulationOutcome, numbers: Iterable[int]) -> Kept:
-    """These acts of what was played."""
+    """A history of these acts of the one that was played."""
     history = tuple(outcome.history[number] for number in numbers)
     return Kept(outcome.seed, outcome.wrong[0], outcome.scale, history)
 
 
 def _kind(outcome: SimulationOutcome) -> str:
-    """What went wrong first, names and numbers apart."""
+    """The first fault, without names and numbers."""
     text = outcome.wrong[0].partition(":")[2] or outcome.wrong[0]
     return "".join(filter(str.isalpha, text))[-12:]
 
@@ -88,5 +88,5 @@ def _text(value: object) -> str:
 
 
 def _frozen(value: Any) -> Any:
-    """With tuples for lists, as acts have them."""
+    """The value with tuples for lists, as in acts."""
     return tuple(map(_frozen, value)) if isinstance(value, (list, tuple)) else value

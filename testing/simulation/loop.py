@@ -73,12 +73,12 @@ class SimulatedLoop(TaskLoop):
         return made
 
     def spend(self, seconds: float) -> float:
-        """Time passes while a callback runs; what the clock shows then."""
+        """Let time pass within a callback. Returns the time after it."""
         self._now += seconds
         return self._now
 
     def run_until(self, moment: float, after_step: Callable[[], None] = lambda: None) -> None:
-        """Let everything happen until this moment; `after_step` is called after each callback."""
+        """Run all callbacks that are due until this moment; `after_step` is called after each callback."""
         asyncio._set_running_loop(self)
         try:
             while self._turn(moment):
@@ -88,7 +88,7 @@ class SimulatedLoop(TaskLoop):
         self._now = max(self._now, moment)
 
     def end(self) -> None:
-        """Cancel all that is left, of the stopped too, and let it end."""
+        """Cancel all tasks, those of stopped owners too, and let them end."""
         for owner in self._owners:
             owner.stopped = False
             owner.pace = owner.busy_until = 0.0
@@ -105,7 +105,7 @@ class SimulatedLoop(TaskLoop):
         self.close()
 
     def _turn(self, moment: float) -> bool:
-        """Run one callback, whenever it is due until this moment. False when there is none."""
+        """Run the next callback that is due until this moment. False if there is none."""
         while True:
             timers = self._timers
             while timers and timers[0][0] <= self._now:
@@ -156,7 +156,7 @@ class SimulatedLoop(TaskLoop):
     def call_later(
         self, delay: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
-        """Call in so many seconds."""
+        """Call after some seconds."""
         return self.call_at(self._now + delay, callback, *args, context=context)
 
     def call_at(
@@ -169,6 +169,6 @@ class SimulatedLoop(TaskLoop):
         return handle
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Something failed, and nobody was there to hear of it."""
+        """Record an exception that was caught nowhere."""
         error = context.get("exception")
         self.failures.append(f"{context.get('message')}: {type(error).__name__}: {error}")

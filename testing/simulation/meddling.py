@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from muster.operator.kube.informer import Timing
 from muster.sandbox.kinds import PODS
 from muster.sandbox.objects import Object
@@ -20,6 +22,7 @@ class Meddling:
         touched: by a group's name, when somebody outside last took members from it or changed it, or until when that
             may have gone unnoticed by a process whose watches were silent.
         given: groups of which another scheduler bound a member.
+        unnoticed_until: until when a process may not know what changes, on the clock of the loop.
     """
 
     def __init__(self, server: SimulatedServer, loop: SimulatedLoop) -> None:
@@ -27,11 +30,11 @@ class Meddling:
         self.given: set[str] = set()
         self._server = server
         self._loop = loop
-        self._unnoticed_until = 0.0
+        self.unnoticed_until = -inf
 
     def touch(self, group: str) -> None:
         """Note that a user changes this group now."""
-        self.touched[group] = max(self._loop.time(), self._unnoticed_until)
+        self.touched[group] = max(self._loop.time(), self.unnoticed_until)
 
     def touch_group_of(self, pod: Object) -> None:
         """Note that a user changes the group of this pod, if it is in one."""
@@ -40,17 +43,17 @@ class Meddling:
             self.touch(group)
 
     def touch_those_on_their_way(self) -> None:
-        """Groups of which some members are bound and some are not: those may have been about to be, to what is gone."""
+        """Note the groups with some members bound: Bindings of others may have been in transit."""
         bound = {group_of(pod) for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")}
         for pod in self._server.objects(PODS):
             if not pod["spec"].get("nodeName") and group_of(pod) in bound:
                 self.touch_group_of(pod)
 
     def give(self, pod: Object) -> None:
-        """Another scheduler binds this pod."""
+        """Note that another scheduler binds this pod."""
         self.touch_group_of(pod)
         self.given.add(group_of(pod) or "")
 
     def goes_unnoticed(self) -> None:
-        """The watches of a process fall silent: what changes from now on it may not know for a while."""
-        self._unnoticed_until = self._loop.time() + _SILENCE_SECONDS
+        """Note that the watches of a process fall silent, so that it may not know of changes for a while."""
+        self.unnoticed_until = self._loop.time() + _SILENCE_SECONDS

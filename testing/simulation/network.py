@@ -27,17 +27,17 @@ from .streams import CarryOut, Record, SimulatedStream
 
 @dataclass(frozen=True, slots=True)
 class Weather:
-    """How a network, and the server at its end, behave for a while. Chances are for each request.
+    """The behaviour of a network, and of the server at its end, for a while. Probabilities are per request.
 
     Attributes:
-        latency: the seconds that one way takes at most.
-        lag: the same for what a watch tells.
-        lost: the chance that a request never arrives.
-        unanswered: that it is carried out, and its answer never arrives.
-        broken: of those two, the share that is told of, as a connection that broke; else there is silence.
-        refusals: that the server refuses it: 403, 429, 500, 503, 504, or a conflict.
-        about: what the path of a request ends with that this befalls; the others are spared.
-        shut: whether nobody listens at all.
+        latency: the longest travel time of a message in one direction, in seconds.
+        lag: the longest delay of an event of a watch, in seconds.
+        lost: the probability that a request never arrives.
+        unanswered: the probability that a request is carried out, but its answer never arrives.
+        broken: the share of these two after which the client sees a broken connection; in the others it sees nothing.
+        refusals: the probability that the server refuses a request: 403, 429, 500, 503, 504, or a conflict.
+        about: the end of the paths of requests that are affected.
+        shut: whether the server does not listen at all.
     """
 
     latency: float = 0.02
@@ -64,11 +64,11 @@ _CONFLICT = (409, "Conflict", None)
 
 
 class SimulatedTransport:
-    """The way of one process. Implements `client.RoundTripper`.
+    """The connection of one process to the server. Implements `client.RoundTripper`.
 
     Attributes:
-        weather: what it is like.
-        silent: whether nothing gets through, either way, and nobody is told: a cable that was pulled.
+        weather: the current behaviour of the network.
+        silent: whether all messages are lost in both directions without a sign, as with a pulled cable.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class SimulatedTransport:
         random: Random,
         record: Record,
     ) -> None:
-        """What travels belongs to `backbone`, whoever sent it. `record` is told of all that arrives."""
+        """Messages in transit belong to `backbone`, not to their sender. `record` receives each that arrives."""
         self.weather = CALM
         self.silent = False
         self.closed = False
@@ -102,7 +102,7 @@ class SimulatedTransport:
 
     @property
     def host(self) -> str:
-        """The API server's."""
+        """The API server's clock."""
         return "simulation"
 
     def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
@@ -144,9 +144,9 @@ class SimulatedTransport:
     async def exchange(
         self, request: Request, may_send: Callable[[], bool] | None = None, carry_out: CarryOut | None = None
     ) -> Answer:
-        """A request and its answer. Raises ConnectionRefused and Unreachable; waits for ever where there is silence.
+        """A request and its answer. Raises ConnectionRefused and Unreachable; waits forever if a message is lost.
 
-        `carry_out` is what the server does when the request has arrived, unless it just answers.
+        `carry_out` handles the request at the server, by default `SimulatedServer.answer`.
         """
         if self.closed:
             raise Unreachable("the client is closed")
@@ -178,28 +178,28 @@ class SimulatedTransport:
         return self.random.random() * self.weather.lag
 
     def cut(self) -> None:
-        """Break all watches off."""
+        """Break the connections of all watches."""
         for stream in tuple(self.streams):
             stream.break_off()
 
     def fall_silent(self) -> None:
-        """Leave all watches half open: nothing comes any more, and nobody is told."""
+        """Leave all watches half open: no more events arrive, and the client sees no error."""
         for stream in tuple(self.streams):
             stream.mute()
 
     def close(self) -> None:
-        """The process has ended."""
+        """Note that the process has ended."""
         self.closed = True
         for stream in tuple(self.streams):
             stream.leave()
 
     def _arrive(self, request: Request, waits: asyncio.Future[Answer], carry_out: CarryOut) -> None:
-        """The server is reached, whether anybody still waits or not."""
+        """Handle a request at the server, whether the client still waits or not."""
         refuses = self._befalls(request, self.weather.refusals)
         answer = self._refusal(request) if refuses else carry_out(request)
         answer = Answer(answer.status, answer.body, answer.retry_after, _date(int(self.server.wall())))
-        told = f"{request.sender} {request.method} {request.url} {answer.status}"
-        self.record(told, request.data or b"", answer.body)
+        line = f"{request.sender} {request.method} {request.url} {answer.status}"
+        self.record(line, request.data or b"", answer.body)
         if self.silent or self._befalls(request, self.weather.unanswered):
             self._lose(waits)
         else:
@@ -221,7 +221,7 @@ class SimulatedTransport:
 
 @lru_cache(maxsize=64)
 def _date(second: int) -> str:
-    """A second since the epoch, as the `Date` header of all answers in it has it."""
+    """A second since the epoch, as the `Date` header of all answers in that second."""
     return formatdate(second, usegmt=True)
 
 

@@ -1,4 +1,4 @@
-"""Nodes as machines, administrators and drivers of devices make them: the acts of a history that concern nodes."""
+"""Nodes as machines, administrators and device drivers change them: the acts of a history that concern nodes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .server import SimulatedServer
 
 
 class NodeActs:
-    """Carries out acts on nodes. What takes members from a group is written down in `meddling`."""
+    """Carries out acts on nodes. Losses of members are recorded in `meddling`."""
 
     def __init__(self, server: SimulatedServer, meddling: Meddling) -> None:
         self._server = server
@@ -22,13 +22,13 @@ class NodeActs:
         self._meddling = meddling
 
     def node_comes(self, name: str, zone: str) -> None:
-        """Every other node is in the first rack of its zone."""
+        """Add a node. Every other one is in the first rack of its zone."""
         rack = f"rack-{int(name.rpartition('-')[2]) % 2}"
         self._store.create(NODES, make_node(name, cpu=f"{NODE_CPU}m").labels({ZONE: zone, RACK: rack}))
 
-    def node_goes(self, whom: float) -> None:
-        """With its pods, as in a cluster that has a pod collector."""
-        node = one_among(self._server.objects(NODES), whom)
+    def node_goes(self, pick: float) -> None:
+        """Remove a node with its pods, as in a cluster that has a pod garbage collector."""
+        node = one_among(self._server.objects(NODES), pick)
         if node is not None:
             name = node["metadata"]["name"]
             self._store.delete(NODES, name, options=AT_ONCE)
@@ -40,23 +40,23 @@ class NodeActs:
                     self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
             self._meddling.touch_those_on_their_way()
 
-    def node_is_cordoned(self, whom: float) -> None:
-        self._cordon(whom, True)
+    def node_is_cordoned(self, pick: float) -> None:
+        self._cordon(pick, True)
 
-    def node_is_uncordoned(self, whom: float) -> None:
-        self._cordon(whom, None)
+    def node_is_uncordoned(self, pick: float) -> None:
+        self._cordon(pick, None)
 
-    def node_grows(self, whom: float, cpu: int) -> None:
-        """The node offers more than before."""
-        node = one_among(self._server.objects(NODES), whom)
+    def node_grows(self, pick: float, cpu: int) -> None:
+        """Raise the node's capacity."""
+        node = one_among(self._server.objects(NODES), pick)
         if node is not None:
             has = node["status"]["allocatable"]
             more = {**has, "cpu": f"{milli_value(nanos(has['cpu'])) + cpu}m"}
             self._store.replace_stored(NODES, node | {"status": {**node["status"], "allocatable": more}})
 
-    def devices_come(self, whom: float, many: int) -> None:
-        """A driver publishes the devices of a node."""
-        node = one_among(self._server.objects(NODES), whom)
+    def devices_come(self, pick: float, many: int) -> None:
+        """Publish devices of a node, as a driver does."""
+        node = one_among(self._server.objects(NODES), pick)
         if node is not None:
             name = node["metadata"]["name"]
             spec = {
@@ -68,23 +68,23 @@ class NodeActs:
             self._store.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
 
     def node_is_opened(self, name: str, pod: Object) -> None:
-        """A user uncordons a node."""
+        """Uncordon a node, as a user does."""
         self._change_node(name, "spec", {"unschedulable": None})
 
     def node_moves_to(self, name: str, pod: Object) -> None:
-        """The node moves to the zone that the pod asks for."""
+        """Move the node to the zone that the pod requires."""
         node = self._store.get(NODES, name).obj
         labels = {**node["metadata"]["labels"], ZONE: pod["spec"]["nodeSelector"][ZONE]}
         self._change_node(name, "metadata", {"labels": labels})
 
     def node_is_emptied(self, name: str, pod: Object) -> None:
-        """All of its pods go."""
+        """Delete all of its pods."""
         for each in self._server.objects(PODS):
             if each["spec"].get("nodeName") == name:
                 self._store.delete(PODS, each["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
 
-    def _cordon(self, whom: float, cordoned: bool | None) -> None:
-        node = one_among(self._server.objects(NODES), whom)
+    def _cordon(self, pick: float, cordoned: bool | None) -> None:
+        node = one_among(self._server.objects(NODES), pick)
         if node is not None:
             self._change_node(node["metadata"]["name"], "spec", {"unschedulable": cordoned})
 

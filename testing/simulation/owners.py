@@ -1,4 +1,4 @@
-"""Owners of groups: they recreate pods that are gone, as Jobs and StatefulSets do, so that a group can heal.
+"""Owners of groups: they recreate lost pods, as Jobs and StatefulSets do, so that a group can heal.
 
 When the faults are over, members of groups that heal are removed, and the judge checks at rest what happened to the
 other members; see `healing`.
@@ -23,7 +23,7 @@ _EVERY_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A group lost a member. `left` are the UIDs of those that had a node besides."""
+    """A group lost a member. `left` are the UIDs of the others that had a node."""
 
     group: str
     left: frozenset[str]
@@ -44,7 +44,7 @@ class Owners:
         self._owns = True
 
     def owner_comes(self, group: str, members: int, cpu: int, native: bool, *, urgent: bool) -> None:
-        """From now on the group has so many members again soon whenever one is gone."""
+        """Recreate members of the group, from now on, soon after one is gone."""
         if not self._owns:
             return
         for number in range(members):
@@ -54,17 +54,17 @@ class Owners:
         self._later(_EVERY_SECONDS, partial(self.owner_comes, group, members, cpu, native, urgent=urgent))
 
     def owners_go(self) -> None:
-        """From now on no controller makes pods anew."""
+        """Recreate no pods from now on."""
         self._owns = False
 
-    def member_is_lost(self, whom: float) -> None:
-        """A group that heals loses a member."""
+    def member_is_lost(self, pick: float) -> None:
+        """Delete a member of a group that heals."""
         groups = [*self._server.objects(self._server.pod_groups), *self._server.objects(NATIVE_POD_GROUPS)]
         healing = {each["metadata"]["name"] for each in groups if annotation_of(each, HEALING)}
         running = [pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName") and not has_ended(pod)]
         members = [pod for pod in running if group_of(pod) in healing]
         if members:
-            lost = members[int(whom * len(members))]
+            lost = members[int(pick * len(members))]
             name = group_of(lost) or ""
             left = {pod["metadata"]["uid"] for pod in members if group_of(pod) == name and pod is not lost}
             self.losses.append(Loss(name, frozenset(left)))

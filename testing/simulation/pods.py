@@ -16,11 +16,11 @@ from .server import SimulatedServer
 DEVICE = "device"
 """The class of all devices."""
 STRANGER = "stranger"
-"""The schedulerName of pods that are none of Muster's."""
+"""The schedulerName of pods of another scheduler."""
 
 
 class PodActs:
-    """Carries out acts on pods. What takes members from a group, or binds one, is written down in `meddling`."""
+    """Carries out acts on pods. Losses and bindings of members are recorded in `meddling`."""
 
     def __init__(self, server: SimulatedServer, meddling: Meddling) -> None:
         self._server = server
@@ -35,7 +35,7 @@ class PodActs:
             self._create(pod)
 
     def claimers_come(self, name: str, many: int, cpu: int, devices: int = 1) -> None:
-        """Pods that need so many devices each, with their claims."""
+        """Create pods that need devices, with their claims."""
         for number in range(many):
             self._claim(make_pod(f"{name}-{number}").requests(cpu=f"{cpu}m"), devices)
 
@@ -43,57 +43,57 @@ class PodActs:
         self._create(member_of(group, number, cpu, native, urgent=urgent))
 
     def claiming_member_comes(self, group: str, number: int, cpu: int, native: bool, *, urgent: bool) -> None:
-        """A member that needs a device comes, with its claim."""
+        """Create a member that needs a device, with its claim."""
         self._claim(member_of(group, number, cpu, native, urgent=urgent), 1)
 
     def stranger_comes(self, name: str, where: float, cpu: int) -> None:
-        """Another scheduler binds a pod of its own."""
+        """Create a pod that another scheduler binds."""
         node = one_among(self._server.objects(NODES), where)
         if node is not None:
             self._create(make_pod(name).scheduler(STRANGER).requests(cpu=f"{cpu}m"))
             self.bind(name, node["metadata"]["name"])
 
-    def pod_goes(self, whom: float) -> None:
-        pod = one_among(self._server.objects(PODS), whom)
+    def pod_goes(self, pick: float) -> None:
+        pod = one_among(self._server.objects(PODS), pick)
         if pod is not None:
             self._meddling.touch_group_of(pod)
             self._delete(pod)
 
-    def pod_ends(self, whom: float) -> None:
-        pod = one_among([pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")], whom)
+    def pod_ends(self, pick: float) -> None:
+        pod = one_among([pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName")], pick)
         if pod is not None:
             self._end(pod)
 
     def member_ends(self, name: str) -> None:
-        """A running member succeeds."""
+        """Let a running member succeed."""
         pod = self._store.get(PODS, name, namespace=NAMESPACE).obj
         if pod["spec"].get("nodeName"):
             self._end(pod)
 
-    def pod_is_made_again(self, whom: float) -> None:
-        """A pod is deleted, and another of its name comes at once, as with a StatefulSet."""
-        pod = one_among(self._server.objects(PODS), whom)
+    def pod_is_made_again(self, pick: float) -> None:
+        """Delete a pod and recreate it at once under the same name, as a StatefulSet does."""
+        pod = one_among(self._server.objects(PODS), pick)
         if pod is not None and pod["spec"]["schedulerName"] != STRANGER:
             self._make_again(pod)
 
     def member_is_made_again(self, name: str) -> None:
-        """A member that exists is deleted and made again."""
+        """Delete and recreate a member, if it exists."""
         self._make_again(self._store.get(PODS, name, namespace=NAMESPACE).obj)
 
     def pod_is_withdrawn(self, pod: Object) -> None:
-        """A user deletes a pod that is not needed any more."""
+        """Delete a pod that is not needed any more, as a user does."""
         self._delete(pod)
 
-    def rogue_binds(self, whom: float, where: float) -> None:
-        """Another scheduler takes one of our pods for its own."""
+    def rogue_binds(self, pick: float, where: float) -> None:
+        """Bind one of Muster's pods, as a scheduler does that mistakes it for its own."""
         waiting = [pod for pod in self._server.objects(PODS) if not pod["spec"].get("nodeName")]
-        pod, node = one_among(waiting, whom), one_among(self._server.objects(NODES), where)
+        pod, node = one_among(waiting, pick), one_among(self._server.objects(NODES), where)
         if pod is not None and node is not None:
             self._meddling.give(pod)
             self.bind(pod["metadata"]["name"], node["metadata"]["name"])
 
     def bind(self, pod: str, node: str) -> None:
-        """Another party binds the pod of this name."""
+        """Bind the pod of this name, as another client."""
         target = {"kind": "Node", "name": node}
         actions.bind(self._store, pod, {"metadata": {"name": pod}, "target": target}, namespace=NAMESPACE)
 
@@ -101,7 +101,7 @@ class PodActs:
         self._store.create(PODS, pod, namespace=NAMESPACE)
 
     def _claim(self, pod: PodDict, devices: int) -> None:
-        """A claim for so many devices is created."""
+        """Create a claim for some devices."""
         request = {"name": "request", "exactly": {"deviceClassName": DEVICE, "count": devices}}
         claim = {"metadata": {"name": pod.name}, "spec": {"devices": {"requests": [request]}}}
         self._store.create(RESOURCE_CLAIMS, claim, namespace=NAMESPACE)

@@ -36,10 +36,11 @@ class Reasons:
             "NodeUnschedulable": world.nodes.node_is_opened,
             "NodeAffinity": world.nodes.node_moves_to,
             "NodeResourcesFit": world.nodes.node_is_emptied,
+            "CapacityScheduling": world.quotas.quota_is_lifted,
         }
 
     def remove(self) -> Iterator[None]:
-        """Remove one after another what is named. Yields whenever time has to pass."""
+        """Remove the named causes one after another. Yields whenever time has to pass."""
         simple = (pod for pod in self._waiting() if group_of(pod) is None and "resourceClaims" not in pod["spec"])
         pod = next(simple, None)
         nodes = sorted(node["metadata"]["name"] for node in self._server.objects(NODES))
@@ -61,7 +62,7 @@ class Reasons:
             yield
 
     def _named(self, pod: Object, node: str) -> Status | None:
-        """Why the pod is not on this node, if anybody can tell."""
+        """The reason that rejects this node for the pod; None if there is none."""
         engine = self._process.engine
         queued = engine.queue.contents.get(pod["metadata"]["uid"])
         if queued is None:

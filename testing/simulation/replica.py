@@ -62,7 +62,7 @@ class Replica:
 
     @property
     def leads(self) -> bool:
-        """Whether its process holds the lease, as far as that knows."""
+        """Whether its process believes that it holds the lease."""
         return self.process is not None and self.process.leadership.may_write()
 
     @property
@@ -90,27 +90,27 @@ class Replica:
         self.on_start(self.process)
 
     def kill(self) -> None:
-        """Nothing of it runs from now on; what it has sent arrives all the same."""
+        """Stop everything of the process at once; messages that it has sent still arrive."""
         if self.process is not None:
             self._owner.stopped = True
             self._gone()
 
     def end(self) -> None:
-        """Tell it to end, as SIGTERM does."""
+        """Ask the process to end, as SIGTERM does."""
         if self.process is not None:
             self.process.over.set()
 
     def stop(self) -> None:
-        """Let it stand, as SIGSTOP does."""
+        """Pause the process, as SIGSTOP does."""
         self._owner.stopped = True
 
     def go_on(self) -> None:
-        """Let it go on, if it lives."""
+        """Resume the process if it is alive, as SIGCONT does."""
         if self.process is not None:
             self._owner.stopped = False
 
     def slow(self, pace: float) -> None:
-        """From now on every callback of it takes so many seconds."""
+        """Let every callback of the process take this many seconds from now on."""
         self._pace = self._owner.pace = pace
 
     def _begin(self, owner: Owner) -> Process:
@@ -146,5 +146,5 @@ class Replica:
         self._loop.call_later(_RESTART_SECONDS, self.start, context=self._network.context)
 
     def _clock(self) -> Callable[[], float]:
-        """The process's clock: looking at it is all that takes a process any time."""
+        """The process's clock: only reading it takes a process any time."""
         return partial(self._loop.spend, self._tick) if self._tick else self._loop.time

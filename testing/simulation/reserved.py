@@ -6,8 +6,8 @@ from collections.abc import Collection, Set
 from itertools import takewhile
 
 from muster.framework.scheduler.engine import Engine
-from muster.plugins.reservation.holds import Hold
 from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.reserved_capacity import ReservedCapacity
 from muster.sandbox.objects import Object
 
 
@@ -19,7 +19,7 @@ class Reserved:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self.holds: Collection[Hold] = held_in(engine.shared)
+        self.holds: Collection[ReservedCapacity] = held_in(engine.shared)
         names = engine.cache.snapshot.names
         self._held = [
             (hold, dict(zip((names[row] for row in hold.rows.tolist()), hold.amounts["cpu"].tolist(), strict=True)))
@@ -27,7 +27,7 @@ class Reserved:
         ]
 
     def against(self, pod: Object, node: str) -> int:
-        """How much of a node is kept from a pod, in thousandths of a CPU."""
+        """The capacity of a node that is reserved from a pod, in thousandths of a CPU."""
         return self.against_all({pod["metadata"]["uid"]}, pod["spec"].get("priority") or 0, node)
 
     def against_all(self, uids: Set[str], priority: int, node: str) -> int:
@@ -45,5 +45,5 @@ class Reserved:
             others = [held for held in others if held[0] in older or held[0].start < own.start]
         return sum(amounts.get(node, 0) for hold, amounts in others if priority <= hold.priority)
 
-    def _has(self, own: Hold, node: str) -> bool:
+    def _has(self, own: ReservedCapacity, node: str) -> bool:
         return any(hold is own and node in amounts for hold, amounts in self._held)

@@ -19,7 +19,8 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 from aiohttp import web
 
-from muster.plugins.coscheduling.definition import definition
+from muster.plugins.capacityscheduling.definition import definition as quota_definition
+from muster.plugins.coscheduling.definition import definition as group_definition
 from muster.sandbox import Sandbox, selectors
 from muster.sandbox.claims import DeviceClaimController
 from muster.sandbox.clock import Generators
@@ -59,7 +60,7 @@ class Request:
 
     @property
     def path(self) -> str:
-        """Without the query."""
+        """The path without the query."""
         return _parts(self.url)[0]
 
     @property
@@ -69,7 +70,7 @@ class Request:
 
     @property
     def body_exists(self) -> bool:
-        """Whether it carries anything."""
+        """Whether the request has a body."""
         return self.data is not None
 
     async def read(self) -> bytes:
@@ -93,12 +94,12 @@ class Answer:
 
 
 class SimulatedServer:
-    """One API server, with kubelets that start and end pods a moment after they are told to.
+    """One API server, with kubelets that start and end pods a moment after a request.
 
     Attributes:
-        store: its objects; the world outside may change them directly.
-        pod_groups: the kind that is defined by a custom resource.
-        on_request: told of each request, and of its answer.
+        store: its objects; the outside world may change them directly.
+        pod_groups, elastic_quotas: the kinds that are defined by custom resources.
+        on_request: called with each request and its answer.
     """
 
     def __init__(self, loop: SimulatedLoop, random: Random) -> None:
@@ -111,11 +112,15 @@ class SimulatedServer:
         self._loop = loop
         self._random = random
         self._owner = loop.owner("kubelets")
-        self.store: ObjectStore = Sandbox([definition()], sources=sources, stand_ins=False, native_groups=True).store
+        definitions = [group_definition(), quota_definition()]
+        sandbox = Sandbox(definitions, sources=sources, stand_ins=False, native_groups=True)
+        self.store: ObjectStore = sandbox.store
         self.on_request: Callable[[Request, Answer], None] = lambda request, answer: None
         pod_groups = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+        elastic_quotas = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "elasticquotas")
         assert pod_groups is not None
-        self.pod_groups = pod_groups
+        assert elastic_quotas is not None
+        self.pod_groups, self.elastic_quotas = pod_groups, elastic_quotas
         self._handler = Handler(self.store)
         self._kubelet = Kubelet(self.store)
         self._device_claims = DeviceClaimController(self.store)
@@ -144,7 +149,7 @@ class SimulatedServer:
         return answer
 
     def watch(self, request: Request) -> tuple[Kind, Watch]:
-        """The watch that a request asks for, and of what. Raises the sandbox's StatusError."""
+        """The watch that a request asks for, and its kind. Raises the sandbox's StatusError."""
         about = target(self.store.kinds, request.path)
         labels, fields = (request.query.get(name, "") for name in ("labelSelector", "fieldSelector"))
         selection = selectors.parse(about.kind, labels=labels, fields=fields)
@@ -174,14 +179,14 @@ def refused(error: StatusError) -> Answer:
 
 
 def line(event: WatchEvent) -> bytes:
-    """An event of a watch as it goes over the wire."""
+    """An event of a watch on the wire."""
     body = event.entry.whole if event.entry else msgspec.json.encode(event.obj)
     return b'{"type":"%b","object":%b}\n' % (event.type.encode(), body)
 
 
 @lru_cache(maxsize=1024)
 def _parts(url: str) -> tuple[str, Mapping[str, str]]:
-    """The path and the parameters of a URL; the same few dozen are asked for again and again."""
+    """The path and the parameters of a URL, cached, as the same few dozen recur."""
     parts = urlsplit(url)
     return parts.path, MappingProxyType(dict(parse_qsl(parts.query, keep_blank_values=True)))
 

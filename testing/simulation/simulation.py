@@ -31,7 +31,7 @@ crowd. The cluster at rest is looked at again when capacity has been reserved fo
 """
 _REMEDY_SECONDS = 15.0
 _END_SECONDS = 60.0
-"""Longer than the longest backoff, and than anything is kept that is not needed any more."""
+"""Longer than the longest backoff, and than any record is kept after its use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,15 @@ class SimulationOutcome:
     """The outcome of a seed.
 
     Attributes:
-        seed: which.
-        scale: how much of it.
-        history: what happened.
-        wrong: what did not hold; empty when all is well.
-        digest: of everything that was sent and is left.
-        steps: callbacks that ran.
-        seconds: virtual time that passed.
-        bound: pods that Muster bound.
-        tally: what took part.
+        seed: the seed.
+        scale: the size of the run.
+        history: the acts that were played.
+        wrong: the violated guarantees; empty if all held.
+        digest: the hash of all messages and of the objects at the end.
+        steps: the number of callbacks that ran.
+        seconds: the virtual time that passed.
+        bound: the number of pods that Muster bound.
+        tally: the kinds of groups, acts and plugins that took part.
     """
 
     seed: str
@@ -67,8 +67,10 @@ class SimulationOutcome:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """No garbage is collected on the way: what equal pods share lasts until then, and a process that has to work it out
-    again looks at its clock more often. What the seed before has left goes first.
+    """Collect garbage only before a run, because a collection would make the run depend on its time.
+
+    Objects that equal pods share live until they are collected, and a process that has to compute them again reads its
+    clock more often.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -87,19 +89,19 @@ def simulate(
     history: Sequence[Act] | None = None,
     scale: Scale | None = None,
     assembly: Assembly | None = None,
-    tell: Callable[[str], None] | None = None,
+    trace: Callable[[str], None] | None = None,
 ) -> SimulationOutcome:
     """Play a seed.
 
-    `history` and `scale` are played instead of the seed's own; everything else is chosen by the seed all the same.
-    `assembly` is what the processes run, by default Muster's own configuration with leader election. `tell` is given
-    each line that the digest is made of, without the bodies.
+    `history` and `scale` replace the seed's own; the seed still determines everything else. `assembly` is the
+    configuration of the processes, by default Muster's own with leader election. `trace` is called with each line that
+    enters the digest, without the bodies.
     """
     seed = str(seed)
     scale = scale or scale_of(seed)
     acts = tuple(history_of(seed, scale) if history is None else history)
     assembly = assembly or standard(scale.after_seconds)
-    stage = Stage(seed, scale.replicas, assembly, tell or _say_nothing)
+    stage = Stage(seed, scale.replicas, assembly, trace or _ignore)
     world, judge = stage.world, stage.judge
     world.expect(acts)
     try:
@@ -132,19 +134,19 @@ def simulate(
     return SimulationOutcome(seed, scale, acts, wrong, digest, stage.loop.steps, seconds, len(judge.bound), tally)
 
 
-def _say_nothing(line: str) -> None:
-    """The reporter for runs without output."""
+def _ignore(line: str) -> None:
+    """The default for `trace`."""
 
 
 def _reserves_after(assembly: Assembly) -> int:
-    """After how long a wait capacity is reserved; 0 for never."""
+    """The seconds after which capacity is reserved for a waiting pod or group; 0 for never."""
     given = [profile.args.get(NAME) for profile in assembly.profiles]
     return next((args.after_seconds for args in given if isinstance(args, ReservationArgs)), 0)
 
 
 @cache
 def standard(after_seconds: int = 300) -> Assembly:
-    """The default configuration of processes, but for the time after which capacity is reserved."""
+    """The default configuration of processes, with another time after which capacity is reserved."""
     configuration = muster_configuration()
     election = configuration.leader_election.model_copy(update={"leader_elect": True, "resource_name": LEASE})
     patience = (PluginConfig(name="Reservation", args={"afterSeconds": after_seconds}),)

@@ -20,36 +20,36 @@ from .world import World
 
 _LOOK_EVERY = 50
 _ALL_STEPS = 0.05
-"""The share of seeds at which the judge looks after every single step during troubles: it takes some time."""
+"""The share of seeds for which the judge checks after every single step during troubles, which takes some time."""
 _MOST_STEPS = 300_000
 
 
 class EndlessError(Exception):
-    """A run that does not come to its end."""
+    """Raised for a run that does not end."""
 
 
 class Stage:
-    """A cluster at the begin of its time. All is chosen by `seed`; `tell` is given each line that is recorded.
+    """A cluster at the beginning of a run. `seed` determines everything; `trace` is called with each recorded line.
 
     Attributes:
-        loop: time, and what happens in it.
+        loop: the event loop, in virtual time.
         server: the API server.
         replicas: the processes.
-        world: everybody else.
-        judge: who says what does not hold.
-        digest: of everything that was recorded, bodies included.
-        began: when, in seconds on the loop's clock.
-        most_steps: how many callbacks may run.
+        world: the outside world.
+        judge: checks the guarantees.
+        digest: the hash of everything that was recorded, bodies included.
+        began: the time of the beginning, in seconds on the loop's clock.
+        most_steps: the number of callbacks after which the run counts as endless.
     """
 
     def __init__(
-        self, seed: str, replicas: int, assembly: Assembly, tell: Callable[[str], None] = lambda line: None
+        self, seed: str, replicas: int, assembly: Assembly, trace: Callable[[str], None] = lambda line: None
     ) -> None:
         self.loop = SimulatedLoop(Random(f"{seed}/loop"))
         self.began = self.loop.time()
         self.digest = hashlib.blake2b(digest_size=16)
         self.most_steps = _MOST_STEPS
-        self._tell = tell
+        self._trace = trace
         self._look_every = 1 if Random(f"{seed}/looks").random() < _ALL_STEPS else _LOOK_EVERY
         asyncio._set_running_loop(self.loop)
         try:
@@ -64,22 +64,22 @@ class Stage:
         self.judge = Judge(self.server, self.replicas, self.world)
 
     def record(self, line: str, *bodies: bytes) -> None:
-        """Something happened now that has to be the same with the same seed; only `line` is told."""
+        """Record a line that has to be the same with the same seed; only `line` is traced."""
         whole = f"{self.loop.time() - self.began:.6f} {line}"
         self.digest.update(b"".join([b"%d %b" % (len(part), part) for part in (whole.encode(), *bodies)]))
-        self._tell(whole)
+        self._trace(whole)
 
     def go_on(self, seconds: float) -> None:
-        """Let so much time pass. Raises EndlessError."""
+        """Let this many seconds pass. Raises EndlessError."""
         self.loop.run_until(self.loop.time() + seconds, self._after_step)
 
     def calm_down(self) -> None:
-        """Troubles end, and with them the judge's looks after every single step."""
+        """End the troubles, and the checks after every single step."""
         self.world.troubles.calm_down()
         self._look_every = _LOOK_EVERY
 
     def end(self) -> None:
-        """All processes end."""
+        """End all processes."""
         self.loop.end()
 
     def _after_step(self) -> None:

@@ -94,7 +94,7 @@ class Starvation:
         return min(can_be_helped, key=lambda each: (-each.priority, each.since), default=None)
 
     def _stays(self, wait: Sequence[Claimant]) -> object:
-        """The state that does not change while the crowd passes."""
+        """The state that stays the same while the crowd passes."""
         pods = (pod for pod in self._server.objects(PODS) if pod["spec"].get("nodeName") and not passes(pod))
         return (
             [replica.identity for replica in self._replicas if replica.leads],

@@ -32,21 +32,21 @@ CarryOut = Callable[[Request], Answer]
 
 
 class Record(Protocol):
-    """Is told of all that has to be the same with the same seed."""
+    """A recorder of everything that has to be the same with the same seed."""
 
     def __call__(self, line: str, *bodies: bytes) -> None:
-        """`line` is for people, too; `bodies` are what was sent with it."""
+        """Record a line, which traces show, and the bodies of the messages that it is about."""
 
 
 class Way(Protocol):
-    """The way of a process to the server, on which its watches travel.
+    """The connection of a process to the server, over which its watches travel.
 
     Attributes:
-        server, loop, backbone: the other end, and whose loop and context carry what is on its way.
-        record: is told of all that arrives.
-        silent: whether nothing gets through.
+        server, loop, backbone: the server, and the loop and owner of messages in transit.
+        record: receives every message that arrives.
+        silent: whether all messages are lost.
         streams: the watches that are open.
-        readers: the watches that somebody reads or opens.
+        readers: the watches that are being read or opened.
     """
 
     server: SimulatedServer
@@ -133,36 +133,36 @@ class SimulatedStream:
 
     @property
     def half_open(self) -> bool:
-        """Whether its reader waits for what never comes: the server's end is gone, or never answered."""
+        """Whether its reader waits without result: the server's end is closed, or never answered."""
         is_late = not self._opened and self._transport.loop.time() > self._asked_at + _OPENS_WITHIN_SECONDS
         return self._muted or is_late
 
     def break_off(self) -> None:
-        """The connection is cut, and both ends know."""
+        """Break the connection, so that both ends know."""
         self._broken = True
         self._chunks.clear()
         self.leave()
         self._wake()
 
     def mute(self) -> None:
-        """The connection is half open: the server's end is gone, and this one does not know."""
+        """Leave the connection half open: the server's end is closed, and the client's end does not know."""
         self._muted = True
         self.leave()
 
     def leave(self) -> None:
-        """Nothing comes from the server any more."""
+        """Close the server's end."""
         self._open.close()
         self._transport.streams.pop(self, None)
 
     def _give_up(self) -> None:
-        """The watch could not be opened."""
+        """Fail a watch that could not be opened."""
         self._transport.readers.pop(self, None)
         self.mute()
 
     # The server's end.
 
     def _begin(self, request: Request) -> Answer:
-        """The request has arrived at the server."""
+        """Handle the request at the server."""
         transport = self._transport
         try:
             kind, watch = transport.server.watch(request)
@@ -201,7 +201,7 @@ class SimulatedStream:
             self._bookmark_later()
 
     def _send(self, events: list[WatchEvent]) -> None:
-        """Let events travel, none of them faster than those before."""
+        """Send events, none of which overtakes an earlier one."""
         if not events:
             return
         if self._transport.silent:

@@ -16,7 +16,7 @@ from muster.framework.metrics import Gauge, JointCounter, Labels, SchedulerMetri
 from .acts import Act
 
 MOST_EXCUSED = 0.1
-"""The share of groups at rest that may be excused, of many."""
+"""The share of groups at rest that may be excused, if there are many."""
 _MANY = 100
 
 
@@ -52,7 +52,7 @@ class SeedTally:
             counter.update(more)
 
     def follow(self, metrics: SchedulerMetrics) -> None:
-        """Count what the engine of one process counts from now on."""
+        """Count the further metrics of one process's engine."""
         metrics.plugin_evaluations = _Asked(metrics.plugin_evaluations, self.plugins)
         metrics.unschedulable_pods = _Rises(metrics.unschedulable_pods, self._held_back)
         metrics.reservations = _Rises(metrics.reservations, self._reserved)
@@ -65,7 +65,7 @@ class SeedTally:
         self.events["reservations"] += reservations
 
     def count(self, history: Iterable[Act]) -> None:
-        """Count what happened, and which groups came."""
+        """Count the acts, and the groups that were created."""
         for act in history:
             self.acts[act.what] += 1
             if act.what == "group_comes":
@@ -74,14 +74,14 @@ class SeedTally:
                 self.groups.update(name for name, _ in traits)
 
     def fault(self) -> str | None:
-        """The problem with the runs together: many groups, and too many of them excused."""
+        """The problem with all runs: too many of many groups are excused."""
         judged, excused = self.events["groups judged"], self.events["groups excused"]
         if judged >= _MANY and excused > MOST_EXCUSED * judged:
             return f"{excused} of {judged} groups were excused, more than {MOST_EXCUSED:.0%}"
         return None
 
     def lines(self) -> Iterator[str]:
-        """For people."""
+        """The tally as text."""
         for what, counter in self._counters().items():
             yield f"{what}: " + ", ".join(f"{name} {count}" for name, count in sorted(counter.items()))
 

@@ -23,14 +23,15 @@ Traits = tuple[tuple[str, str], ...]
 
 REQUIRED, PREFERRED = "required-topology", "preferred-topology"
 HEALING = "healing-policy"
+HELD = "hold"
 MIN_RESOURCES = "minResources"
-"""Of CPU. This one is a field of PodGroups of scheduling.x-k8s.io."""
+"""The trait of a minimum of CPU, a field of PodGroups of scheduling.x-k8s.io."""
 _HEALED = 0.3
 _SUMMED = 0.25
-"""The shares of groups that heal, and that ask for so much in all."""
+"""The shares of groups that heal, and that have `minResources`."""
 SLICE_LEVEL, SLICE_SIZE = "slice-topology", "slice-size"
 _PLAIN = 0.5
-"""The share of groups that may be anywhere."""
+"""The share of groups without a topology."""
 _TOPOLOGIES: tuple[Traits, ...] = (
     ((REQUIRED, ZONE),),
     ((REQUIRED, ZONE),),
@@ -48,7 +49,7 @@ _SLICES = ("2", "2", "3")
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Where the members of a group have to be.
+    """The topology that a group requires of its members' nodes.
 
     Attributes:
         levels: labels of nodes on which all members have to agree.
@@ -66,7 +67,7 @@ ANYWHERE = Rule()
 
 
 def traits_of(seed: str, name: str, native: bool) -> Traits:
-    """The traits of a group; one of Kubernetes' own names one label at most."""
+    """The traits of a group; a native one names one label at most."""
     random = Random(f"{seed}/traits of {name}")
     if random.random() < _PLAIN:
         return ()
@@ -83,7 +84,7 @@ def healing_of(seed: str, name: str) -> Traits:
 
 
 def native_spec(policy: Object, level: str, parent: str, urgent: bool) -> Object:
-    """The spec of a group of Kubernetes' own, of pods or of groups."""
+    """The spec of a native group, of pods or of groups."""
     spec: Object = {"schedulingPolicy": policy}
     if level:
         spec["schedulingConstraints"] = {"topology": [{"key": level}]}
@@ -95,7 +96,7 @@ def native_spec(policy: Object, level: str, parent: str, urgent: bool) -> Object
 
 
 def min_resources_of(seed: str, name: str, asked: int) -> Traits:
-    """What a group asks for in all whose needed members ask for so much together, in thousandths of a CPU."""
+    """The `minResources` of a group by the total request of its needed members, in thousandths of a CPU."""
     random = Random(f"{seed}/minResources of {name}")
     if random.random() >= _SUMMED:
         return ()
@@ -109,19 +110,19 @@ def labelled_spec(minimum: int, traits: Traits) -> Object:
 
 
 def annotations_of(traits: Traits, native: bool) -> dict[str, str]:
-    """The annotations of a PodGroup; one of Kubernetes' own says the rest in its spec."""
-    said = (HEALING,) if native else [name for name, _ in traits if name != MIN_RESOURCES]
+    """The annotations of a PodGroup; a native one has the rest in its spec."""
+    said = (HEALING, HELD) if native else [name for name, _ in traits if name != MIN_RESOURCES]
     return {PREFIX + name: value for name, value in traits if name in said}
 
 
 def annotation_of(group: Object, name: str) -> str | None:
-    """What an object says in an annotation of Muster's, by its name without the prefix."""
+    """The value of one of Muster's annotations, by its name without the prefix."""
     said: str | None = (group["metadata"].get("annotations") or {}).get(PREFIX + name)
     return said
 
 
 def rule_of(group: Object) -> Rule:
-    """Where the members of a group of either kind have to be."""
+    """The topology that a group of either kind requires."""
     said: Mapping[str, str] = group["metadata"].get("annotations") or {}
     required = said.get(PREFIX + REQUIRED)
     return Rule(

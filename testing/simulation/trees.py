@@ -31,7 +31,7 @@ class Trees:
                 self._parts[parent].append(name)
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Whether there are any trees."""
         return bool(self._composites)
 
     def roots(self) -> list[str]:
@@ -39,11 +39,11 @@ class Trees:
         return [name for name in self._composites if name not in self._parents]
 
     def is_part(self, name: str) -> bool:
-        """Whether a group names a parent, be it one that does not exist."""
+        """Whether a group names a parent, existing or not."""
         return name in self._parents
 
     def above(self, name: str) -> list[str]:
-        """The CompositePodGroups that a group is in, innermost first; none where one of them is missing."""
+        """The CompositePodGroups that a group is in, innermost first; none if one of them is missing."""
         found: list[str] = []
         while (parent := self._parents.get(name)) is not None:
             if parent not in self._composites:
@@ -76,13 +76,13 @@ class Trees:
         return levels_of(self._composites[name])
 
     def has_enough(self, name: str, holds: Callable[[str], bool]) -> bool:
-        """Whether something holds of a PodGroup, or of as many parts of a CompositePodGroup as it needs."""
+        """Whether a condition holds for a PodGroup, or for as many parts of a CompositePodGroup as it needs."""
         if name not in self._composites:
             return holds(name)
         return sum(self.has_enough(part, holds) for part in self._parts[name]) >= self.needed(name)
 
     def that_count(self, name: str, holds: Callable[[str], bool]) -> Iterator[str]:
-        """The PodGroups in it that count: those of parts of which too little holds are left out, with all in them."""
+        """The PodGroups in it that count, without those of parts for which too little holds."""
         if name not in self._composites:
             yield name
         elif self.has_enough(name, holds):
@@ -92,6 +92,6 @@ class Trees:
 
 
 def levels_of(group: Object) -> tuple[str, ...]:
-    """The labels on which the members of a group of Kubernetes' own have to agree."""
+    """The labels on which the members of a native group have to agree."""
     constraints = group["spec"].get("schedulingConstraints") or {}
     return tuple(each["key"] for each in constraints.get("topology") or ())

@@ -45,7 +45,7 @@ def state_of(engine: Engine) -> tuple[object, ...]:
 
 
 def watch_trials(engine: Engine, blame: Callable[[str], None]) -> None:
-    """Compare before and after each trial from now on; one within another is a part of it."""
+    """Compare the state before and after each trial from now on; a nested trial is a part of its outer one."""
     snapshot = engine.cache.snapshot
     trial, under_way = snapshot.trial, False
 

@@ -12,7 +12,7 @@ from .server import SimulatedServer
 
 
 class Troubles:
-    """Befalls `replicas` of a cluster."""
+    """Causes faults of the `replicas` of a cluster."""
 
     def __init__(
         self, server: SimulatedServer, replicas: Sequence[Replica], later: CallLater, meddling: Meddling
@@ -23,7 +23,7 @@ class Troubles:
         self._meddling = meddling
 
     def calm_down(self) -> None:
-        """No more trouble: everything works from now on."""
+        """End all faults."""
         for replica in self._replicas:
             replica.weather = CALM
             replica.transport.silent = False
@@ -39,24 +39,24 @@ class Troubles:
 
             self._later(seconds, clears)
 
-    def watches_break(self, whom: float) -> None:
-        self._replica(whom).transport.cut()
+    def watches_break(self, pick: float) -> None:
+        self._replica(pick).transport.cut()
 
-    def watches_fall_silent(self, whom: float) -> None:
-        self._fall_silent(self._replica(whom).transport)
+    def watches_fall_silent(self, pick: float) -> None:
+        self._fall_silent(self._replica(pick).transport)
 
     def _fall_silent(self, transport: SimulatedTransport) -> None:
         transport.fall_silent()
         self._meddling.goes_unnoticed()
 
     def history_is_forgotten(self) -> None:
-        """The API compacts, and all watches have to be opened again."""
+        """Compact the API's history, so that all watches have to be opened again."""
         self._store.forget()
         for replica in self._replicas:
             replica.transport.cut()
 
-    def cable_is_pulled(self, whom: float, seconds: float) -> None:
-        transport = self._replica(whom).transport
+    def cable_is_pulled(self, pick: float, seconds: float) -> None:
+        transport = self._replica(pick).transport
         transport.silent = True
         self._fall_silent(transport)
 
@@ -65,21 +65,21 @@ class Troubles:
 
         self._later(seconds, mended)
 
-    def process_stands(self, whom: float, seconds: float) -> None:
-        replica = self._replica(whom)
+    def process_stands(self, pick: float, seconds: float) -> None:
+        replica = self._replica(pick)
         replica.stop()
         self._later(seconds, replica.go_on)
 
-    def process_is_slow(self, whom: float, seconds: float) -> None:
-        replica = self._replica(whom)
+    def process_is_slow(self, pick: float, seconds: float) -> None:
+        replica = self._replica(pick)
         replica.slow(0.002)
         self._later(seconds, replica.slow, 0.0)
 
-    def process_is_killed(self, whom: float) -> None:
-        self._replica(whom).kill()
+    def process_is_killed(self, pick: float) -> None:
+        self._replica(pick).kill()
 
-    def process_is_ended(self, whom: float) -> None:
-        self._replica(whom).end()
+    def process_is_ended(self, pick: float) -> None:
+        self._replica(pick).end()
 
     def leader_is_killed(self) -> None:
         for replica in self._leaders():
@@ -102,11 +102,11 @@ class Troubles:
                 replica.transport.fall_silent()
         self._later(4.0, self.leader_is_killed)
 
-    def clock_jumps(self, whom: float, seconds: float) -> None:
-        self._replica(whom).jump += seconds
+    def clock_jumps(self, pick: float, seconds: float) -> None:
+        self._replica(pick).jump += seconds
 
-    def _replica(self, whom: float) -> Replica:
-        return self._replicas[int(whom * len(self._replicas))]
+    def _replica(self, pick: float) -> Replica:
+        return self._replicas[int(pick * len(self._replicas))]
 
     def _leaders(self) -> list[Replica]:
         return [replica for replica in self._replicas if replica.leads]

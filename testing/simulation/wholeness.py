@@ -1,4 +1,4 @@
-"""Wholeness: a group or tree starts as a whole or not at all. The judge reports each Binding here, and asks at rest.
+"""Wholeness: a group or tree starts as a whole or not at all. The judge reports each Binding, and asks at rest.
 
 A group with fewer bound members than its quorum at rest is whole nevertheless if its quorum was bound at some time
 since its first Binding: it has lost members since. Otherwise another client must have interfered: a scheduler that
@@ -24,7 +24,7 @@ from .server import EPOCH, SimulatedServer
 from .trees import Trees
 
 _ON_THE_WAY_SECONDS = 60.0
-"""From a decision to its last Binding, with every fault: what was asked of the API is asked again for half a minute."""
+"""The time from a decision to its last Binding, with every fault: requests are repeated for half a minute."""
 
 
 class Wholeness:
@@ -44,7 +44,7 @@ class Wholeness:
         self._begun: dict[str, float] = {}
 
     def bound(self, name: str) -> None:
-        """A member of a group was bound."""
+        """Note that a member of a group was bound."""
         group = groups(self._server).get(name)
         count = bound_members(self._server)[name]
         if count <= 1:
@@ -65,7 +65,7 @@ class Wholeness:
             self._whole.add(name)
 
     def faults(self) -> Iterator[str]:
-        """The groups at rest that started in part, and nobody else is to blame."""
+        """The groups at rest that started in part through no other client's fault."""
         bound = bound_members(self._server)
         for name, group in groups(self._server).items():
             if bound[name]:
@@ -102,7 +102,7 @@ class Wholeness:
         return begun - _ON_THE_WAY_SECONDS <= touched
 
     def _is_outrun(self, name: str) -> bool:
-        """Whether it lacks the capacity of pods that were bound after its first Binding and owe it nothing."""
+        """Whether the group lacks capacity that other pods took rightly after its first Binding."""
         waits = next((each for each in claimants(self._server) if each.name == name), None)
         begun = self._begun.get(name)
         if waits is None or begun is None:

@@ -22,6 +22,7 @@ from muster.sandbox.kinds import (
 
 from .acts import Act
 from .groups import GroupActs
+from .holding import HoldActs
 from .loop import SimulatedLoop
 from .meddling import Meddling
 from .members import URGENT
@@ -29,6 +30,7 @@ from .nodes import NodeActs
 from .owners import Owners
 from .passing import AT_ONCE, NAMESPACE, Passing
 from .pods import DEVICE, PodActs
+from .quotas import QuotaActs
 from .replica import Replica
 from .server import SimulatedServer
 from .streams import Record
@@ -38,11 +40,11 @@ _TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
 
 
 class World:
-    """The actors on a cluster. What is due later belongs to an owner of the loop's own.
+    """The actors on a cluster. Their later callbacks belong to an owner of their own.
 
     Attributes:
         meddling: which groups were changed from outside.
-        troubles, passing, owners, nodes, pods, groups: the actors.
+        troubles, passing, owners, nodes, pods, groups, holds, quotas: the actors.
     """
 
     def __init__(
@@ -64,18 +66,30 @@ class World:
         self.nodes = NodeActs(server, self.meddling)
         self.pods = PodActs(server, self.meddling)
         self.groups = GroupActs(server, self.meddling)
+        self.holds = HoldActs(server, self.meddling, self.groups, later)
+        self.quotas = QuotaActs(server, self.meddling)
         self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
         self._store.create(DEVICE_CLASSES, {"metadata": {"name": DEVICE}, "spec": {}})
 
     def expect(self, history: Iterable[Act]) -> None:
-        """Let all of this happen in its time, counted from now."""
+        """Schedule all acts at their times, counted from now."""
         for act in history:
             self._later(act.at, self.carry_out, act)
 
     def carry_out(self, act: Act) -> None:
-        """Let this happen. What comes too late does not: an object that is there, or is gone, or has a node by now."""
+        """Carry out an act, unless it is too late: its object already exists, no longer exists, or has a node."""
         self._record(f"{act.what} {act.given}")
-        actors = (self, self.troubles, self.passing, self.owners, self.nodes, self.pods, self.groups)
+        actors = (
+            self,
+            self.troubles,
+            self.passing,
+            self.owners,
+            self.nodes,
+            self.pods,
+            self.groups,
+            self.holds,
+            self.quotas,
+        )
         actor = next(each for each in actors if hasattr(each, act.what))
         perform: Callable[..., None] = getattr(actor, act.what)
         try:
@@ -85,7 +99,7 @@ class World:
                 raise
 
     def all_goes(self) -> None:
-        """Pods and groups are deleted, all of them, and what pods claimed."""
+        """Delete all pods and groups, and the pods' claims."""
         self.owners.owners_go()
         for kind in (PODS, self._server.pod_groups, NATIVE_POD_GROUPS, COMPOSITE_POD_GROUPS):
             for obj in self._server.objects(kind):

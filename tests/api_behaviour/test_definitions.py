@@ -130,7 +130,7 @@ async def test_an_object_is_seen_in_every_version(server: Server, things: str) -
         ),
     ],
 )
-async def test_what_the_schema_refuses_is_told(
+async def test_everything_that_the_schema_refuses_is_reported(
     server: Server, things: str, spec: dict[str, Any], faults: list[str]
 ) -> None:
     answer = await server.post(things, _thing(**spec))

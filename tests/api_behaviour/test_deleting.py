@@ -16,7 +16,7 @@ async def _bound_pod(server: Server, name: str = "web") -> None:
     assert (created.code, bound.code) == (201, 201), (created.body, bound.body)
 
 
-async def test_a_deleted_object_is_gone_and_the_answer_tells_which(server: Server) -> None:
+async def test_a_deleted_object_is_gone_and_the_answer_names_it(server: Server) -> None:
     created = await server.post(server.pod_groups(), pod_group("gang", minMember=1))
 
     answer = await server.delete(server.pod_groups("gang"))

@@ -1,4 +1,4 @@
-"""Fields that a kind does not have, and values of the wrong type: refused, told or dropped, as the request asks."""
+"""Fields that a kind does not have, and values of the wrong type: refused, warned of or dropped, as requested."""
 
 from collections.abc import Callable
 from typing import Any
@@ -58,10 +58,10 @@ async def test_unknown_fields_are_refused_where_the_request_is_strict(
     )
 
 
-@pytest.mark.parametrize(("query", "told"), [({"fieldValidation": "Ignore"}, False), ({}, True)])
+@pytest.mark.parametrize(("query", "is_warned"), [({"fieldValidation": "Ignore"}, False), ({}, True)])
 @pytest.mark.parametrize(("make", "kind", "version", "fields"), BROKEN)
 async def test_unknown_fields_are_dropped_with_a_warning_or_without(
-    server: Server, make: Make, kind: str, version: str, fields: list[str], query: dict[str, str], told: bool
+    server: Server, make: Make, kind: str, version: str, fields: list[str], query: dict[str, str], is_warned: bool
 ) -> None:
     path, obj = make(server)
 
@@ -69,7 +69,7 @@ async def test_unknown_fields_are_dropped_with_a_warning_or_without(
 
     assert answer.code == 201
     assert not {"schedulername", "foo"} & set(answer.body["spec"])
-    assert list(answer.warnings) == [f'299 - "unknown field \\"{field}\\""' for field in fields if told]
+    assert list(answer.warnings) == [f'299 - "unknown field \\"{field}\\""' for field in fields if is_warned]
 
 
 async def test_a_way_to_validate_fields_that_there_is_not_is_refused(server: Server) -> None:

@@ -1,4 +1,4 @@
-"""Asking what somebody may do."""
+"""Reviews: what a user may do."""
 
 import pytest
 
@@ -32,3 +32,13 @@ async def test_reviews_are_not_listed(server: Server, path: str) -> None:
     answer = await server.get(path)
 
     assert (answer.code, answer.reason) == (405, "MethodNotAllowed")
+
+
+async def test_a_client_learns_who_it_is(server: Server) -> None:
+    review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+
+    answer = await server.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", review)
+
+    assert (answer.code, answer.body["kind"]) == (201, "SelfSubjectReview")
+    assert answer.body["status"]["userInfo"]["username"]
+    assert "system:authenticated" in answer.body["status"]["userInfo"]["groups"]

@@ -148,7 +148,7 @@ async def test_a_broken_pod_is_refused_with_the_field_that_is_wrong(
     assert answer.body["details"] | {"causes": []} == {"name": "web", "kind": "Pod", "causes": []}
 
 
-async def test_several_faults_are_told_together(server: Server) -> None:
+async def test_several_faults_are_reported_together(server: Server) -> None:
     answer = await server.post(server.pods(), {"metadata": {"name": "web"}, "spec": {"containers": [{}]}})
 
     assert answer.message == (

@@ -16,7 +16,7 @@ from bench.provenance import DirtyTreeError, Machine, Provenance
 from bench.results import Run, read
 from bench.tables import BLOCKS
 
-RECORDED_BY_THEMSELVES = {"parity", "parity-preemption", "parity-groups", "parity-trees", "simulation"}
+RECORDED_BY_THEMSELVES = {"e2e", "parity", "parity-preemption", "parity-groups", "parity-trees", "simulation"}
 """Comparisons and the simulation, which are no benchmarks: see `tests.parity.summary` and `make simulate-all`."""
 
 

@@ -356,6 +356,37 @@ def test_the_simulation_is_shown_with_all_that_took_part() -> None:
     ]
 
 
+def ended(name: str, theirs: dict[str, Any] | None, ours: dict[str, Any] | None) -> dict[str, Any]:
+    """A test of Kubernetes, and how it ended with either scheduler."""
+    return {"name": name, "sides": {"kube-scheduler": theirs, "muster": ours}}
+
+
+def test_end_to_end_tests_are_shown_without_labels_and_what_did_not_pass_says_why() -> None:
+    passed, failed = {"state": "passed", "seconds": 3.2}, {"state": "failed", "seconds": 300.0, "message": "Timed out"}
+    tests = [
+        ended("[sig-scheduling] Predicates [Serial] validates limits [Conformance]", passed, passed),
+        ended("[sig-node] [DRA] control plane reuses devices", passed, failed),
+        ended("[sig-scheduling] Multi-AZ Clusters spreads", failed, failed),
+        ended("[sig-scheduling] Gangs", failed, None),
+    ]
+
+    assert shown("e2e", kept("e2e", {"kubernetes": "1.37.1", "seed": 1, "tests": tests}))[:-2] == [
+        "The tests of Kubernetes 1.37.1:",
+        "",
+        "| test | kube-scheduler | Muster |",
+        "| --- | --- | --- |",
+        "| Predicates validates limits | passed | passed |",
+        "| [DRA] control plane reuses devices | passed | failed |",
+        "| Multi-AZ Clusters spreads | failed | failed |",
+        "| Gangs | failed | \N{EN DASH} |",
+        "| passed, of 4 | 2 | 1 |",
+        "",
+        "- [DRA] control plane reuses devices, Muster: Timed out",
+        "- Multi-AZ Clusters spreads, kube-scheduler and Muster: Timed out",
+        "- Gangs, kube-scheduler: Timed out",
+    ]
+
+
 def test_faults_are_told_apart_as_histories_draw_them() -> None:
     assert {what for what, _ in history._TROUBLES} == FAULTS
 

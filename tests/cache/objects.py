@@ -46,6 +46,7 @@ def content_of(snapshot: Snapshot) -> dict[str, Any]:
         **{name: np.trim_zeros(column.ravel(), "b").tolist() for name, column in columns.items()},
         "rows": {name: snapshot.row_of(name) for name in snapshot.names if snapshot.row_of(name) is not None},
         "nodes": [known for known in snapshot.nodes if known is not None],
+        "namespaces": {name: dict(used) for name, used in snapshot.namespaces.namespaces().items()},
         "pods": {name: dict(pods) for name, pods in zip(snapshot.names, snapshot.pods, strict=True) if pods},
         "images": {name: set(snapshot.images.holders(name)) for name in snapshot.images.names()},
         "ports": {

@@ -14,27 +14,18 @@ from muster.framework.model.quantity import QuantityError
 from muster.framework.snapshot.snapshot import Snapshot
 from tests.builders import make_node, make_pod
 from tests.cache.objects import bound, content_of, node, pod
+from tests.clocks import ManualClock
 
 TTL = 30.0
 
 
-class Clock:
-    """A clock that tests set."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def cache(clock: Clock) -> Cache:
+def cache(clock: ManualClock) -> Cache:
     """Nodes `a` and `b`; assumed pods live for TTL seconds after their binding."""
     cache = Cache(Snapshot(), clock, TTL)
     for name in ("a", "b"):
@@ -58,7 +49,7 @@ def test_a_new_node_is_an_addition(cache: Cache) -> None:
     assert cache.node_count == 3
 
 
-def test_a_known_nodes_change_is_told_by_its_parts(cache: Cache) -> None:
+def test_a_known_nodes_change_is_returned_by_its_parts(cache: Cache) -> None:
     assert cache.set_node(node(make_node("a").zone("z").taint("spot"))) == (
         Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
     )
@@ -258,7 +249,7 @@ def test_a_bound_pod_that_turns_up_elsewhere_is_moved_with_a_warning(
     assert caplog.messages == ["pod default/web was counted on node a but is bound to b"]
 
 
-def test_removing_a_pod_tells_whether_it_was_only_assumed(cache: Cache, web: PodInfo) -> None:
+def test_removing_a_pod_returns_whether_it_was_only_assumed(cache: Cache, web: PodInfo) -> None:
     cache.assume(web, "a")
     assert cache.remove_pod(web)
     cache.add_pod(bound(web, "a"))
@@ -283,42 +274,44 @@ def test_a_pod_made_anew_under_the_same_name_is_another_pod(cache: Cache, web: P
 
 
 def test_an_assumed_pod_expires_once_its_binding_is_finished_and_no_report_came(
-    cache: Cache, web: PodInfo, clock: Clock, caplog: pytest.LogCaptureFixture
+    cache: Cache, web: PodInfo, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     cache.assume(web, "a")
-    assert cache.expire(clock.now + 10 * TTL) == []
+    assert cache.expire(clock.time + 10 * TTL) == []
     cache.finish_binding(web)
-    clock.now += TTL - 1
-    assert cache.expire(clock.now) == []
-    clock.now += 1
+    clock.time += TTL - 1
+    assert cache.expire(clock.time) == []
+    clock.time += 1
     with caplog.at_level(logging.WARNING):
-        assert cache.expire(clock.now) == [web]
+        assert cache.expire(clock.time) == [web]
     assert counted(cache) == {}
     assert caplog.messages == ["pod default/web was bound to a but never reported there, and is no longer counted"]
 
 
-def test_a_report_that_comes_after_all_counts_the_expired_pod_again(cache: Cache, web: PodInfo, clock: Clock) -> None:
+def test_a_report_that_comes_after_all_counts_the_expired_pod_again(
+    cache: Cache, web: PodInfo, clock: ManualClock
+) -> None:
     cache.assume(web, "a")
     cache.finish_binding(web)
-    cache.expire(clock.now + TTL)
+    cache.expire(clock.time + TTL)
     cache.add_pod(bound(web, "a"))
     assert counted(cache) == {"a": {web.uid}}
 
 
-def test_a_confirmed_pod_never_expires(cache: Cache, web: PodInfo, clock: Clock) -> None:
+def test_a_confirmed_pod_never_expires(cache: Cache, web: PodInfo, clock: ManualClock) -> None:
     cache.assume(web, "a")
     cache.finish_binding(web)
     cache.add_pod(bound(web, "a"))
     cache.finish_binding(web)
-    assert cache.expire(clock.now + 10 * TTL) == []
+    assert cache.expire(clock.time + 10 * TTL) == []
     assert counted(cache) == {"a": {web.uid}}
 
 
-def test_without_a_time_to_live_an_assumed_pod_never_expires(web: PodInfo, clock: Clock) -> None:
+def test_without_a_time_to_live_an_assumed_pod_never_expires(web: PodInfo, clock: ManualClock) -> None:
     cache = Cache(Snapshot(), clock)
     cache.assume(web, "a")
     cache.finish_binding(web)
-    assert cache.expire(clock.now + 10**9) == []
+    assert cache.expire(clock.time + 10**9) == []
     assert cache.is_assumed(web.uid)
 
 

@@ -38,18 +38,18 @@ def test_an_image_that_nobody_has_is_forgotten_with_its_size(table: ImageTable) 
     assert table.size("web:1") == 0
 
 
-def test_the_first_holder_tells_the_size(table: ImageTable) -> None:
+def test_the_first_holder_determines_the_size(table: ImageTable) -> None:
     table.set(3, [image("db:1", size=99)])
     assert table.size("db:1") == 20
 
 
-def test_the_first_of_two_entries_with_the_same_name_tells_the_size() -> None:
+def test_the_first_of_two_entries_with_the_same_name_determines_the_size() -> None:
     table = ImageTable()
     table.set(0, [image("web:1", size=10), image("web:1", size=30)])
     assert table.size("web:1") == 10
 
 
-def test_the_version_tells_whether_any_image_came_or_went(table: ImageTable) -> None:
+def test_the_version_changes_when_an_image_comes_or_goes(table: ImageTable) -> None:
     version = table.version
     table.set(2, [image("web:1", size=10)])
     assert table.version == version

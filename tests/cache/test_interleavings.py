@@ -68,6 +68,7 @@ class Interleavings(RuleBasedStateMachine):
         super().__init__()
         self.now = 0.0
         self.cache = Cache(Snapshot(), lambda: self.now, TTL)
+        self.cache.snapshot.usage()
         self.cache.snapshot.labels.column("topology.kubernetes.io/zone")
         self.api_nodes: dict[str, Node] = {}
         self.api_pods: dict[str, PodInfo] = {}

@@ -3,7 +3,7 @@
 from muster.framework.snapshot.journal import Journal
 
 
-def test_what_changed_since_a_position_is_told_once_a_row() -> None:
+def test_changes_since_a_position_are_returned_once_a_row() -> None:
     journal = Journal()
     journal.record(1)
     position = journal.position

@@ -52,14 +52,14 @@ def test_columns_of_several_resources_are_cut_along_their_last_axis(snapshot: Sn
     assert cut[0].tolist() == [1000 * (row + 1) for row in rows]
 
 
-def test_a_mask_tells_which_nodes_of_the_view_are_meant(snapshot: Snapshot) -> None:
+def test_a_mask_selects_nodes_of_the_view(snapshot: Snapshot) -> None:
     some = view(snapshot, 3, 1, 0)
     assert some.mask_of({1, 2}).tolist() == [False, True, False]
     assert some.mask_of([]).tolist() == [False, False, False]
     assert NodeView(snapshot, None).mask_of([3]).tolist() == [False, False, False, True]
 
 
-def test_a_node_info_tells_what_the_columns_say(snapshot: Snapshot) -> None:
+def test_a_node_info_has_the_values_of_the_columns(snapshot: Snapshot) -> None:
     waiting = pod("p")
     snapshot.add_pod(waiting, "b")
     info = NodeInfo(snapshot, 1)

@@ -15,9 +15,9 @@ from muster.operator.cli import main
 MUSTER = Path(sys.executable).with_name("muster")
 BY_DEFAULT = (
     "Warning: decided by Muster's default profile, which may not be the scheduler's: "
-    "give --config, or --muster-url to ask the leader\n"
+    "give --config FILE, or --muster-url to ask the leader; if it is, MUSTER_CONFIG=default silences this\n"
 )
-"""What is said where nobody says by what is to be decided."""
+"""The warning if no configuration is given."""
 _END_SECONDS = 60.0
 """How long a process may take to end. None takes so long: the limit keeps a broken one from hanging the suite."""
 

@@ -18,7 +18,7 @@ from muster.sandbox.contents import NodeShape
 from tests.builders import PodDict, make_pod
 from tests.sandboxes import served
 
-from .asking import BY_DEFAULT, MUSTER, ask, kubectl, watching
+from .asking import MUSTER, ask, kubectl, watching
 
 FULL = (
     "0/4 nodes are available: 4 Insufficient cpu. "
@@ -50,6 +50,7 @@ _PODS = [
     make_pod("huge").requests(cpu="64"),
     _member("train-0", cpu="1"),
     make_pod("foreign").requests(cpu="64").scheduler("default-scheduler"),
+    make_pod("mistyped").scheduler("mustre"),
     make_pod("placed").node("node-2"),
     make_pod("gated").gate("example.com/budget"),
     *(_member(f"wide-{number}", cpu="3") for number in range(2)),
@@ -66,16 +67,16 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield kubeconfig
 
 
-def test_why_tells_of_a_group_by_its_bare_name(kubeconfig: Path) -> None:
-    told = ask("why", "train", "--kubeconfig", str(kubeconfig))
-    assert told.exit_code == 0
-    assert "default/train needs 3 pods, 1 exists, 0 have nodes" in told.output
-    assert "train-0" in told.output
+def test_why_finds_a_group_by_its_bare_name(kubeconfig: Path) -> None:
+    shown = ask("why", "train", "--kubeconfig", str(kubeconfig))
+    assert shown.exit_code == 0
+    assert "default/train needs 3 pods, 1 exists, 0 have nodes" in shown.output
+    assert "train-0" in shown.output
 
 
-def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
-    told = json.loads(ask("why", "pg/train", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
-    assert told == {
+def test_why_shows_a_group_for_programs(kubeconfig: Path) -> None:
+    shown = json.loads(ask("why", "pg/train", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    assert shown == {
         "podGroup": "default/train",
         "minMember": 3,
         "phase": "",
@@ -85,6 +86,7 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
         "failed": 0,
         "reason": "",
         "message": "",
+        "held": "",
         "members": [{"pod": "train-0", "phase": "Pending", "node": "", "message": ""}],
         "scheduleStartTime": "",
         "now": {
@@ -92,24 +94,27 @@ def test_why_tells_of_a_group_for_programs(kubeconfig: Path) -> None:
             "evicted": [],
             "blocked": "default/train-0",
             "selector": "",
+            "size": "",
             "nodes": [],
             "lack": None,
             "help": None,
+            "hopeless": False,
             "ending": [],
             "starts": [],
             "place": 2,
             "ahead": ["default/many"],
             "waiting": 3,
+            "quota": [],
         },
     }
 
 
-def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_would_help(kubeconfig: Path) -> None:
-    told = ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
-    assert told[:9] == [
+def test_why_shows_where_members_of_a_group_fit_what_stops_the_next_and_what_would_help(kubeconfig: Path) -> None:
+    shown = ask("why", "pg/many", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
+    assert shown[:9] == [
         "default/many needs 5 pods, 5 exist, 0 have nodes",
-        "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
-        "0/4 nodes are available: 4 Insufficient cpu.",
+        "Tried now: pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 "
+        "placed: 0/4 nodes are available: 4 Insufficient cpu.",
         "Capacity for 1 more member is lacking: 2 cpu on one node.",
         "1 more node like node-1 (2 cpu, 32Gi memory, 110 pods, 100Gi ephemeral-storage) would make the rest fit.",
         "Place 1 of 3 waiting groups.",
@@ -127,15 +132,26 @@ def test_why_tells_where_members_of_a_group_fit_what_stops_the_next_and_what_wou
     assert programs["nodes"] == [{**verdict, "took": 4, "nodes": nodes}]
 
 
+def test_a_terminal_shows_that_members_are_being_tried_and_no_trace_of_it_afterwards(kubeconfig: Path) -> None:
+    terminal, errors = os.openpty()
+    try:
+        words = [str(MUSTER), "why", "pg/many", "--config", "default", "--kubeconfig", str(kubeconfig)]
+        subprocess.run(words, stdout=subprocess.DEVNULL, stderr=errors, check=True)
+        os.close(errors)  # so that reading ends even if nothing was written
+        assert os.read(terminal, 1000).decode() == "trying 5 members …\r\x1b[K"
+    finally:
+        os.close(terminal)
+
+
 def test_why_explains_a_pod(kubeconfig: Path) -> None:
-    told = json.loads(ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
-    assert told["message"] == FULL
+    shown = json.loads(ask("why", "huge", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    assert shown["message"] == FULL
 
 
 def test_why_shows_a_table_by_default(kubeconfig: Path) -> None:
-    told = ask("why", "pod/huge", "--kubeconfig", str(kubeconfig))
-    assert "default/huge (not on a node), decided by profile muster" in told.output
-    assert "Insufficient cpu" in told.output
+    shown = ask("why", "pod/huge", "--kubeconfig", str(kubeconfig))
+    assert "default/huge (not on a node), decided by profile muster" in shown.output
+    assert "Insufficient cpu" in shown.output
 
 
 def _explained(kubeconfig: Path, pod: str) -> Any:
@@ -143,38 +159,55 @@ def _explained(kubeconfig: Path, pod: str) -> Any:
 
 
 def test_why_counts_the_siblings_of_a_member_with_the_member_itself(kubeconfig: Path) -> None:
-    told = _explained(kubeconfig, "train-0")
-    assert told["prefilter"]["reasons"] == [
+    shown = _explained(kubeconfig, "train-0")
+    assert shown["prefilter"]["reasons"] == [
         "pre-filter pod train-0 cannot find enough sibling pods, current pods number: 1, minMember of group: 3"
     ]
 
 
 def test_why_finds_what_nodes_lack_for_a_member_of_a_complete_group(kubeconfig: Path) -> None:
-    told = _explained(kubeconfig, "wide-0")
-    assert "prefilter" not in told
-    assert told["message"] == FULL
+    shown = _explained(kubeconfig, "wide-0")
+    assert "prefilter" not in shown
+    assert shown["message"] == FULL
 
 
-def test_why_tells_of_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: Path) -> None:
+def test_why_shows_for_a_member_that_fits_alone_what_its_group_lacks(kubeconfig: Path) -> None:
     verdict = (
         "pod group default/many is unschedulable, 4 of the 5 members that it needs fit; with those 4 placed: "
         "0/4 nodes are available: 4 Insufficient cpu."
     )
-    told = _explained(kubeconfig, "many-0")
-    assert (len(told["feasible"]), told["group"]) == (4, verdict)
+    shown = _explained(kubeconfig, "many-0")
+    assert (len(shown["feasible"]), shown["group"]) == (4, verdict)
     assert verdict in " ".join(ask("why", "pod/many-0", "--kubeconfig", str(kubeconfig)).stdout.split())
 
 
+@pytest.mark.parametrize("pod", ["train-0", "wide-0", "many-0"])
+def test_why_leads_from_a_waiting_member_to_its_group(kubeconfig: Path, pod: str) -> None:
+    group = pod.rpartition("-")[0]
+    shown = ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()
+    [line] = [each for each in shown if each.startswith("Member of ")]
+    command = f"muster why podgroup/{group} -n default"
+    assert line == f"Member of PodGroup default/{group}: see {command}"
+    assert ask(*command.split()[1:], "-o", "name", "--kubeconfig", str(kubeconfig)).exit_code == 0
+
+
+def test_why_says_once_why_no_node_was_looked_at(kubeconfig: Path) -> None:
+    shown = ask("why", "pod/train-0", "--kubeconfig", str(kubeconfig)).stdout
+    reason = TOO_FEW.removeprefix("0/4 nodes are available: ").removesuffix(".")
+    assert shown.splitlines()[1] == f"Coscheduling: {reason}"
+    assert shown.count("sibling pods") == 1
+
+
 def test_why_decides_for_a_pod_on_a_node_as_if_it_were_to_be_placed_again(kubeconfig: Path) -> None:
-    told = _explained(kubeconfig, "placed")
-    assert told["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
+    shown = _explained(kubeconfig, "placed")
+    assert shown["feasible"] == ["node-1", "node-2", "node-3", "node-4"]
     text = ask("why", "pod/placed", "--kubeconfig", str(kubeconfig)).stdout
     assert "default/placed (on node-2), decided by profile muster" in text
 
 
 def test_why_does_not_say_where_a_gated_pod_could_run(kubeconfig: Path) -> None:
-    told = _explained(kubeconfig, "gated")
-    assert told == {
+    shown = _explained(kubeconfig, "gated")
+    assert shown == {
         "pod": "default/gated",
         "schedulerName": "muster",
         "profile": "muster",
@@ -184,12 +217,16 @@ def test_why_does_not_say_where_a_gated_pod_could_run(kubeconfig: Path) -> None:
     assert text.endswith("decided by profile muster Scheduling is blocked due to non-empty scheduling gates")
 
 
-def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
-    assert _explained(kubeconfig, "foreign")["schedulerName"] == "default-scheduler"
-    text = ask("why", "pod/foreign", "--kubeconfig", str(kubeconfig)).stdout
-    assert "(not on a node), names scheduler default-scheduler; decided as if by profile muster" in " ".join(
-        text.split()
-    )
+@pytest.mark.parametrize(
+    ("pod", "answer"), [("foreign", "default-scheduler"), ("mistyped", "mustre (did you mean muster?)")]
+)
+def test_why_says_that_no_profile_answers_to_a_pod(kubeconfig: Path, pod: str, answer: str) -> None:
+    shown = _explained(kubeconfig, pod)
+    assert (shown["schedulerName"], shown["profile"]) == (answer.split()[0], "muster")
+    assert ask("why", f"pod/{pod}", "--kubeconfig", str(kubeconfig)).stdout.splitlines()[:2] == [
+        f"default/{pod} (not on a node): no profile answers to {answer}, so the pod waits for a scheduler of that name",
+        "Decided as if by profile muster:",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -197,21 +234,22 @@ def test_why_says_that_a_pod_names_another_scheduler(kubeconfig: Path) -> None:
     [
         ("pg/nothing", 1, 'podgroups.scheduling.x-k8s.io "nothing" not found'),
         ("pod/nothing", 1, 'pods "nothing" not found'),
+        ("nothing", 1, 'Error: neither a PodGroup nor a pod "nothing" in namespace default\n'),
         ("deploy/web", 2, "a deploy is no pod, PodGroup or CompositePodGroup"),
     ],
 )
 def test_why_says_what_is_not_there(kubeconfig: Path, name: str, code: int, text: str) -> None:
-    told = ask("why", name, "--kubeconfig", str(kubeconfig))
-    assert told.exit_code == code
-    assert text in told.output
+    shown = ask("why", name, "--kubeconfig", str(kubeconfig))
+    assert shown.exit_code == code
+    assert text in shown.output
 
 
 def test_groups_lists_every_group_of_the_namespace_as_the_api_has_it(kubeconfig: Path) -> None:
-    told = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
-    assert (told["kind"], told["apiVersion"]) == ("List", "v1")
-    found = [(each["kind"], each["metadata"]["name"], each["spec"]["minMember"]) for each in told["items"]]
+    shown = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    assert (shown["kind"], shown["apiVersion"]) == ("List", "v1")
+    found = [(each["kind"], each["metadata"]["name"], each["spec"]["minMember"]) for each in shown["items"]]
     assert found == [("PodGroup", name, count) for name, count in _GROUPS.items()]
-    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).stdout) == told
+    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).stdout) == shown
 
 
 def test_groups_are_kubectls_columns(kubeconfig: Path) -> None:
@@ -237,9 +275,9 @@ def test_groups_are_chosen_by_name_and_by_label(kubeconfig: Path) -> None:
 
 
 def test_an_empty_list_says_so_beside_the_output(kubeconfig: Path) -> None:
-    told = ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig))
-    assert (told.exit_code, told.stdout) == (0, "")
-    assert told.stderr == "No resources found in kube-system namespace.\n"
+    shown = ask("groups", "-n", "kube-system", "--kubeconfig", str(kubeconfig))
+    assert (shown.exit_code, shown.stdout) == (0, "")
+    assert shown.stderr == "No resources found in kube-system namespace.\n"
     everywhere = ask("groups", "-A", "-l", "team=green", "--kubeconfig", str(kubeconfig))
     assert everywhere.stderr == "No resources found.\n"
 
@@ -327,24 +365,31 @@ def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
     finally:
         os.close(output)
     assert ended.returncode == code
-    expected = f"Error: standard output cannot be written: {message}\n" if message else ""
-    assert ended.stderr == ("" if "groups" in words else BY_DEFAULT) + expected
+    assert ended.stderr == (f"Error: standard output cannot be written: {message}\n" if message else "")
+
+
+def test_the_name_of_a_command_that_is_mistyped_is_suggested() -> None:
+    shown = ask("grups")
+    assert (shown.exit_code, shown.output.splitlines()[-1]) == (
+        2,
+        "Error: No such command 'grups'. Did you mean 'groups'?",
+    )
 
 
 def test_a_kubeconfig_that_is_not_there_is_bad_input(tmp_path: Path) -> None:
-    told = ask("groups", "--kubeconfig", str(tmp_path / "missing"))
-    assert told.exit_code == 2
-    assert "missing" in told.output
+    shown = ask("groups", "--kubeconfig", str(tmp_path / "missing"))
+    assert shown.exit_code == 2
+    assert "missing" in shown.output
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script_for_each_shell(shell: str) -> None:
-    told = ask("completion", shell)
-    assert told.exit_code == 0
-    assert "_MUSTER_COMPLETE" in told.output
+    shown = ask("completion", shell)
+    assert shown.exit_code == 0
+    assert "_MUSTER_COMPLETE" in shown.output
 
 
-def test_kubectl_is_told_the_subcommands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_kubectl_gets_the_subcommands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.argv", ["kubectl_complete-muster", "si"])
     complete_for_kubectl()
     lines = capsys.readouterr().out.splitlines()

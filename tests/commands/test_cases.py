@@ -88,7 +88,7 @@ def test_of_two_pods_that_could_go_the_one_that_has_not_started_goes() -> None:
     assert decision["victims"] == ["default/new"]
 
 
-def test_what_fails_while_victims_are_tried_is_told_with_the_plugin_that_failed() -> None:
+def test_a_failure_while_victims_are_tried_is_reported_with_its_plugin() -> None:
     pod = claiming_pod("user", "wanted").requests(cpu="4").priority(100)
     victim = make_pod("victim").node("a").requests(cpu="4").priority(0)
     gpus, claim = make_class("gpu", f"device.driver == '{GPU}'"), make_claim("wanted", exactly(1, "device.nosuch"))

@@ -22,15 +22,15 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "config.yaml"
 
 
-def test_a_profile_is_told_with_its_plugins_in_calling_order_weights_and_arguments(file: Path) -> None:
+def test_a_profile_is_shown_with_its_plugins_in_calling_order_weights_and_arguments(file: Path) -> None:
     plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}, {"name": "ImageLocality", "weight": 7}]}}
     plugins["multiPoint"]["disabled"] = [{"name": "PrioritySort"}]
     args = [{"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}}]
     profile = {"schedulerName": "gpu", "plugins": plugins, "pluginConfig": args, "percentageOfNodesToScore": 30}
     file.write_text(yaml.safe_dump({**HEAD, "profiles": [profile]}))
-    told = check(str(file), "-o", "wide")
-    assert told.exit_code == 0, told.output
-    lines = told.output.splitlines()
+    shown = check(str(file), "-o", "wide")
+    assert shown.exit_code == 0, shown.output
+    lines = shown.output.splitlines()
     assert lines[0] == "profile gpu, which scores 30 % of nodes"
     (score,) = [line for line in lines if line.startswith("score ")]
     assert "ImageLocality*7" in score
@@ -41,40 +41,40 @@ def test_a_profile_is_told_with_its_plugins_in_calling_order_weights_and_argumen
     assert lines[-1] == f"{file}: nothing is wrong, pods are scheduled for gpu"
 
 
-def test_a_file_that_is_well_is_told_in_a_line(file: Path) -> None:
+def test_a_file_without_errors_is_confirmed_in_a_line(file: Path) -> None:
     file.write_text(yaml.safe_dump({**HEAD, "profiles": [{"schedulerName": "gpu", "plugins": GANGS}]}))
-    told = check(str(file))
-    assert (told.exit_code, told.output) == (0, f"{file}: nothing is wrong, pods are scheduled for gpu\n")
+    shown = check(str(file))
+    assert (shown.exit_code, shown.output) == (0, f"{file}: nothing is wrong, pods are scheduled for gpu\n")
 
 
-def test_names_that_have_no_effect_are_told_with_the_nearest_one(file: Path) -> None:
+def test_names_that_have_no_effect_are_reported_with_the_nearest_one(file: Path) -> None:
     plugins = {**GANGS, "score": {"disabled": [{"name": "ImageLocalty"}]}}
-    config = [{"name": "CapacityScheduling", "args": {}}]
+    config = [{"name": "NodeResourceTopologyMatch", "args": {}}]
     file.write_text(yaml.safe_dump({**HEAD, "profiles": [{"plugins": plugins, "pluginConfig": config}]}))
-    told = check(str(file))
-    assert told.exit_code == 0
-    assert told.output.splitlines()[:2] == [
+    shown = check(str(file))
+    assert shown.exit_code == 0
+    assert shown.output.splitlines()[:2] == [
         'mind: profiles[0].plugins.score.disabled[0] has no effect: there is no plugin "ImageLocalty": '
         'did you mean "ImageLocality"?',
-        'mind: profiles[0].pluginConfig[0] has no effect: there is no plugin "CapacityScheduling"',
+        'mind: profiles[0].pluginConfig[0] has no effect: there is no plugin "NodeResourceTopologyMatch"',
     ]
 
 
-def test_the_default_is_told_to_programs() -> None:
-    told = json.loads(check("-o", "json").output)
-    (profile,) = told["profiles"]
+def test_the_default_is_in_the_document_for_programs() -> None:
+    shown = json.loads(check("-o", "json").output)
+    (profile,) = shown["profiles"]
     assert (profile["schedulerName"], profile["unimplemented"]) == ("muster", [])
     assert {"name": "TaintToleration", "weight": 3} in profile["points"]["score"]
-    assert told["known"]["Coscheduling"] == "muster-scheduler"
-    assert told["cautions"] == []
+    assert shown["known"]["Coscheduling"] == "muster-scheduler"
+    assert shown["cautions"] == []
 
 
-def test_everything_that_is_wrong_is_told_a_line_each(file: Path) -> None:
+def test_everything_that_is_wrong_is_reported_a_line_each(file: Path) -> None:
     plugins = {"multiPoint": {"enabled": [{"name": "Nonsense"}, {"name": "Rubbish"}]}}
     file.write_text(yaml.safe_dump({**HEAD, "profiles": [{"schedulerName": "muster", "plugins": plugins}]}))
-    told = check(str(file))
-    assert told.exit_code == 1
-    first, second = told.output.splitlines()
+    shown = check(str(file))
+    assert shown.exit_code == 1
+    first, second = shown.output.splitlines()
     assert first.startswith(f"{file}: ")
     assert "Nonsense" in first
     assert "Rubbish" in second
@@ -105,13 +105,15 @@ extenders:
 """Errors that kube-scheduler finds in four different steps, each of which hides those of the next from it."""
 
 
-def test_errors_of_every_step_are_told_together_each_with_the_nearest_name_and_none_that_follows(file: Path) -> None:
+def test_errors_of_every_step_are_reported_together_each_with_the_nearest_name_and_none_that_follows(
+    file: Path,
+) -> None:
     file.write_text(BROKEN)
-    told = check(str(file))
-    assert told.exit_code == 1
+    shown = check(str(file))
+    assert shown.exit_code == 1
     unknown, invalid = "strict decoding error: unknown field", "Invalid value"
     fit = "profiles[0].pluginConfig[0].args"
-    assert [line.removeprefix(f"{file}: ") for line in told.output.splitlines()] == [
+    assert [line.removeprefix(f"{file}: ") for line in shown.output.splitlines()] == [
         'strict decoding error: yaml: line 5: key "parallelism" already set in map',
         f"leaderElection.leaseDuration: {invalid}: 15: cannot unmarshal number into field of type string",
         f'{unknown} "leaderElection.leaderElekt": did you mean "leaderElect"?',
@@ -131,11 +133,11 @@ def test_errors_of_every_step_are_told_together_each_with_the_nearest_name_and_n
     ]
 
 
-def test_run_tells_the_same_errors_a_line_each(file: Path) -> None:
+def test_run_reports_the_same_errors_a_line_each(file: Path) -> None:
     file.write_text(BROKEN)
-    told = check(str(file)).output.splitlines()
+    shown = check(str(file)).output.splitlines()
     ran = CliRunner().invoke(main, ["run", "--config", str(file)])
-    assert (ran.exit_code, ran.stderr.splitlines()) == (2, [f"Error: {line}" for line in told])
+    assert (ran.exit_code, ran.stderr.splitlines()) == (2, [f"Error: {line}" for line in shown])
 
 
 @pytest.mark.parametrize(
@@ -151,14 +153,14 @@ def test_run_tells_the_same_errors_a_line_each(file: Path) -> None:
         ("- a", "couldn't get version/kind; json parse error: json: cannot unmarshal array into an object"),
     ],
 )
-def test_a_text_that_is_no_configuration_is_told_in_a_line(file: Path, text: str | bytes, error: str) -> None:
+def test_a_text_that_is_no_configuration_is_reported_in_a_line(file: Path, text: str | bytes, error: str) -> None:
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    told = check(str(file))
-    assert told.exit_code == 1
-    (line,) = told.output.splitlines()
+    shown = check(str(file))
+    assert shown.exit_code == 1
+    (line,) = shown.output.splitlines()
     assert line.startswith(f"{file}: {error}")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    told = check(str(tmp_path / "missing"))
-    assert (told.exit_code, told.output) == (2, f"Error: {tmp_path}/missing: No such file or directory\n")
+    shown = check(str(tmp_path / "missing"))
+    assert (shown.exit_code, shown.output) == (2, f"Error: {tmp_path}/missing: No such file or directory\n")

@@ -55,9 +55,9 @@ def configured(folder: Path, url: str, **options: object) -> str:
 
 
 def asked(kubeconfig: Path, config: str, *words: str) -> Any:
-    told = ask(*words, "-o", "json", "--kubeconfig", str(kubeconfig), "--config", config)
-    assert not told.stderr
-    return json.loads(told.stdout)
+    shown = ask(*words, "-o", "json", "--kubeconfig", str(kubeconfig), "--config", config)
+    assert not shown.stderr
+    return json.loads(shown.stdout)
 
 
 @pytest.mark.parametrize("command", ["why", "explain"])
@@ -67,14 +67,14 @@ def test_a_pod_is_explained_as_extenders_have_it(
 ) -> None:
     extender.rules(nodes=["node-1", "node-3"], scores={"node-3": 10})
     config = configured(tmp_path, extender.url, nodeCacheCapable=cached)
-    told = asked(kubeconfig, config, command, "web")
-    assert told["feasible"] == ["node-1", "node-3"]
-    assert told["rejected"]["node-2"] == {
+    shown = asked(kubeconfig, config, command, "web")
+    assert shown["feasible"] == ["node-1", "node-3"]
+    assert shown["rejected"]["node-2"] == {
         "code": "Unschedulable",
         "plugin": "Extender",
         "reasons": [f"{REFUSED} node-2"],
     }
-    assert told["scores"]["node-3"][extender.url] == 10 * 5 * 10
+    assert shown["scores"]["node-3"][extender.url] == 10 * 5 * 10
     [question] = extender.asked("filter")
     assert question["Pod"]["metadata"]["name"] == "web"
     assert extender.asked("bind") == []
@@ -99,26 +99,26 @@ def test_a_pod_that_has_a_node_is_shown_to_extenders_without_it(
 
 
 @pytest.mark.parametrize("ignorable", [False, True])
-def test_an_extender_that_cannot_be_reached_is_told_of_as_the_scheduler_does(
+def test_an_extender_that_cannot_be_reached_is_reported_as_the_scheduler_does(
     ignorable: bool, kubeconfig: Path, tmp_path: Path
 ) -> None:
     port = free_port()
     config = configured(tmp_path, f"http://127.0.0.1:{port}", ignorable=ignorable)
-    told = asked(kubeconfig, config, "why", "web")
+    shown = asked(kubeconfig, config, "why", "web")
     message = f'Post "http://127.0.0.1:{port}/filter": dial tcp 127.0.0.1:{port}: connect: connection refused'
-    assert told.get("message") == (None if ignorable else message)
-    assert len(told["feasible"]) == (3 if ignorable else 0)
+    assert shown.get("message") == (None if ignorable else message)
+    assert len(shown["feasible"]) == (3 if ignorable else 0)
 
 
-def test_groups_and_simulations_tell_of_an_extender_that_cannot_be_reached(kubeconfig: Path, tmp_path: Path) -> None:
+def test_groups_and_simulations_report_an_extender_that_cannot_be_reached(kubeconfig: Path, tmp_path: Path) -> None:
     port = free_port()
     config = configured(tmp_path, f"http://127.0.0.1:{port}")
     manifest = tmp_path / "pod.json"
     manifest.write_text(json.dumps(make_pod("new")))
     message = f'Post "http://127.0.0.1:{port}/filter": dial tcp 127.0.0.1:{port}: connect: connection refused'
     assert message in asked(kubeconfig, config, "why", "pg/gang")["now"]["reason"]
-    told = asked(kubeconfig, config, "simulate", "-f", str(manifest))
-    assert ([each["reason"] for each in told["pods"]], told["missing"]) == ([message], None)
+    shown = asked(kubeconfig, config, "simulate", "-f", str(manifest))
+    assert ([each["reason"] for each in shown["pods"]], shown["missing"]) == ([message], None)
 
 
 def test_no_answer_of_an_extender_is_left_behind_unread(
@@ -137,15 +137,15 @@ def test_an_extender_that_takes_too_long_has_its_timeout(
     kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path
 ) -> None:
     extender.rules(seconds=30)
-    told = asked(kubeconfig, configured(tmp_path, extender.url, httpTimeout="100ms"), "why", "web")
-    assert told["message"].endswith("context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
+    shown = asked(kubeconfig, configured(tmp_path, extender.url, httpTimeout="100ms"), "why", "web")
+    assert shown["message"].endswith("context deadline exceeded (Client.Timeout exceeded while awaiting headers)")
 
 
 def test_a_group_is_tried_as_extenders_have_it(kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path) -> None:
     extender.rules(nodes=["node-1"])
-    told = asked(kubeconfig, configured(tmp_path, extender.url), "why", "pg/gang")
-    assert "2 of the 3 members that it needs fit" in told["now"]["reason"]
-    assert {each["plugin"] for each in told["now"]["nodes"]} == {"NodeResourcesFit", "Extender"}
+    shown = asked(kubeconfig, configured(tmp_path, extender.url), "why", "pg/gang")
+    assert "2 of the 3 members that it needs fit" in shown["now"]["reason"]
+    assert {each["plugin"] for each in shown["now"]["nodes"]} == {"NodeResourcesFit", "Extender"}
     assert len(extender.asked("filter")) == 3
     assert extender.asked("bind") == []
 
@@ -165,8 +165,8 @@ def test_a_simulation_asks_about_pods_and_nodes_as_they_are_written(
     dump.write_text(json.dumps({"kind": "List", "items": nodes}))
     source = ("--from", str(dump)) if dumped else ()
     config = configured(tmp_path, extender.url)
-    told = asked(kubeconfig, config, "simulate", "-f", str(manifest), *source)
-    assert [each["node"] for each in told["pods"]] == ["node-3"]
+    shown = asked(kubeconfig, config, "simulate", "-f", str(manifest), *source)
+    assert [each["node"] for each in shown["pods"]] == ["node-3"]
     [question] = extender.asked("filter")
     assert question["Pod"]["metadata"]["annotations"] == {"example.com/licence": "big", "example.com/none": ""}
     items = question["Nodes"]["items"]
@@ -184,5 +184,5 @@ def test_an_extender_whose_files_are_missing_is_bad_input(
     (tmp_path / "pod.json").write_text(json.dumps(make_pod("new")))
     config = configured(tmp_path, "https://127.0.0.1", tlsConfig={"caFile": "/nowhere"})
     words = tuple(str(tmp_path / each) if each == "pod.json" else each for each in words)
-    told = ask(*words, "--kubeconfig", str(kubeconfig), "--config", config)
-    assert (told.exit_code, "extenders[0].tlsConfig.caFile: open /nowhere" in told.output) == (2, True)
+    shown = ask(*words, "--kubeconfig", str(kubeconfig), "--config", config)
+    assert (shown.exit_code, "extenders[0].tlsConfig.caFile: open /nowhere" in shown.output) == (2, True)

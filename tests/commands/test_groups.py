@@ -96,8 +96,8 @@ def test_groups_of_both_kinds_wait_in_one_queue_and_parts_name_their_parent(kube
 
 def test_why_says_the_same_place_as_groups(kubeconfig: Path) -> None:
     def place(*words: str) -> Any:
-        told = json.loads(ask("why", *words, "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["now"]
-        return told["place"], told["ahead"], told["waiting"]
+        shown = json.loads(ask("why", *words, "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["now"]
+        return shown["place"], shown["ahead"], shown["waiting"]
 
     assert place("podgroup.scheduling.x-k8s.io", "alike") == (2, ["default/begun"], 5)
     assert place("podgroup.scheduling.k8s.io/alike") == (3, ["default/begun", "default/alike"], 5)
@@ -105,10 +105,10 @@ def test_why_says_the_same_place_as_groups(kubeconfig: Path) -> None:
 
 
 def test_programs_get_each_kind_as_the_api_has_it_with_its_parent(kubeconfig: Path) -> None:
-    told = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    shown = json.loads(ask("groups", "-A", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
     found = [
         (each["apiVersion"], each["kind"], each["metadata"]["name"], each["spec"].get("parentCompositePodGroupName"))
-        for each in told["items"]
+        for each in shown["items"]
     ]
     assert found == [
         ("scheduling.x-k8s.io/v1alpha1", "PodGroup", "alike", None),
@@ -117,8 +117,8 @@ def test_programs_get_each_kind_as_the_api_has_it_with_its_parent(kubeconfig: Pa
         ("scheduling.k8s.io/v1beta1", "PodGroup", "left", "job"),
         ("scheduling.k8s.io/v1beta1", "PodGroup", "right", "job"),
     ]
-    assert told["items"][1]["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
-    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).stdout) == told
+    assert shown["items"][1]["spec"]["schedulingPolicy"] == {"gang": {"minCount": 2}}
+    assert yaml.safe_load(ask("groups", "-A", "-o", "yaml", "--kubeconfig", str(kubeconfig)).stdout) == shown
 
 
 def test_groups_are_named_as_kubectl_names_their_kind(kubeconfig: Path) -> None:
@@ -183,16 +183,16 @@ def test_a_watch_prints_a_group_whose_place_another_one_changes(kubeconfig: Path
 def test_counts_that_are_zero_are_not_left_out(kubeconfig: Path) -> None:
     status = {"phase": "Pending", "scheduled": 0, "running": 0, "succeeded": 0, "failed": 0}
     _patch_status(kubeconfig, "podgroup.scheduling.x-k8s.io", "alike", status)
-    told = json.loads(ask("groups", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
-    assert told["items"][0]["status"] == status
+    shown = json.loads(ask("groups", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    assert shown["items"][0]["status"] == status
 
 
-def test_why_tells_programs_the_phase_and_the_message_of_each_member(kubeconfig: Path) -> None:
+def test_why_gives_programs_the_phase_and_the_message_of_each_member(kubeconfig: Path) -> None:
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": WHY}
     _patch_status(kubeconfig, "pod", "alike-0", {"phase": "Pending", "conditions": [condition]})
     _patch_status(kubeconfig, "pod", "alike-1", {"phase": "Failed"})
-    told = json.loads(ask("why", "podgroup", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
-    assert told["members"] == [
+    shown = json.loads(ask("why", "podgroup", "alike", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)
+    assert shown["members"] == [
         {"pod": "alike-0", "phase": "Pending", "node": "", "message": WHY},
         {"pod": "alike-1", "phase": "Failed", "node": "", "message": ""},
     ]
@@ -203,11 +203,11 @@ def test_why_counts_no_pod_that_carries_a_groups_label_and_is_in_another(tmp_pat
     stray.labels({"scheduling.x-k8s.io/pod-group": "alike"})
     objects = [_labelled("alike", 3), _native("native", 1), *_members("alike", 2), stray]
     with served(Sandbox([definition()], native_groups=True, stand_ins=False), objects, tmp_path) as kubeconfig:
-        told = [
+        shown = [
             json.loads(ask("why", f"podgroup.{group}", "-o", "json", "--kubeconfig", str(kubeconfig)).stdout)["members"]
             for group in ("scheduling.x-k8s.io/alike", "scheduling.k8s.io/native")
         ]
-    assert [[member["pod"] for member in members] for members in told] == [["alike-0", "alike-1"], ["native-0"]]
+    assert [[member["pod"] for member in members] for members in shown] == [["alike-0", "alike-1"], ["native-0"]]
 
 
 def _patch_status(kubeconfig: Path, kind: str, name: str, status: object) -> None:

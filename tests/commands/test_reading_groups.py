@@ -1,4 +1,4 @@
-"""What `muster groups` tells those who may not read everything, or whose cluster does not serve every kind."""
+"""What `muster groups` shows to users who may not read everything, or whose cluster does not serve every kind."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any
@@ -59,12 +59,12 @@ async def _places(api: FakeApi) -> dict[str, int]:
     return {group.metadata.name: group.place for group in found}
 
 
-async def test_whoever_may_read_everything_is_told_places(api: FakeApi) -> None:
+async def test_users_who_may_read_everything_see_places(api: FakeApi) -> None:
     assert await _places(api) == {"native": 1, "own": 2}
 
 
 @pytest.mark.parametrize("path", ["/api/v1/pods", f"{_LABELLED}/podgroups"])
-async def test_whoever_may_read_one_namespace_alone_is_told_no_place(api: FakeApi, path: str) -> None:
+async def test_users_who_may_read_one_namespace_alone_see_no_place(api: FakeApi, path: str) -> None:
     _forbid(api, [path])
     assert await _places(api) == {"native": 0, "own": 0}
 

@@ -20,12 +20,12 @@ from tests.simulate.rehearsing import member, pod_group
 
 from .asking import BY_DEFAULT, ask
 
-CAUTION = BY_DEFAULT.rpartition(":")[0]
-BATCH = """
+CAUTION = BY_DEFAULT.partition(": give")[0]
+LENIENT = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 profiles:
-- schedulerName: batch
+- schedulerName: muster
   plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}
 """
 
@@ -81,30 +81,40 @@ def words(request: pytest.FixtureRequest, kubeconfig: Path, tmp_path: Path) -> l
     return [*words, "-o", "json", "--kubeconfig", str(kubeconfig)]
 
 
-def fits(told: str) -> bool:
+def fits(shown: str) -> bool:
     """Whether what was asked about would be placed, which only the configuration without NodeResourcesFit does."""
-    answer = json.loads(told)
+    answer = json.loads(shown)
     if "fits" in answer:
         return bool(answer["fits"])
     return bool(answer["feasible"]) if "feasible" in answer else not answer["now"]["reason"]
 
 
 def test_the_default_is_used_with_a_caution(words: list[str]) -> None:
-    told = ask(*words)
-    assert (fits(told.stdout), told.stderr.endswith(BY_DEFAULT)) == (False, True)
+    shown = ask(*words)
+    assert (fits(shown.stdout), shown.stderr.endswith(BY_DEFAULT)) == (False, True)
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_users_whose_scheduler_has_the_default_profile_say_so_and_are_not_warned(
+    words: list[str], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if how == "environment":
+        monkeypatch.setenv("MUSTER_CONFIG", "default")
+    shown = ask(*words, *(["--config", "default"] if how == "option" else []))
+    assert (fits(shown.stdout), shown.stderr) == (False, "")
 
 
 def test_a_file_is_used_without(words: list[str], tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
-    config.write_text(BATCH)
-    told = ask(*words, "--config", str(config), "--muster-url", f"http://127.0.0.1:{free_port()}")
-    assert (fits(told.stdout), CAUTION in told.stderr) == (True, False)
+    config.write_text(LENIENT)
+    shown = ask(*words, "--config", str(config), "--muster-url", f"http://127.0.0.1:{free_port()}")
+    assert (fits(shown.stdout), CAUTION in shown.stderr) == (True, False)
 
 
 def test_the_leader_is_asked_for_its_configuration(words: list[str]) -> None:
-    with leader(200, configz(BATCH)) as url:
-        told = ask(*words, "--muster-url", url)
-    assert (fits(told.stdout), CAUTION in told.stderr) == (True, False)
+    with leader(200, configz(LENIENT)) as url:
+        shown = ask(*words, "--muster-url", url)
+    assert (fits(shown.stdout), CAUTION in shown.stderr) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +122,7 @@ def test_the_leader_is_asked_for_its_configuration(words: list[str]) -> None:
     [
         (403, {"kind": "Status", "message": 'cannot get path "/configz"'}, 'cannot get path "/configz"'),
         (200, {"some": "page"}, "/configz is not Muster's"),
-        (200, configz(BATCH.replace("disabled", "enabled").replace("NodeResourcesFit", "Own")), "Own"),
+        (200, configz(LENIENT.replace("disabled", "enabled").replace("NodeResourcesFit", "Own")), "Own"),
     ],
     ids=["refused", "something else", "a plugin that is not here"],
 )
@@ -120,10 +130,10 @@ def test_a_leader_whose_configuration_cannot_be_used_is_a_caution(
     kubeconfig: Path, status: int, body: object, reason: str
 ) -> None:
     with leader(status, body) as url:
-        told = ask("why", "large", "--kubeconfig", str(kubeconfig), "--muster-url", url)
-    assert told.exit_code == 0
-    assert told.stderr.startswith(f"{CAUTION}; the leader's cannot be used: ")
-    assert reason in told.stderr
+        shown = ask("why", "large", "--kubeconfig", str(kubeconfig), "--muster-url", url)
+    assert shown.exit_code == 0
+    assert shown.stderr.startswith(f"{CAUTION}; the leader's cannot be used: ")
+    assert reason in shown.stderr
 
 
 def test_what_is_not_decided_needs_no_caution(kubeconfig: Path) -> None:

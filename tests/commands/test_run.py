@@ -59,7 +59,7 @@ def test_a_profile_is_warned_of_for_the_plugins_that_it_runs_without(tmp_path: P
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Path:
-    """Credentials for a cluster that nobody will ask: what is refused is refused before."""
+    """Credentials for a cluster that is never asked: refusals come before."""
     path = tmp_path / "kubeconfig"
     document = {
         "clusters": [{"name": "none", "cluster": {"server": "http://127.0.0.1:1"}}],
@@ -73,7 +73,7 @@ def kubeconfig(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """A port of this machine on which somebody else listens."""
+    """A port of this machine on which another process listens."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         _, port = listener.getsockname()
         yield port
@@ -94,7 +94,7 @@ def test_a_port_that_is_taken_is_named(kubeconfig: Path, taken_port: int, securi
     )
 
 
-def test_a_plugin_for_credentials_that_is_not_installed_is_told_in_one_line(kubeconfig: Path) -> None:
+def test_a_plugin_for_credentials_that_is_not_installed_is_reported_in_one_line(kubeconfig: Path) -> None:
     document = yaml.safe_load(kubeconfig.read_text())
     document["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
     plugin = {"apiVersion": "client.authentication.k8s.io/v1", "command": "no-such-plugin", "interactiveMode": "Never"}
@@ -102,8 +102,8 @@ def test_a_plugin_for_credentials_that_is_not_installed_is_told_in_one_line(kube
     kubeconfig.write_text(yaml.safe_dump(document))
     command = [str(MUSTER), "run", f"--kubeconfig={kubeconfig}"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    told = f"Error: {kubeconfig}: user 'none': exec plugin 'no-such-plugin' was not found\n"
-    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", told)
+    shown = f"Error: {kubeconfig}: user 'none': exec plugin 'no-such-plugin' was not found\n"
+    assert (ended.returncode, ended.stdout, ended.stderr) == (2, "", shown)
 
 
 def test_an_address_of_another_machine_is_named(kubeconfig: Path) -> None:

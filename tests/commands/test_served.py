@@ -90,7 +90,7 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
     assert servers.ready.wait(30)
     try:
         without = ask(kubeconfig, servers.port)
-        told = ask(kubeconfig, servers.port, "--muster-url", f"http://127.0.0.1:{servers.port}")
+        shown = ask(kubeconfig, servers.port, "--muster-url", f"http://127.0.0.1:{servers.port}")
     finally:
         servers.over.set()
         thread.join()
@@ -98,7 +98,7 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
         1,
         'Error: pods "web" is forbidden: no; with --muster-url the leader is asked\n',
     )
-    first, *rest = told.output.splitlines()
+    first, *rest = shown.output.splitlines()
     assert first.startswith("shop/web (not on a node), decided by the leader ")
     assert rest == [
         "0/3 nodes are available: 3 Insufficient cpu.",
@@ -123,7 +123,7 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
         (0, (), ["In the queue nobody is before it.", "It is tried again within 2m."]),
     ],
 )
-def test_the_queue_is_told_in_whole_sentences(ahead: int, plugins: tuple[str, ...], sentences: list[str]) -> None:
+def test_the_queue_is_described_in_whole_sentences(ahead: int, plugins: tuple[str, ...], sentences: list[str]) -> None:
     queue = QueuePosition("backoff", 90.0, 2, ahead=ahead, next_try_seconds=120.0, waits_for=plugins)
     decision = ServedDecision("shop/web", "", "", "", "", wall=0.0, queue=queue)
     assert [*render_served(decision, now=0.0)][2:] == sentences

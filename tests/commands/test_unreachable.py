@@ -1,4 +1,4 @@
-"""Servers that cannot be reached, and other programs at their address: commands and `muster run` tell it in words."""
+"""Unreachable servers, and other programs at their address: commands and `muster run` report them in words."""
 
 import contextlib
 import re
@@ -34,7 +34,7 @@ SERVERS = {
     "without TLS": ("https", PAGE, "TLS to {} failed: http: server gave HTTP response to HTTPS client"),
     "a page of HTML": ("http", PAGE, "is not one of a Kubernetes API server: "),
 }
-"""Name -> scheme, answer to each connection (None: there is no server), and what users are told."""
+"""Name -> scheme, answer to each connection (None: there is no server), and what users read."""
 
 
 @contextmanager
@@ -77,14 +77,14 @@ def kubeconfig_of(server: str, folder: Path) -> Path:
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("server", SERVERS)
-def test_a_command_tells_in_a_line_why_the_server_cannot_be_asked(server: str, command: str, tmp_path: Path) -> None:
-    scheme, answer, told = SERVERS[server]
+def test_a_command_says_in_a_line_why_the_server_cannot_be_asked(server: str, command: str, tmp_path: Path) -> None:
+    scheme, answer, shown = SERVERS[server]
     with answering(answer) as port:
         address = f"{scheme}://127.0.0.1:{port}"
         asked = ask(*COMMANDS[command], "--kubeconfig", str(kubeconfig_of(address, tmp_path)))
     (error,) = [line for line in asked.stderr.splitlines() if not line.startswith("Warning: ")]
     assert asked.exit_code == 1
-    assert told.format(address) in error
+    assert shown.format(address) in error
     assert OF_PYTHON.search(error) is None
 
 
@@ -93,20 +93,20 @@ def test_a_host_that_has_no_address_is_named(tmp_path: Path) -> None:
     assert asked.stderr == "Error: the host name of https://cluster.invalid:6443 does not resolve\n"
 
 
-def test_run_waits_for_a_server_and_tells_in_its_log_and_at_readyz_why(tmp_path: Path) -> None:
+def test_run_waits_for_a_server_and_says_in_its_log_and_at_readyz_why(tmp_path: Path) -> None:
     with answering(PAGE) as port, running(f"https://127.0.0.1:{port}", tmp_path) as (muster, pages, log):
-        told = f"TLS to https://127.0.0.1:{port} failed: http: server gave HTTP response to HTTPS client"
-        page = eventually(lambda: readyz(pages), f"nodes ({told})")
+        shown = f"TLS to https://127.0.0.1:{port} failed: http: server gave HTTP response to HTTPS client"
+        page = eventually(lambda: readyz(pages), f"nodes ({shown})")
         logged = eventually(log.read_text, "will retry: GET")
         muster.terminate()
         assert muster.wait(_PATIENCE_SECONDS) == 0
-    assert f"/api/v1/nodes: {told}" in logged
+    assert f"/api/v1/nodes: {shown}" in logged
     assert f"will retry: GET https://127.0.0.1:{port}/api" in logged
     assert "-> http: server gave HTTP response to HTTPS client" in logged
     assert [line for line in (page + log.read_text()).splitlines() if OF_PYTHON.search(line)] == []
 
 
-def test_run_ends_where_another_program_answers_and_tells_which_address(tmp_path: Path) -> None:
+def test_run_ends_where_another_program_answers_and_names_the_address(tmp_path: Path) -> None:
     with answering(PAGE) as port, running(f"http://127.0.0.1:{port}", tmp_path) as (muster, _, log):
         assert muster.wait(_PATIENCE_SECONDS) == 1
     *others, last = log.read_text().splitlines()

@@ -22,7 +22,7 @@ def test_a_file_without_fields_has_the_defaults_of_kube_scheduler() -> None:
     assert config.profiles == (KubeSchedulerProfile(scheduler_name="default-scheduler"),)
 
 
-def test_zero_and_null_mean_the_default_where_go_cannot_tell_them_from_absence() -> None:
+def test_zero_and_null_mean_the_default_where_go_cannot_distinguish_them_from_absence() -> None:
     config = configuration(
         "leaderElection: {leaseDuration: 0s, resourceName: '', renewDeadline: null}\n"
         "extenders: [{httpTimeout: 0s}]\nparallelism: ~\nprofiles: null\n"
@@ -37,7 +37,9 @@ def test_zero_and_null_mean_the_default_where_go_cannot_tell_them_from_absence()
     ("text", "qps", "burst"),
     [("", None, None), ("qps: 0, burst: 0", None, None), ("qps: 1e2, burst: 7", 100.0, 7), ("qps: -1", -1.0, None)],
 )
-def test_an_absent_request_limit_is_told_from_a_set_one(text: str, qps: float | None, burst: int | None) -> None:
+def test_an_absent_request_limit_is_distinguished_from_a_set_one(
+    text: str, qps: float | None, burst: int | None
+) -> None:
     client = configuration(f"clientConnection: {{{text}}}").client_connection
     assert (client.qps, client.burst) == (qps, burst)
 
@@ -45,7 +47,7 @@ def test_an_absent_request_limit_is_told_from_a_set_one(text: str, qps: float | 
 @pytest.mark.parametrize(
     ("text", "percentage"), [("", None), ("percentageOfNodesToScore: 0", 0), ("percentageOfNodesToScore: 30", 30)]
 )
-def test_an_absent_percentage_is_told_from_zero(text: str, percentage: int | None) -> None:
+def test_an_absent_percentage_is_distinguished_from_zero(text: str, percentage: int | None) -> None:
     assert configuration(text).percentage_of_nodes_to_score == percentage
 
 

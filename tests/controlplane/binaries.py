@@ -4,6 +4,7 @@ The builder puts the programs where this module says, the control plane takes th
 `KUBEBUILDER_ASSETS` goes before the cache, so programs that a machine already has are not built again.
 """
 
+import hashlib
 import os
 import shutil
 from dataclasses import dataclass
@@ -15,28 +16,50 @@ KUBERNETES_VERSION = "1.37.1"
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """One program of the control plane and the Go package it is built from."""
+    """One program and the Go package that it is built from.
+
+    Attributes:
+        package: its import path, or where the builder puts `source`.
+        source: the file of this repository that is the program, where the module has no such program itself.
+    """
 
     name: str
     module: str
     version: str
     package: str
+    source: Path | None = None
+
+    @property
+    def stamp(self) -> str:
+        """What distinguishes one build of the program from another: the version, and a digest of the source."""
+        if self.source is None:
+            return self.version
+        return f"{self.version} {hashlib.sha256(self.source.read_bytes()).hexdigest()}"
 
 
 def _kubernetes(name: str) -> Binary:
     return Binary(name, KUBERNETES_MODULE, KUBERNETES_VERSION, f"{KUBERNETES_MODULE}/cmd/{name}")
 
 
-BINARIES = {
-    binary.name: binary
-    for binary in (
-        _kubernetes("kube-apiserver"),
-        _kubernetes("kube-scheduler"),
-        _kubernetes("kube-controller-manager"),
-        Binary("etcd", "go.etcd.io/etcd/server/v3", "3.6.16", "go.etcd.io/etcd/server/v3"),
-        Binary("helm", "helm.sh/helm/v4", "4.3.1", "helm.sh/helm/v4/cmd/helm"),
-    )
-}
+CONTROL_PLANE = (
+    _kubernetes("kube-apiserver"),
+    _kubernetes("kube-scheduler"),
+    _kubernetes("kube-controller-manager"),
+    Binary("etcd", "go.etcd.io/etcd/server/v3", "3.6.16", "go.etcd.io/etcd/server/v3"),
+    Binary("helm", "helm.sh/helm/v4", "4.3.1", "helm.sh/helm/v4/cmd/helm"),
+)
+"""The programs that the tests run."""
+
+E2E_TESTS = Binary(
+    "e2e-tests",
+    KUBERNETES_MODULE,
+    KUBERNETES_VERSION,
+    "./suite",
+    source=Path(__file__).parents[1] / "conformance" / "suite.go",
+)
+"""Kubernetes' own end-to-end tests, which are built for `tests.conformance` alone."""
+
+BINARIES = {binary.name: binary for binary in (*CONTROL_PLANE, E2E_TESTS)}
 
 
 class MissingBinaryError(RuntimeError):
@@ -50,7 +73,7 @@ def cache_folder() -> Path:
 
 
 def version_stamp(binary: Binary) -> Path:
-    """The file beside a built program that names the version it was built from."""
+    """The file beside a built program that names the build, as its `stamp` does."""
     return cache_folder() / f".{binary.name}.version"
 
 
@@ -60,7 +83,7 @@ def find(binary: Binary) -> Path | None:
     if assets and (given := Path(assets) / binary.name).is_file():
         return given
     built, stamp = cache_folder() / binary.name, version_stamp(binary)
-    if built.is_file() and stamp.is_file() and stamp.read_text() == binary.version:
+    if built.is_file() and stamp.is_file() and stamp.read_text() == binary.stamp:
         return built
     return None
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO
 
 from tests.controlplane import gomodule
-from tests.controlplane.binaries import BINARIES, Binary, cache_folder, find, version_stamp
+from tests.controlplane.binaries import BINARIES, CONTROL_PLANE, Binary, cache_folder, find, version_stamp
 
 REPORT_EVERY_SECONDS = 20
 WORK_PREFIX = ".build-"
@@ -75,7 +75,7 @@ def _build_binary(folder: Path, binary: Binary) -> None:
         if process.returncode:
             raise BuildError(f"go could not build {binary.name} {binary.version}:\n{_tail(log)}")
     output.rename(cache_folder() / binary.name)
-    version_stamp(binary).write_text(binary.version)
+    version_stamp(binary).write_text(binary.stamp)
     _say(f"built {binary.name} {binary.version} in {seconds:.0f} s")
 
 
@@ -117,13 +117,13 @@ def _say(text: str) -> None:
 
 
 def main(names: Sequence[str]) -> int:
-    """Builds the programs `names`, or all of them where none is named; returns the exit code."""
+    """Builds the programs `names`, or those of the control plane where none is named; returns the exit code."""
     unknown = [name for name in names if name not in BINARIES]
     if unknown:
         _say(f"no such program: {', '.join(unknown)}; there are {', '.join(BINARIES)}")
         return 2
     try:
-        build(names or BINARIES)
+        build(names or [binary.name for binary in CONTROL_PLANE])
     except BuildError as error:
         _say(str(error))
         return 1

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.controlplane.binaries import locate
 
 HOST = "127.0.0.1"
-# No kubelet runs here, nor what makes the service accounts that pods would need and frees new nodes of their taints.
+# Off for most tests: no kubelet runs there, nor what makes service accounts and frees new nodes of their taints.
 DISABLED_ADMISSION_PLUGINS = ("ServiceAccount", "TaintNodesByCondition")
 
 
@@ -76,7 +76,6 @@ def kube_apiserver(files: Files, *, port: int, etcd_port: int, settings: Sequenc
         "--service-account-issuer=https://kubernetes.default.svc",
         f"--service-account-key-file={files.signing_key}",
         f"--service-account-signing-key-file={files.signing_key}",
-        f"--disable-admission-plugins={','.join(DISABLED_ADMISSION_PLUGINS)}",
         *settings,
     ]
 
@@ -104,6 +103,11 @@ def kube_controller_manager(files: Files, *, port: int, kubeconfig: Path, contro
         "--leader-elect=false",
         *_component_arguments(files, port, kubeconfig),
     ]
+
+
+def without_admission(plugins: Sequence[str]) -> list[str]:
+    """The flag that switches admission plugins off; nothing for none."""
+    return [f"--disable-admission-plugins={','.join(plugins)}"] if plugins else []
 
 
 def switches(flag: str, values: Mapping[str, bool]) -> list[str]:

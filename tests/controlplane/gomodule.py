@@ -6,6 +6,7 @@ published module leaves out, and each has to be replaced by the module of the sa
 """
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.controlplane.binaries import KUBERNETES_MODULE, Binary
 
 
 def write(folder: Path, binaries: Iterable[Binary]) -> None:
-    """Writes `folder/go.mod` with what `binaries`, all of one Go module and version, are built from.
+    """Writes `folder/go.mod` with what `binaries`, all of one Go module and version, are built from, and their sources.
 
     Raises `subprocess.CalledProcessError` where Go cannot fetch the module's own go.mod.
     """
@@ -26,11 +27,15 @@ def write(folder: Path, binaries: Iterable[Binary]) -> None:
         "module build.muster",
         f"go {upstream['Go']}",
         f"require {module} v{version}",
-        *(f"tool {binary.package}" for binary in tools),
+        *(f"tool {binary.package}" for binary in tools if binary.source is None),
     ]
     if module == KUBERNETES_MODULE:
         lines += [f"replace {name} => {name} {_staging_version(version)}" for name in _staging_modules(upstream)]
     (folder / "go.mod").write_text("\n".join(lines) + "\n")
+    for binary in tools:
+        if binary.source is not None:
+            (folder / binary.package).mkdir()
+            shutil.copy(binary.source, folder / binary.package / "main.go")
 
 
 def linker_flags(binary: Binary) -> str:

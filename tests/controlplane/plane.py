@@ -37,6 +37,7 @@ class ControlPlane:
     The users are `admin`, who may do everything, `muster`, who may do nothing until `grant`, and the two system users
     that Kubernetes' own bootstrap roles are bound to. `feature_gates` and `runtime_config` are kube-apiserver's, as
     `{"SomeGate": True}` and `{"some.group/v1": True}`; `api_server_arguments` go to its command line as they are.
+    `disabled_admission` names the admission plugins that are off.
     """
 
     def __init__(
@@ -46,10 +47,15 @@ class ControlPlane:
         feature_gates: Mapping[str, bool] = {},
         runtime_config: Mapping[str, bool] = {},
         api_server_arguments: Sequence[str] = (),
+        disabled_admission: Sequence[str] = commands.DISABLED_ADMISSION_PLUGINS,
     ) -> None:
         self.files = Files(folder)
         self._feature_gates = commands.switches("feature-gates", feature_gates)
-        self._settings = [*commands.switches("runtime-config", runtime_config), *api_server_arguments]
+        self._settings = [
+            *commands.switches("runtime-config", runtime_config),
+            *commands.without_admission(disabled_admission),
+            *api_server_arguments,
+        ]
         accounts = User(ADMIN, ("system:masters",)), User(MUSTER), User(SCHEDULER), User(CONTROLLER_MANAGER)
         self._users = {user.name: user for user in accounts}
         self._port = free_port()

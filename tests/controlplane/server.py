@@ -51,6 +51,11 @@ class Server:
         """Whether the process has not ended."""
         return self._process.poll() is None
 
+    @property
+    def exit_code(self) -> int | None:
+        """How the process ended; None while it runs."""
+        return self._process.poll()
+
     def wait_until(self, is_ready: Callable[[], bool]) -> None:
         """Returns when `is_ready` holds; raises `StartError` where the process ends or takes too long before that."""
         deadline = time.monotonic() + READY_WITHIN_SECONDS

@@ -1,4 +1,4 @@
-"""What is wrong or odd in PodGroups and labels harms nobody but the group itself."""
+"""Invalid or odd PodGroups and labels harm no group but their own."""
 
 import pytest
 
@@ -164,7 +164,7 @@ async def test_a_thousand_gangs_that_wait_for_members_are_not_tried_while_others
 
 
 async def test_a_thousand_pods_that_wait_for_a_podgroup_are_not_asked_about_each_other(make_world: MakeWorld) -> None:
-    """The plugin is told of a pod's coming, so nobody need ask those that are gated whether it helps them."""
+    """The plugin is notified of a new pod, so gated pods need not be asked whether it helps them."""
     registered = make_world().plugin().events_to_register()
 
     assert not any(registration.event.matches(UNSCHEDULED_POD_ADD) for registration in registered)

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.framework.groups import GROUP_LABELS
 from muster.framework.groups.members import Members
 from muster.framework.groups.record import EndedMember, GroupRecord, MemberCounts
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.store import Store
 from muster.operator.podgroups.ended_pods import EndedPod, EndedPods
-from muster.plugins.coscheduling.api import GROUP_LABELS, group_key
+from muster.plugins.coscheduling.api import group_key
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 
 CURRENT, SIGS, MING = GROUP_LABELS
@@ -53,7 +54,7 @@ def book(*pods: PodInfo) -> Members[GroupRecord[Any]]:
 
 
 def endings(members: Members[GroupRecord[Any]]) -> Store[Any]:
-    """What the watch of ended pods knows, told to the book."""
+    """Gives the book what the watch of ended pods knows."""
     return Store(EndedPods(POD_GROUP_KIND.group_of, members.follow_ended))
 
 
@@ -87,7 +88,7 @@ def test_a_pod_that_has_ended_counts_until_it_is_gone(phase: str, counts: Member
 
 
 @pytest.mark.parametrize("first", ["the end", "the leaving"])
-def test_a_pod_that_ends_is_counted_once_whichever_watch_tells_first(first: str) -> None:
+def test_a_pod_that_ends_is_counted_once_whichever_watch_reports_it_first(first: str) -> None:
     running = pod(phase="Running", node="n1")
     members = book(running)
     store = endings(members)
@@ -121,7 +122,7 @@ def test_a_pod_that_was_being_deleted_is_never_unaccounted_for() -> None:
     assert not members.record(TRAIN).unaccounted
 
 
-def test_only_changes_that_count_are_told() -> None:
+def test_only_changes_that_count_are_reported() -> None:
     members, first, second = book(), pod(1), pod(2)
     running = pod(3, phase="Running", node="n1")
     assert members.follow(None, first)

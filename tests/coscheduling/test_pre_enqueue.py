@@ -42,7 +42,7 @@ async def test_every_pod_that_waits_for_its_podgroup_gets_an_event_of_its_own(wo
     assert [world.notes(key) for key in keys] == [[UNSEEN]] * 3
 
 
-async def test_pods_that_change_while_they_wait_are_not_told_again(world: World) -> None:
+async def test_pods_that_change_while_they_wait_are_not_reported_again(world: World) -> None:
     [key] = world.add(make_member("g-0", "g"))
     for number in range(5):
         world.api.change("pods", key, partial(renumber, number))
@@ -60,7 +60,7 @@ async def test_nothing_is_said_when_the_podgroup_comes_a_moment_after_its_pods(w
     assert UNSEEN not in world.notes(key)
 
 
-async def test_a_pod_whose_label_names_another_podgroup_that_does_not_exist_is_told_of_that(world: World) -> None:
+async def test_a_pod_whose_label_names_another_podgroup_that_does_not_exist_gets_an_event(world: World) -> None:
     [key] = world.add(make_member("p", "g"))
     await world.run(5)
     world.relabel(key, "h")
@@ -69,7 +69,7 @@ async def test_a_pod_whose_label_names_another_podgroup_that_does_not_exist_is_t
     assert world.notes(key) == [UNSEEN, UNSEEN.replace('"g"', '"h"')]
 
 
-async def test_a_pod_that_goes_before_it_was_told_is_not_told(world: World) -> None:
+async def test_a_pod_that_is_gone_before_its_report_is_not_reported(world: World) -> None:
     [key] = world.add(make_member("g-0", "g"))
     await world.settle()
     world.delete(key)
@@ -78,7 +78,7 @@ async def test_a_pod_that_goes_before_it_was_told_is_not_told(world: World) -> N
     assert world.notes(key) == []
 
 
-async def test_nobody_is_told_before_the_process_may_report_and_everybody_afterwards(world: World) -> None:
+async def test_nothing_is_reported_before_the_process_may_report_and_everything_afterwards(world: World) -> None:
     reporting = False
     world.may_report = lambda: reporting
     world.add(*make_members("late", 2))
@@ -129,7 +129,7 @@ async def test_a_podgroup_that_goes_before_its_pods_were_tried_gates_them_and_sa
     assert world.bound() == [pod]
 
 
-async def test_a_podgroup_that_comes_again_is_told_as_missing_again_when_it_goes_again(world: World) -> None:
+async def test_a_podgroup_that_comes_again_is_reported_as_missing_again_when_it_goes_again(world: World) -> None:
     [pod] = world.add(make_member("g-0", "g"))
     await world.run(5)
     for _ in range(2):

@@ -265,7 +265,9 @@ def test_missing_memory_is_written_with_the_largest_unit_that_divides_it(amount:
     assert text(pre_filter(world, keys[0]))[1] == f"resource gap: map[memory:{said}]"
 
 
-async def test_a_negative_timeout_that_no_webhook_refused_is_told_on_the_group_until_it_is_mended(world: World) -> None:
+async def test_a_negative_timeout_that_no_webhook_refused_is_reported_on_the_group_until_it_is_mended(
+    world: World,
+) -> None:
     world.add_nodes(make_node("one", cpu="8"))
     key = world.add_group("g", 2, timeout=-5)
     world.add(*make_members("g", 2))

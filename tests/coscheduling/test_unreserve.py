@@ -112,8 +112,8 @@ async def test_a_member_that_reserve_refuses_in_the_trial_does_not_fit(make_worl
     await world.settle()
 
     lacks = "pod group default/g is unschedulable, 0 of the 3 members that it needs fit"
-    told = f"{lacks}: 0/1 nodes are available: 1 not this one."
-    assert [world.notes(member) for member in members] == [[told]] * 3
+    reported = f"{lacks}: 0/1 nodes are available: 1 not this one."
+    assert [world.notes(member) for member in members] == [[reported]] * 3
 
 
 async def test_a_transaction_says_which_sibling_failed(make_world: MakeWorld) -> None:

@@ -40,7 +40,7 @@ class Helm:
         return [each for each in rendered if "helm.sh/hook" in each["metadata"].get("annotations", {})]
 
     def notes(self, values: Mapping[str, Any] = {}) -> str:
-        """What a user with these values is told."""
+        """The notes that a user with these values reads."""
         return self._run("install", RELEASE, str(CHART), *_WHERE, "--dry-run=client", values=values)
 
     def lint(self, values: Mapping[str, Any] = {}) -> str:

@@ -108,7 +108,7 @@ def test_what_only_muster_can_judge_is_refused_by_it(assembled: Assembled) -> No
         assembled({"plugins.enabled": ["NoSuchPlugin"]})
 
 
-def test_pods_may_be_read_where_extenders_are_told_of_them(assembled: Assembled, helm: Helm) -> None:
+def test_pods_may_be_read_where_extenders_receive_them(assembled: Assembled, helm: Helm) -> None:
     values = {"config.extenders": [{"urlPrefix": "http://10.0.0.1/scheduler", "filterVerb": "filter"}]}
     [extender] = assembled(values).configuration.extenders
     assert extender.filter_verb == "filter"

@@ -112,7 +112,7 @@ def test_every_plugin_that_turns_nodes_down_is_in_the_list_for_programs() -> Non
     assert set(named) - {"plugin"} == filters
 
 
-def test_what_is_off_by_default_is_not_told_as_part_of_an_installation() -> None:
+def test_values_that_are_off_by_default_are_not_listed_as_part_of_an_installation() -> None:
     values = yaml.safe_load((CHART / "values.yaml").read_text())
     off = {name for name, value in values.items() if isinstance(value, dict) and value.get("enabled") is False}
     [names] = re.findall(r"off until you switch them on: (.*?)\.", " ".join(README.read_text().split()))

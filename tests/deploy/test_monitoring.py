@@ -29,6 +29,8 @@ def served() -> dict[str, set[str]]:
         cache_size=lambda: {"nodes": 1},
         leading=lambda: {"muster": True},
         reserved_shares=lambda: {"cpu": 0.5},
+        quotas=lambda: {("ml/quota", "cpu", "used"): 1.0},
+        unmet_quotas=lambda: {"ml/quota": 1},
     )
     labels: dict[str, set[str]] = {}
     exercise(metrics)

@@ -44,10 +44,12 @@ def space(admin: Api, cluster_helm: Helm) -> Iterator[str]:
     cluster_helm.uninstall()
 
 
-def may(admin: Api, user: str, verb: str, namespace: str, subresource: str = "") -> bool:
+def may(
+    admin: Api, user: str, verb: str, namespace: str, subresource: str = "", *, resource: str = "podgroups"
+) -> bool:
     attributes = {
         "group": "scheduling.x-k8s.io",
-        "resource": "podgroups",
+        "resource": resource,
         "subresource": subresource,
         "verb": verb,
         "namespace": namespace,
@@ -67,3 +69,8 @@ def test_users_may_do_with_podgroups_what_their_role_says(admin: Api, space: str
     assert {verb for verb in VERBS if may(admin, user, verb, space)} == allowed
     assert not any(may(admin, user, verb, "default") for verb in VERBS)
     assert not any(may(admin, user, verb, space, "status") for verb in VERBS)
+
+
+@pytest.mark.parametrize(("user", "allowed"), [("view", READING), ("edit", set()), ("admin", set())])
+def test_users_may_read_quotas_and_change_none(admin: Api, space: str, user: str, allowed: set[str]) -> None:
+    assert {verb for verb in VERBS if may(admin, user, verb, space, resource="elasticquotas")} == allowed

@@ -34,9 +34,11 @@ UNSEEN = {
     Right("scheduling.k8s.io", "compositepodgroups", "watch"),
     Right("scheduling.k8s.io", "podgroups", "watch"),
     Right("scheduling.k8s.io", "podgroups/status", "patch"),
+    Right("scheduling.x-k8s.io", "elasticquotas/status", "patch"),
 }
 """Rights that are used when words are repeated half a minute later, when writes collide or are taken back, for extended
-resources, within the API server, for groups that are to start anew, or where the server has PodGroups of its own."""
+resources, within the API server, for groups that are to start anew, for quotas, or where the server has PodGroups of
+its own."""
 _NO_PREEMPTION = "preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling."
 _ON_TWO = {"kubernetes.io/hostname": "two"}
 _RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -44,7 +46,7 @@ _RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 @pytest.fixture(scope="module")
 def release(admin: Api, cluster_helm: Helm) -> Iterator[str]:
-    """The chart, installed as it is, with someone who may read its metrics. What it told the user."""
+    """The chart, installed as it is, with an account that may read its metrics. The result is its notes."""
     notes = cluster_helm.install({"rbac": {"metricsReaders": [READER]}})
     admin.post(f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts", {"metadata": {"name": READER["name"]}})
     yield notes
@@ -94,7 +96,7 @@ def gang(replica: Replica, cluster: ControlPlane, admin: Api, workspace: str) ->
 
 @pytest.fixture(scope="module")
 def misfit(replica: Replica, admin: Api, workspace: str) -> list[dict[str, Any]]:
-    """The events on a pod that fits nowhere, once it has been told so."""
+    """The events on a pod that fits nowhere, once there are any."""
     admin.post(f"/api/v1/namespaces/{workspace}/pods", _without_uid(make_pod("misfit").requests(cpu="64")))
     return eventually(lambda: _events(admin, workspace, "misfit"))
 
@@ -179,8 +181,8 @@ def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_cou
     path = f"/api/v1/namespaces/{workspace}/pods/misfit"
     [condition] = eventually(lambda: admin.get(path)["status"].get("conditions", ()))
     assert (condition["status"], condition["reason"]) == ("False", "Unschedulable")
-    told = {condition["message"], *(event["note"] for event in misfit)}
-    assert told == {f"0/2 nodes are available: 2 Insufficient cpu. {_NO_PREEMPTION}"}
+    reported = {condition["message"], *(event["note"] for event in misfit)}
+    assert reported == {f"0/2 nodes are available: 2 Insufficient cpu. {_NO_PREEMPTION}"}
     assert {event["reason"] for event in misfit} == {"FailedScheduling"}
 
 

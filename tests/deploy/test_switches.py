@@ -16,6 +16,7 @@ DEFAULT = {
     "ClusterRole/muster-podgroups-view",
     "ClusterRoleBinding/muster",
     "ConfigMap/muster",
+    "CustomResourceDefinition/elasticquotas.scheduling.x-k8s.io",
     "CustomResourceDefinition/podgroups.scheduling.x-k8s.io",
     "Deployment/muster",
     "PodDisruptionBudget/muster",

@@ -1,4 +1,4 @@
-"""The values of the chart: what they are by default, what the schema says of them, and what the README tells people."""
+"""The values of the chart: their defaults, what the schema says of them, and what the README says."""
 
 import json
 from collections.abc import Iterator

@@ -105,7 +105,7 @@ class _Handle:
     api: KeptApi
     clock: VirtualClock = field(default_factory=VirtualClock)
     spawned: list[Coroutine[Any, Any, None]] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    reported: list[str] = field(default_factory=list)
     kept: dict[str, object] = field(default_factory=dict)
     metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
     groups: dict[str, object] = field(default_factory=dict)
@@ -127,8 +127,8 @@ class _Handle:
     def stopwatch(self) -> Callable[[], float]:
         return self.clock.now
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
-        self.told.append(note)
+    def event(self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
+        self.reported.append(note)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         self.spawned.append(work)
@@ -160,7 +160,7 @@ class Bench:
         return cast("SharedDRAManager", self.handle.kept[self.plugin.name])
 
     def put(self, *objects: Object) -> None:
-        """The API has these, and the watch tells of them."""
+        """The API has these, and the watch reports them."""
         for each in objects:
             meta = each["metadata"]
             if each["kind"] == "ResourceClaim":
@@ -173,7 +173,7 @@ class Bench:
         self.handle.groups[found.key] = found
 
     def lose(self, gone: Object) -> None:
-        """The watch tells that this is gone."""
+        """The watch reports that this was deleted."""
         self.plugin.on_object(gone["kind"], msgspec.convert(gone, _TYPES[gone["kind"]]), None)
 
     def claim(self, name: str) -> Object:

@@ -20,7 +20,7 @@ from tests.dynamicresources.objects import (
     make_class,
     make_slice,
 )
-from tests.dynamicresources.world import Picked, allocated_to, decide, engine, refusals, told
+from tests.dynamicresources.world import Picked, allocated_to, decide, engine, refusals, reported
 
 GPU_CLASS = make_class("gpu", f"device.driver == '{GPU}'")
 NIC_CLASS = make_class("nic", f"device.driver == '{NIC}'")
@@ -351,8 +351,8 @@ def test_a_trial_that_reserves_devices_leaves_all_of_them_to_the_next() -> None:
     wanted = [make_claim(f"claim-{number}", exactly(2)) for number in range(3)]
     world = engine(GPU_CLASS, gpus(A, B, C), *wanted, nodes=[ONE])
     pods = [claiming_pod(f"user-{number}", f"claim-{number}") for number in range(3)]
-    first = [told(world, pod).planned for pod in pods]
-    again = [told(world, pod).planned for pod in reversed(pods)]
+    first = [reported(world, pod).planned for pod in pods]
+    again = [reported(world, pod).planned for pod in reversed(pods)]
     assert len(first) == 3
     assert all(plan["allocation"]["claims"] for plan in first)
     assert again == first[::-1]

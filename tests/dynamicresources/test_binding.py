@@ -206,7 +206,7 @@ async def test_siblings_that_share_a_claim_are_all_in_its_reservations() -> None
     assert [each["name"] for each in world.claim("wanted")["status"]["reservedFor"]] == ["one", "two"]
 
 
-async def test_what_was_written_counts_before_the_watch_tells_of_it() -> None:
+async def test_a_written_change_counts_before_the_watch_reports_it() -> None:
     world = bench(claim(), claim("other"))
     attempt = start(world)
     attempt.nodes()
@@ -229,7 +229,7 @@ async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations(had_dev
     assert world.api.writes == [("patch", f"{CLAIMS}/wanted/status")]
 
 
-async def test_a_claim_is_made_for_extended_resources_and_the_pod_told_of_it() -> None:
+async def test_a_claim_is_made_for_extended_resources_and_written_into_the_pods_status() -> None:
     world = bench()
     attempt = world.attempt(make_pod("user").requests({RESOURCE: "1"}))
     assert attempt.nodes() == ["one"]
@@ -239,8 +239,8 @@ async def test_a_claim_is_made_for_extended_resources_and_the_pod_told_of_it() -
     assert made["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
     assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == [UID]
     assert made["status"]["allocation"]["devices"]["results"][0]["device"] == "a"
-    told = world.api.objects["/api/v1/namespaces/default/pods/user"]["status"]["extendedResourceClaimStatus"]
-    assert told["resourceClaimName"] == "user-extended-resources-x"
+    messages = world.api.objects["/api/v1/namespaces/default/pods/user"]["status"]["extendedResourceClaimStatus"]
+    assert messages["resourceClaimName"] == "user-extended-resources-x"
     made_for = {"admin_access": "false", "owner_api_group": "", "owner_api_kind": "Pod"}
     name = "dynamic_resource_allocation_resourceclaim_creates_total"
     assert world.metrics.value(name, status="success", **made_for) == 1
@@ -277,7 +277,7 @@ async def test_a_pod_is_bound_once_its_devices_are_ready() -> None:
         if (due := world.handle.clock.next_due()) is not None:
             world.handle.clock.move_to(due)
     assert await binding is None
-    assert world.handle.told == ["waiting for binding conditions for device on node one"]
+    assert world.handle.reported == ["waiting for binding conditions for device on node one"]
     assert world.handle.clock.now() == began + 10
     labels = {"profile": "muster", "driver": GPU, "status": "success"}
     assert world.metrics.value("scheduler_dra_bindingconditions_allocations_total", **labels) == 1

@@ -19,7 +19,7 @@ from tests.dynamicresources.objects import (
     make_class,
     make_slice,
 )
-from tests.dynamicresources.world import allocated_to, decide, engine, refusal, refusals, told
+from tests.dynamicresources.world import allocated_to, decide, engine, refusal, refusals, reported
 
 GPU_CLASS = make_class("gpu", f"device.driver == '{GPU}'")
 POD = claiming_pod("user", "wanted")
@@ -166,10 +166,10 @@ def test_what_is_left_of_an_earlier_attempt_keeps_the_pod_off_all_nodes_until_it
 def test_a_class_that_comes_later_changes_what_was_said_of_the_resource() -> None:
     world = engine(*SLICES)
     pod = make_pod("user").requests({RESOURCE: "1"})
-    assert told(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")
+    assert reported(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")
     [classes] = [handler for kind, handler in world.object_handlers.items() if kind.resource == "DeviceClass"]
     known = msgspec.convert(BACKED, DeviceClass)
     classes.on_add(known)
-    assert told(world, pod).feasible == ("one", "two")
+    assert reported(world, pod).feasible == ("one", "two")
     classes.on_delete(known)
-    assert told(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")
+    assert reported(world, pod).message.startswith(f"0/2 nodes are available: 2 Insufficient {RESOURCE}.")

@@ -120,7 +120,7 @@ def test_evaluation_fails_for(expression: str) -> None:
 
 
 @pytest.mark.parametrize("expression", NO_EXPRESSIONS, ids=range(len(NO_EXPRESSIONS)))
-def test_it_is_told_why_a_text_is_no_expression(expression: str) -> None:
+def test_the_reason_why_a_text_is_no_expression_is_reported(expression: str) -> None:
     with pytest.raises(CompileError) as caught:
         compile_expression(expression)
     assert NO_EXPRESSIONS[expression] in str(caught.value)

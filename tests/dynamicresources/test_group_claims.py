@@ -67,8 +67,10 @@ def placed(world: Bench, *names: str, entry: Object = ENTRY) -> list[Attempt]:
 
 def refuse(world: Bench, members: Sequence[Attempt], *, fitting: bool = False) -> None:
     """The group is turned away, and so is each of these, unless they would have fitted."""
-    told = [PodDecision(member.pod, member.state, "", None if fitting else REFUSED) for member in members]
-    world.plugin.on_group_decision(GroupDecision("GangScheduling", "default/train", REFUSED, REFUSED, 0, 2, told, ()))
+    reported = [PodDecision(member.pod, member.state, "", None if fitting else REFUSED) for member in members]
+    world.plugin.on_group_decision(
+        GroupDecision("GangScheduling", "default/train", REFUSED, REFUSED, 0, 2, reported, ())
+    )
 
 
 def tried(world: Bench, *names: str) -> list[Attempt]:
@@ -160,11 +162,11 @@ async def test_a_member_that_comes_later_writes_nothing() -> None:
 def test_a_generated_claim_is_that_of_the_pod_or_of_its_group(owner: Object, who: bool) -> None:
     claim = make_claim("shared", exactly(1))
     claim["metadata"]["ownerReferences"] = [owner | {"uid": "uid-owner", "controller": True}]
-    told = bench(claim).plugin.pre_enqueue(run(make_member("a")))
+    reported = bench(claim).plugin.pre_enqueue(run(make_member("a")))
     reason = (
         "ResourceClaim default/shared was not created for Pod default/a (neither Pod nor PodGroup train is the owner)"
     )
-    assert told == (None if who else Status.unresolvable(reason))
+    assert reported == (None if who else Status.unresolvable(reason))
 
 
 async def test_a_member_that_is_not_bound_after_all_leaves_the_others_what_is_reserved_for_them() -> None:

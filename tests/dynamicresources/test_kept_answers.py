@@ -28,7 +28,7 @@ ASKED = (exactly(1), exactly(2), first_of(exactly(2), exactly(1)), exactly(1, f"
 
 
 class Story:
-    """Changes in random order, told to one bench that keeps its answers, and to a new one for comparison."""
+    """Changes in random order, made to one bench that keeps its answers, and to a new one for comparison."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -37,9 +37,9 @@ class Story:
         self.offers: set[str] = set()
         self.kept = self.anew()
         self.version = 1
-        self.tell(make_class("gpu", f"device.driver == '{GPU}'", resource=RESOURCE))
+        self.report(make_class("gpu", f"device.driver == '{GPU}'", resource=RESOURCE))
         for at, asked in enumerate(ASKED):
-            self.tell(make_claim(f"wanted-{at}", asked))
+            self.report(make_claim(f"wanted-{at}", asked))
 
     def node(self, name: str) -> Node:
         made = make_node(name).zone(self.labels[name])
@@ -52,7 +52,7 @@ class Story:
         made.put(*self.objects.values())
         return made
 
-    def tell(self, new: Object) -> None:
+    def report(self, new: Object) -> None:
         key = new["kind"], new["metadata"]["name"]
         self.objects[key] = new
         self.kept.put(new)
@@ -67,12 +67,12 @@ class Story:
                 devices = [device(f"d{at}", big=pick([True, False])) for at in range(pick([1, 2, 3]))]
                 one = {"node": pick(NODES)}
                 where: dict[str, Any] = pick([one, one, {"allNodes": True}, {"nodeSelector": _zone()}])
-                self.tell(make_slice(f"s{pick(range(6))}", *devices, pool=f"p{pick(range(4))}", **where))
+                self.report(make_slice(f"s{pick(range(6))}", *devices, pool=f"p{pick(range(4))}", **where))
             case "claim":
                 self.version += 1
                 taken = make_claim(f"other-{pick(range(4))}", exactly(1))
                 taken["metadata"]["resourceVersion"] = str(self.version)
-                self.tell(allocated(taken, (GPU, f"p{pick(range(4))}", f"d{pick(range(3))}")))
+                self.report(allocated(taken, (GPU, f"p{pick(range(4))}", f"d{pick(range(3))}")))
             case "free" | "gone":
                 there = [key for key in self.objects if key[1].startswith(("other-", "s"))]
                 if there:

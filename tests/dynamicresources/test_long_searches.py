@@ -16,6 +16,7 @@ from muster.plugins.dynamicresources import answers, nodes, search
 from muster.plugins.dynamicresources.devices import DeviceKind, Verdict
 from muster.testing.slices import slices_of
 from tests.builders import PodDict, make_node, make_pod
+from tests.clocks import Ticks
 from tests.coscheduling.objects import make_group, make_member
 from tests.dynamicresources.bench import Attempt, Bench
 from tests.dynamicresources.objects import (
@@ -37,7 +38,6 @@ from tests.dynamicresources.searches import (
     typed,
 )
 from tests.dynamicresources.test_kept_answers import Story, pods
-from tests.scheduler.slices import Ticks
 
 _NO_ROOM = (
     "0/4 nodes are available: 4 cannot allocate all claims. preemption: 0/4 nodes are available: 4 Preemption is "
@@ -201,23 +201,11 @@ def goes_on(attempt: Attempt, steps: int) -> bool:
     return True
 
 
-class Clock:
-    """A stopwatch on which every look takes so many seconds."""
-
-    def __init__(self, seconds: float) -> None:
-        self._each = seconds
-        self._now = 0.0
-
-    def __call__(self) -> float:
-        self._now += self._each
-        return self._now
-
-
 @pytest.mark.parametrize(("seconds", "node"), [(0.1, "n1"), (10.0, "n0")])
 def test_a_search_that_takes_too_long_is_given_up_in_the_words_of_kube_scheduler(
     monkeypatch: pytest.MonkeyPatch, seconds: float, node: str
 ) -> None:
-    clock = Clock(seconds)
+    clock = Ticks(seconds)
     monkeypatch.setattr(ProfileHandle, "stopwatch", property(lambda handle: clock))
     world = Cluster(monkeypatch, *HARD)
     world.add(claiming_pod("hard", "hard"))
@@ -260,7 +248,7 @@ def members(group: str, count: int) -> list[PodDict]:
 
 
 def test_preemption_waits_for_a_search_on_nodes_that_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Until victims are gone in a dry run nobody asks what devices there are."""
+    """In a dry run, devices are not looked at until the victims are removed."""
     room = pairs_of(SLOTS + 1, "n2", number=2)
     world = Cluster(monkeypatch, *HARD[:4], room, HARD[5], cpu="1")
     for number in range(4):

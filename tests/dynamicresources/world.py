@@ -25,7 +25,7 @@ _ASSEMBLY = assemble(default_configuration())
 
 def decide(pod: PodDict, *objects: Object, nodes: Sequence[NodeDict] = ()) -> Explanation:
     """The decision for `pod` where these objects are, on nodes `one` and `two` if no others are given."""
-    return told(engine(*objects, nodes=nodes), pod)
+    return reported(engine(*objects, nodes=nodes), pod)
 
 
 def engine(*objects: Object, nodes: Sequence[NodeDict] = ()) -> Engine:
@@ -34,7 +34,7 @@ def engine(*objects: Object, nodes: Sequence[NodeDict] = ()) -> Engine:
     return frozen_engine(_ASSEMBLY, known, (), _by_kind(_ASSEMBLY, objects))
 
 
-def told(world: Engine, pod: PodDict) -> Explanation:
+def reported(world: Engine, pod: PodDict) -> Explanation:
     """What it decides for a pod."""
     [algorithm] = world.algorithms.values()
     return explain(algorithm, PodInfo(msgspec.convert(pod, Pod)))

@@ -1,5 +1,7 @@
 """The cluster as a test sees it: its own namespace, its pods, and what has been said about them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,6 +19,12 @@ class Cluster:
         self.namespace = namespace
         self._plane = plane
         self._pods = f"/api/v1/namespaces/{namespace}/pods"
+
+    @contextmanager
+    def from_another_thread(self) -> Iterator["Cluster"]:
+        """This namespace over another connection, as connections are not for several threads."""
+        with self._plane.api() as api:
+            yield Cluster(self._plane, api, self.namespace)
 
     def create(self, *pods: PodDict, scheduler: str) -> None:
         """Creates pods for a scheduler."""

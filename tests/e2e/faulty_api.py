@@ -45,7 +45,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Garbage:
-    """Success, with a body that nobody can read."""
+    """Success, with an unreadable body."""
 
     body: bytes = b'{"kind": "PodList", "items": [{{{ \xff\xfe'
 

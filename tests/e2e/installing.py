@@ -1,4 +1,4 @@
-"""Installs the package of example plugins into a folder of its own, as pip does it for anybody's package."""
+"""Installs the package of example plugins into a folder of its own, as pip does with any package."""
 
 import os
 import shutil

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.controlplane.guard import Guard
 from tests.controlplane.ports import free_port
-from tests.e2e.eventually import eventually
+from tests.e2e.eventually import WITHIN_SECONDS, eventually
 
 MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
 ENDS_WITHIN_SECONDS = 30
@@ -79,12 +79,12 @@ class MusterProcess:
 
     @property
     def errors(self) -> list[str]:
-        """The lines of its log that tell of errors, and those of tracebacks."""
+        """The lines of its log that report errors, and those of tracebacks."""
         return [line for line in self.log.splitlines() if line.startswith(("E", "Traceback", " "))]
 
-    def wait_until_ready(self) -> None:
+    def wait_until_ready(self, *, within: float = WITHIN_SECONDS) -> None:
         """Return when it schedules."""
-        eventually(lambda: self._runs() and self.page("/readyz") == (200, "ok"))
+        eventually(lambda: self._runs() and self.page("/readyz") == (200, "ok"), within=within)
 
     def page(self, path: str) -> tuple[int, str]:
         """Status and text of one of its pages; status 0 while nobody answers."""

@@ -1,4 +1,4 @@
-"""Devices on a real API server: what is claimed is written into the claims, and given back when nobody needs it."""
+"""Devices on a real API server: allocations are written into the claims, and released when no pod needs them."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -89,11 +89,11 @@ def test_an_extended_resource_comes_from_a_claim_that_is_made_for_the_pod(
     cluster.create(make_pod("user").requests({RESOURCE: "1"}).limits({RESOURCE: "1"}), scheduler=muster.name)
 
     [node] = cluster.wait_until_bound("user")
-    told = cluster.pod("user")["status"]["extendedResourceClaimStatus"]
-    assert told["requestMappings"] == [
+    reported = cluster.pod("user")["status"]["extendedResourceClaimStatus"]
+    assert reported["requestMappings"] == [
         {"containerName": "main", "resourceName": RESOURCE, "requestName": "container-0-request-0"}
     ]
-    name = told["resourceClaimName"]
+    name = reported["resourceClaimName"]
     claim = cluster.api.get(f"{_API}/namespaces/{cluster.namespace}/resourceclaims/{name}")
     assert name.startswith("user-extended-resources-")
     assert claim["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}

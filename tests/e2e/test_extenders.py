@@ -270,11 +270,11 @@ def test_kube_scheduler_says_the_same(
             ("broken", {"status": 503}, "SchedulerError"),
         ):
             extender.rules(**rules)
-            told = []
+            reported = []
             for scheduler in (muster.name, reference):
                 pod = f"{name}-{scheduler}"
                 cluster.create(make_pod(pod).priority_class(urgent), scheduler=scheduler)
-                told.append(wait_for_message(cluster, pod, reason))
+                reported.append(wait_for_message(cluster, pod, reason))
                 cluster.delete(pod)
-            assert told[0] == told[1]
+            assert reported[0] == reported[1]
     server.stop()

@@ -1,4 +1,4 @@
-"""Pods that change, go or are bound by somebody else while Muster is at work on them."""
+"""Pods that change, are deleted or are bound by another scheduler while Muster schedules them."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""How the process begins, ends, starts again beside what is there, and tells about itself."""
+"""How the process starts, ends, restarts beside what exists, and reports on itself."""
 
 import json
 import signal
@@ -121,7 +121,7 @@ def test_two_processes_of_different_names_fill_the_same_nodes_one_after_the_othe
     assert cluster.wait_until_turned_away("b-more") == FULL
 
 
-def test_the_pages_tell_of_the_configuration_the_last_decisions_and_the_counts(
+def test_the_pages_show_the_configuration_the_last_decisions_and_the_counts(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes
 ) -> None:
     add_nodes(make_node("one", cpu="1"))

@@ -169,7 +169,7 @@ def settled(cluster: Cluster, pod: str) -> bool:
     return bool(condition and (cluster.events(pod, "Scheduled") or cluster.events(pod, "FailedScheduling")))
 
 
-def test_a_cluster_without_nodes_is_told_of_in_the_same_way(
+def test_a_cluster_without_nodes_is_reported_in_the_same_way(
     cluster: Cluster, namesake: MusterProcess, reference: Api
 ) -> None:
     for scheduler in (KUBE_SCHEDULER, namesake.name):

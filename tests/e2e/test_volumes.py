@@ -90,8 +90,8 @@ def test_a_node_takes_no_more_volumes_than_its_driver_can_attach(
     cluster.wait_until_bound("first")
     cluster.create(make_pod("second").claim("second"), scheduler=muster.name)
 
-    told = cluster.wait_until_unschedulable("second")
-    assert told.startswith("0/1 nodes are available: 1 node(s) exceed max volume count. preemption: ")
+    reported = cluster.wait_until_unschedulable("second")
+    assert reported.startswith("0/1 nodes are available: 1 node(s) exceed max volume count. preemption: ")
 
     cluster.delete("first")
     assert cluster.wait_until_bound("second") == ["one"]

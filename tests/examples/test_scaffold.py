@@ -63,17 +63,37 @@ def test_the_package_is_installed_without_its_tests_found_and_decides_in_the_san
                 muster.kill()
 
 
+def test_the_command_says_how_to_install_test_and_try_the_package(tmp_path: Path) -> None:
+    package = tmp_path / "muster-node-tier"
+    told = new("NodeTier", "--extends", "filter", "--directory", str(package)).stdout
+    commands = [line.strip() for line in told.splitlines() if line.startswith("  ")]
+    assert commands[0] == f"cd {package}"
+    assert commands[-1] == (
+        "KUBECONFIG=kubeconfig kubectl label node node-2 example.com/node-tier=never"
+        " && KUBECONFIG=kubeconfig kubectl apply -f pod.yaml"
+    )
+    readme = (package / "README.md").read_text()
+    assert [command for command in commands[1:] if command not in readme] == []
+
+
+def test_the_label_stands_in_the_module_once(tmp_path: Path) -> None:
+    new("NodeTier", "--directory", str(tmp_path))
+    [module] = (tmp_path / "src").glob("*/__init__.py")
+    _, _, code = module.read_text().partition("\nfrom ")
+    assert code.count("example.com/node-tier") == 1
+
+
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "reported"),
     [
         ("nodeTier", 'Error: "nodeTier" is no name for a plugin: it begins with a capital and has only letters'),
         ("Node-Tier", 'Error: "Node-Tier" is no name for a plugin: '),
         ("NodeAffinity", 'Error: muster-scheduler has a plugin "NodeAffinity" already'),
     ],
 )
-def test_a_name_that_cannot_be_is_refused(name: str, told: str, tmp_path: Path) -> None:
+def test_a_name_that_cannot_be_is_refused(name: str, reported: str, tmp_path: Path) -> None:
     written = new(name, "--directory", str(tmp_path / "package"))
-    assert (written.exit_code, written.stderr.startswith(told)) == (2, True), written.stderr
+    assert (written.exit_code, written.stderr.startswith(reported)) == (2, True), written.stderr
     assert list(tmp_path.iterdir()) == []
 
 

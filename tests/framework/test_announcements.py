@@ -16,7 +16,7 @@ class Board:
 
     def __init__(self) -> None:
         self.clock = VirtualClock()
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.group: GroupRecord[Any] = GroupRecord("ml/g")
         self.announcements = Announcements(self._changed, self.clock, counting=PodGroups.counting)
 
@@ -27,17 +27,17 @@ class Board:
         found = self.group.announced
         assert found is not None
         assert group == "ml/g"
-        self.told.append(found.message)
+        self.reported.append(found.message)
 
 
-def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only() -> None:
+def test_other_numbers_are_reported_half_a_minute_later_and_the_latest_only() -> None:
     board = Board()
     for number in (1, 2, 3):
         board.say(f"{number} of 9 fit: 5 Insufficient cpu")
-    assert board.told == ["1 of 9 fit: 5 Insufficient cpu"]
+    assert board.reported == ["1 of 9 fit: 5 Insufficient cpu"]
 
     board.clock.move_to(board.clock.now() + QUIET_SECONDS)
-    assert board.told == ["1 of 9 fit: 5 Insufficient cpu", "3 of 9 fit: 5 Insufficient cpu"]
+    assert board.reported == ["1 of 9 fit: 5 Insufficient cpu", "3 of 9 fit: 5 Insufficient cpu"]
 
 
 @pytest.mark.parametrize(
@@ -48,31 +48,31 @@ def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only() -> Non
         (PodGroupReason.SCHEDULED, "the 9 pods that it needs are scheduled"),
     ],
 )
-def test_another_reason_is_told_at_once_and_numbers_that_wait_are_not(reason: PodGroupReason, message: str) -> None:
+def test_another_reason_is_reported_at_once_and_numbers_that_wait_are_not(reason: PodGroupReason, message: str) -> None:
     board = Board()
     board.say("1 of 9 fit: 5 Insufficient cpu")
     board.say("2 of 9 fit: 5 Insufficient cpu")
     board.say(message, reason)
-    assert board.told == ["1 of 9 fit: 5 Insufficient cpu", message]
+    assert board.reported == ["1 of 9 fit: 5 Insufficient cpu", message]
 
     board.clock.move_to(board.clock.now() + QUIET_SECONDS)
-    assert len(board.told) == 2
+    assert len(board.reported) == 2
 
 
-def test_the_number_of_members_is_told_at_once() -> None:
+def test_the_number_of_members_is_reported_at_once() -> None:
     board = Board()
     for number in (1, 2):
         board.say(f"{number} of 9 pods exist", PodGroupReason.WAITING_FOR_PODS)
 
-    assert len(board.told) == 2
+    assert len(board.reported) == 2
 
 
-def test_nothing_is_told_of_a_group_that_is_gone() -> None:
+def test_nothing_is_reported_about_a_group_that_is_gone() -> None:
     board = Board()
     board.say("1 of 9 fit")
     board.say("2 of 9 fit")
     board.announcements.forget(board.group)
     board.clock.move_to(board.clock.now() + QUIET_SECONDS)
 
-    assert board.told == ["1 of 9 fit"]
+    assert board.reported == ["1 of 9 fit"]
     assert board.group.announced is None

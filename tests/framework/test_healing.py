@@ -54,7 +54,7 @@ def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() ->
     assert not run.decide(SHRINK, bound("ab"), 3)
 
 
-def test_who_succeeded_before_the_group_was_seen_counts_when_it_is_told_late() -> None:
+def test_a_member_that_succeeded_before_the_group_was_seen_counts_when_it_is_reported_late() -> None:
     run = begun(*"abc")
     assert run.follow(bound("ab"), "x", 3) == {"c"}
     assert not run.decide(SHRINK, bound("ab"), 3), "two are left, and one is done"
@@ -89,7 +89,7 @@ def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum
     assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
-def test_what_cannot_be_read_evicts_nobody_and_is_told() -> None:
+def test_an_unreadable_policy_evicts_nobody_and_is_reported() -> None:
     annotations = {"muster-scheduler.io/healing-policy": "Always"}
     assert healing_policy(annotations) is KEEP
     assert healing_fault(annotations) == (

@@ -1,4 +1,4 @@
-"""A backlog of thousands in a storm of events, or of errors: nobody is tried in vain, and nothing is lost."""
+"""A backlog of thousands in a storm of events, or of errors: no pod is tried without cause, and none is lost."""
 
 import asyncio
 from collections import Counter

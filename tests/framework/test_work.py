@@ -16,7 +16,7 @@ class Story:
     """A function of several parts, and how far it came."""
 
     def __init__(self, tell: Callable[["Story"], None]) -> None:
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.worker = Worker()
         self._tell = tell
         self.worker.begin(lambda: tell(self))
@@ -28,17 +28,17 @@ class Story:
 
 def two_parts(story: Story) -> None:
     try:
-        story.told.append("first")
+        story.reported.append("first")
         checkpoint()
-        story.told.append("second")
+        story.reported.append("second")
     finally:
-        story.told.append("cleaned up")
+        story.reported.append("cleaned up")
 
 
 def test_it_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> None:
     story = Story(two_parts)
-    assert (story.goes_on(), story.told) == (True, ["first"])
-    assert (story.goes_on(), story.told) == (False, ["first", "second", "cleaned up"])
+    assert (story.goes_on(), story.reported) == (True, ["first"])
+    assert (story.goes_on(), story.reported) == (False, ["first", "second", "cleaned up"])
     assert not story.worker.busy
 
 
@@ -47,21 +47,21 @@ def test_it_stops_nowhere_while_its_slice_lasts_or_where_no_worker_runs_it() -> 
     assert story.worker.go_on()
     alone = Story(two_parts)
     two_parts(alone)
-    assert story.told == alone.told == ["first", "second", "cleaned up"]
+    assert story.reported == alone.reported == ["first", "second", "cleaned up"]
 
 
 def test_it_is_given_up_where_it_stands() -> None:
     story = Story(two_parts)
     story.goes_on()
     story.worker.give_up()
-    assert (story.worker.busy, story.told) == (False, ["first", "cleaned up"])
+    assert (story.worker.busy, story.reported) == (False, ["first", "cleaned up"])
 
 
 def test_what_has_not_begun_is_given_up_without_a_trace() -> None:
     story = Story(two_parts)
     story.worker.give_up()
     story.worker.give_up()
-    assert (story.worker.busy, story.told) == (False, [])
+    assert (story.worker.busy, story.reported) == (False, [])
 
 
 def test_what_is_committed_is_carried_through_instead() -> None:
@@ -72,22 +72,22 @@ def test_what_is_committed_is_carried_through_instead() -> None:
     story = Story(committed)
     story.goes_on()
     story.worker.give_up()
-    assert (story.worker.busy, story.told) == (False, ["first", "second", "cleaned up"])
+    assert (story.worker.busy, story.reported) == (False, ["first", "second", "cleaned up"])
 
 
 def test_what_is_shielded_is_done_to_its_end_before_it_is_given_up() -> None:
     def cleans_up(story: Story) -> None:
         with shielded:
             for number in range(3):
-                story.told.append(f"part {number}")
+                story.reported.append(f"part {number}")
                 checkpoint()
         checkpoint()
-        story.told.append("more")
+        story.reported.append("more")
 
     story = Story(cleans_up)
     story.goes_on()
     story.worker.give_up()
-    assert (story.worker.busy, story.told) == (False, ["part 0", "part 1", "part 2"])
+    assert (story.worker.busy, story.reported) == (False, ["part 0", "part 1", "part 2"])
 
 
 def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
@@ -96,12 +96,12 @@ def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
             checkpoint()
         finally:
             checkpoint()
-            story.told.append("cleaned up")
+            story.reported.append("cleaned up")
 
     story = Story(cleans_up)
     story.goes_on()
     story.worker.give_up()
-    assert (story.worker.busy, story.told) == (False, ["cleaned up"])
+    assert (story.worker.busy, story.reported) == (False, ["cleaned up"])
 
 
 def test_an_error_comes_out_where_it_was_let_go_on_and_the_worker_takes_on_another() -> None:
@@ -157,27 +157,27 @@ class Observed:
 
 
 def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() -> None:
-    told: list[str] = []
+    reported: list[str] = []
 
     def works() -> None:
         try:
             with shielded:
                 checkpoint()
-                told.append("shielded")
+                reported.append("shielded")
             checkpoint()
         except TimeoutError:
-            told.append("ended")
+            reported.append("ended")
         checkpoint()
-        told.append("went on")
+        reported.append("went on")
 
     observed = Observed(TimeoutError())
     worker = Worker(observed)
     worker.begin(works)
     worker.go_on(at_each)
     worker.go_on(at_each)
-    assert told == ["shielded", "ended"]
+    assert reported == ["shielded", "ended"]
     worker.give_up()
-    assert told == ["shielded", "ended"]
+    assert reported == ["shielded", "ended"]
     assert observed.stops == 2
 
 
@@ -207,7 +207,7 @@ def is_dropped_in_a_cycle(worker: Worker) -> None:
 
 @pytest.mark.parametrize("drop", [is_dropped, is_dropped_in_a_cycle])
 def test_a_function_whose_worker_is_dropped_ends_at_its_checkpoint(drop: Callable[[Worker], None]) -> None:
-    told: list[str] = []
+    reported: list[str] = []
 
     class Used:
         pass
@@ -215,9 +215,9 @@ def test_a_function_whose_worker_is_dropped_ends_at_its_checkpoint(drop: Callabl
     def works(used: Used) -> None:
         try:
             checkpoint()
-            told.append("went on")
+            reported.append("went on")
         finally:
-            told.append("cleaned up")
+            reported.append("cleaned up")
 
     used = Used()
     gone = ref(used)
@@ -229,7 +229,7 @@ def test_a_function_whose_worker_is_dropped_ends_at_its_checkpoint(drop: Callabl
 
     drop(workers.pop())
     gc.collect()
-    assert told == ["cleaned up"]
+    assert reported == ["cleaned up"]
     assert gone() is None
 
 

@@ -56,7 +56,7 @@ class Situation:
 
     @property
     def evicts(self) -> bool:
-        """Whether a group may evict anybody."""
+        """Whether a group may evict any pod."""
         return any(group.high and not group.meek for group in self.groups)
 
 

@@ -11,7 +11,7 @@ from muster.framework.contract import GroupId
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
-from muster.operator.explain.group_trial import told, try_group, try_tree
+from muster.operator.explain.group_trial import sentences, try_group, try_tree
 from muster.operator.explain.group_views import GroupObjects, group_views, view_of
 from muster.operator.explain.groups import as_json, render_group
 from muster.operator.explain.live import explain_among
@@ -62,7 +62,7 @@ async def test_a_job_with_a_gang_is_rehearsed_whole(cpu: str, placed: int) -> No
     assert sum(1 for placement in placements if placement.node) == placed
 
 
-def test_the_two_kinds_of_one_name_are_told_apart() -> None:
+def test_the_two_kinds_of_one_name_are_distinguished() -> None:
     assembly = assemble(muster_configuration())
     native = make_group("train", 3)
     labelled = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup", "metadata": {"name": "train"}}
@@ -170,7 +170,7 @@ BUSY = [
 ]
 
 
-async def test_what_would_help_a_tree_is_told_of_it_and_of_each_of_its_parts() -> None:
+async def test_what_would_help_a_tree_is_shown_for_it_and_for_each_of_its_parts() -> None:
     assembly = assemble(muster_configuration())
     cluster = read(
         yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]),
@@ -182,7 +182,7 @@ async def test_what_would_help_a_tree_is_told_of_it_and_of_each_of_its_parts() -
     of_tree = await try_tree(assembly, cluster, NATIVE_POD_GROUP_KIND, ["default/left", "default/right"], now=NOW)
     for trial in (of_part, of_tree):
         assert trial is not None
-        reason, start, room, nodes, ending, place = told(trial)
+        reason, start, room, nodes, ending, place = sentences(trial)
         assert "minCount (2) cannot be satisfied: " in reason
         assert start == (
             "With capacity reserved for it composite pod group default/job would start by 2026-01-05T14:10:00Z at the "
@@ -194,7 +194,7 @@ async def test_what_would_help_a_tree_is_told_of_it_and_of_each_of_its_parts() -
         assert place == "Place 1 of 2 waiting groups."
 
 
-async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_others() -> None:
+async def test_a_part_that_is_left_behind_reports_what_it_lacks_beside_the_others() -> None:
     assembly = assemble(muster_configuration())
     parts = [make_group(name, 2, parentCompositePodGroupName="job") for name in ("left", "right")]
     running = [pod.node("one") for pod in make_members("left", 2)]
@@ -205,8 +205,8 @@ async def test_a_part_that_is_left_behind_is_told_what_it_lacks_beside_the_other
     )
     trial = await try_group(assembly, cluster, GroupId(NAME, "default/right"), now=NOW)
     assert trial is not None
-    assert "Capacity for 1 more member is lacking: 1 cpu on one node." in told(trial)
-    assert "The group would fit if pod default/old ended." in told(trial)
+    assert "Capacity for 1 more member is lacking: 1 cpu on one node." in sentences(trial)
+    assert "The group would fit if pod default/old ended." in sentences(trial)
 
 
 @pytest.mark.parametrize("composite", [False, True], ids=["a gang", "a part of a tree"])

@@ -35,7 +35,7 @@ async def test_two_gangs_of_one_composite_start_together_or_not_at_all() -> None
     await world.settle()
     assert world.started("left", "right") == [0, 0]
     lacks = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
-    assert world.told(left) == world.told(right) == (NativePodGroupReason.UNSCHEDULABLE, lacks + NO_VICTIMS)
+    assert world.reported(left) == world.reported(right) == (NativePodGroupReason.UNSCHEDULABLE, lacks + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
         "default/left-0": lacks,
         "default/left-1": lacks,
@@ -44,7 +44,7 @@ async def test_two_gangs_of_one_composite_start_together_or_not_at_all() -> None
     }
     world.add_nodes(make_node("two", cpu="1"))
     await world.until(lambda: world.started("left", "right") == [2, 2], within=15)
-    assert world.told(left) == world.told(right) == (NativePodGroupReason.SCHEDULED, "")
+    assert world.reported(left) == world.reported(right) == (NativePodGroupReason.SCHEDULED, "")
     world.check()
 
 
@@ -56,7 +56,7 @@ async def test_parts_beyond_those_that_a_composite_needs_wait_until_they_fit() -
     right = world.part("right", 2, 2)
     await world.settle()
     assert world.started("left", "right") == [2, 0]
-    assert world.told(right) == (
+    assert world.reported(right) == (
         NativePodGroupReason.UNSCHEDULABLE,
         "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining",
     )
@@ -158,7 +158,7 @@ async def test_inner_domains_are_parts_of_the_outer_one() -> None:
     await world.settle()
     nodes = {world.node_of(f"default/{part}-{number}") for part in ("left", "right") for number in (0, 1)}
     assert nodes == {"y1", "y2"}
-    assert world.told(left) == (NativePodGroupReason.SCHEDULED, "")
+    assert world.reported(left) == (NativePodGroupReason.SCHEDULED, "")
     world.check()
 
 
@@ -171,7 +171,7 @@ async def test_where_no_domain_takes_all_parts_the_reason_names_the_closest() ->
     await world.settle()
     placements = "pod group is unschedulable, 0/2 placements are available, first placement status: "
     lacks = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
-    assert (world.told(left), world.told(right)) == (
+    assert (world.reported(left), world.reported(right)) == (
         (NativePodGroupReason.UNSCHEDULABLE, placements + lacks + NO_VICTIMS),
         (NativePodGroupReason.UNSCHEDULABLE, lacks + NO_VICTIMS),
     )
@@ -188,7 +188,7 @@ async def test_pods_have_the_priority_of_the_outermost_group_or_none_is_tried() 
     left, right = world.part("left", 1, 1), world.part("right", 1, 1)
     await world.settle()
     wrong = "all pods in a single pod group should have the same priority as the pod group's priority, got 0 and 10"
-    assert world.told(left) == world.told(right) == (NativePodGroupReason.SCHEDULER_ERROR, wrong)
+    assert world.reported(left) == world.reported(right) == (NativePodGroupReason.SCHEDULER_ERROR, wrong)
 
 
 async def test_a_composite_queues_by_the_priority_of_its_root() -> None:

@@ -1,7 +1,7 @@
 """What becomes of a tree of groups when one of its parts has lost a pod."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -15,11 +15,13 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.annotation_faults import AnnotationFaults
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
+from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.gangscheduling.api import NativePodGroup
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
 from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND, NativePodGroupKind
-from tests.coscheduling.controller.groups import Clock, Recorder
+from tests.clocks import SettlingClock
+from tests.coscheduling.controller.groups import Recorder
 from tests.coscheduling.controller.test_healing import Evictions, watch
 from tests.gangscheduling.world import make_composite, make_group, make_members
 
@@ -41,7 +43,7 @@ class Stage:
         policies: Mapping[str, Mapping[str, str]],
         specs: Mapping[str, Mapping[str, Any]] = {},
     ) -> None:
-        self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
+        self.clock, self.client, self.recorder = SettlingClock(), Evictions(), Recorder()
         self.groups = NativePodGroups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
         self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.group_of)
@@ -127,7 +129,7 @@ async def test_a_part_without_a_policy_has_that_of_the_innermost_group_that_has_
     assert await Stage(needed=needed, policies={"job": keep, "workers": RESTART}).evicted_when("spare-0") == set()
 
 
-async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leaves_it_to_the_one_above() -> None:
+async def test_a_policy_that_cannot_be_read_is_reported_once_on_its_object_and_leaves_it_to_the_one_above() -> None:
     misspelt = {"muster-scheduler.io/healing-policy": "restart"}
     policies = {"workers": misspelt, "inner": misspelt, "job": RESTART}
     stage = Stage(needed={"job": 1, "inner": 1}, policies=policies)
@@ -140,7 +142,7 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
         body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
         stage.groups.follow_group(f"default/{name}", from_plain(body, NativePodGroup))
 
-    def told() -> list[tuple[str, str, str]]:
+    def reported() -> list[tuple[str, str, str]]:
         return [(key.regarding.kind, key.regarding.name, key.note) for key in stage.recorder.keys]
 
     def unsupported(value: str) -> str:
@@ -156,18 +158,18 @@ async def test_a_policy_that_cannot_be_read_is_told_once_on_its_object_and_leave
         ("CompositePodGroup", "inner", unsupported("restart")),
         ("PodGroup", "workers", unsupported("restart")),
     ]
-    assert told() == expected
-    assert stage.recorder.told()[0][:2] == ("Warning", "InvalidHealingPolicy")
+    assert reported() == expected
+    assert stage.recorder.reported()[0][:2] == ("Warning", "InvalidHealingPolicy")
     put("workers", "restart")
     stage.composite("inner", policies["inner"])
     put("workers", "restarts")
     await stage.clock.advance(5)
-    assert told() == [*expected, ("PodGroup", "workers", unsupported("restarts"))]
+    assert reported() == [*expected, ("PodGroup", "workers", unsupported("restarts"))]
     stage.recorder.keys.clear()
     put("workers", "Keep")
     put("workers", "restart")
     await stage.clock.advance(5)
-    assert told() == [("PodGroup", "workers", unsupported("restart"))]
+    assert reported() == [("PodGroup", "workers", unsupported("restart"))]
     await faults.stop()
     assert await stage.evicted_when("workers-0") == {"workers-1"}
 
@@ -190,7 +192,7 @@ async def test_an_unknown_annotation_under_the_prefix_is_reported_with_the_neare
     for _ in range(2):
         stage.groups.follow_group("default/workers", from_plain(body, NativePodGroup))
         await stage.clock.advance(5)
-    assert stage.recorder.told() == [
+    assert stage.recorder.reported() == [
         (
             "Warning",
             "UnknownAnnotation",
@@ -207,7 +209,30 @@ async def test_an_unknown_annotation_under_the_prefix_is_reported_with_the_neare
     await faults.stop()
 
 
-async def test_each_group_that_restarts_is_told_why_and_who_is_protected_is_asked_for_again() -> None:
+async def test_an_annotation_whose_value_is_ignored_is_reported() -> None:
+    stage = Stage(needed={"job": 1, "inner": 1}, policies={})
+    ports = WorkerPorts(cast("ApiClient", stage.client), stage.recorder, stage.clock, leading=lambda: True)
+
+    class Judged(NativePodGroupKind):
+        annotations = POD_GROUP_KIND.annotations
+
+        def annotation_faults(self, annotations: Mapping[str, str]) -> Sequence[str]:
+            return POD_GROUP_KIND.annotation_faults(annotations)
+
+    faults = AnnotationFaults(stage.groups, Judged(), ports)
+    faults.start()
+    mode = "muster-scheduler.io/disruption-mode"
+    body = make_group("workers", PODS["workers"], parentCompositePodGroupName="inner")
+    for value in ("Some", "Single"):
+        body["metadata"]["annotations"] = {mode: value}
+        stage.groups.follow_group("default/workers", from_plain(body, NativePodGroup))
+        await stage.clock.advance(5)
+    fault = f'metadata.annotations[{mode}]: Unsupported value: "Some": supported values: "All", "Single"'
+    assert stage.recorder.reported() == [("Warning", "InvalidAnnotation", fault)]
+    await faults.stop()
+
+
+async def test_each_group_that_restarts_reports_why_and_protected_pods_are_tried_again() -> None:
     stage = Stage(needed={"job": 2, "inner": 1}, policies={"leader": RESTART})
     stage.client.protected = {"spare-1"}
     async with stage.healing():
@@ -215,7 +240,7 @@ async def test_each_group_that_restarts_is_told_why_and_who_is_protected_is_aske
         await stage.clock.advance(5)
         assert "spare-1" not in stage.client.evicted
         why = "default/leader lost pods for good, and its tree cannot go on without it: 2 pods are evicted"
-        assert [each for each in stage.recorder.told() if each[1] == "Restarting"] == [
+        assert [each for each in stage.recorder.reported() if each[1] == "Restarting"] == [
             ("Warning", "Restarting", why),
             ("Warning", "Restarting", why),
             (

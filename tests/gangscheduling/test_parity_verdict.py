@@ -14,12 +14,12 @@ from tests.parity.world import Condition
 
 SCOPE = Scope(acting="gang")
 BOUND = Condition("PodScheduled", "True", "", "", 1)
-TOLD = Condition("PodScheduled", "False", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.", 1)
+REPORTED = Condition("PodScheduled", "False", "Unschedulable", "0/2 nodes are available: 2 Insufficient cpu.", 1)
 STARTED = Condition("PodGroupInitiallyScheduled", "True", "Scheduled", "", 1)
 WAITS = Condition("PodGroupInitiallyScheduled", "False", "Unschedulable", "minCount (3) cannot be satisfied", 1)
 SCORES = {"node-0": 80, "node-1": 80, "node-2": 60}
 POD = SeenPod("node-0", "", (BOUND,), Choice(80, 3, 2))
-LEFT = SeenPod("", "", (TOLD,))
+LEFT = SeenPod("", "", (REPORTED,))
 RUNS = SeenGroup(2, False, frozenset("a"), (STARTED,), {"g-0": POD, "g-1": POD, "g-2": LEFT})
 STUCK = SeenGroup(2, False, frozenset(), (WAITS,), {"g-0": LEFT, "g-1": LEFT})
 
@@ -29,7 +29,7 @@ def seen(group: SeenGroup, evicted: str = "", pods: Mapping[str, SeenPod] = {}, 
 
 
 def theirs_scored(group: SeenGroup, **changes: Any) -> Seen:
-    """kube-scheduler's, which alone tells what it scored."""
+    """kube-scheduler's decision, the only one with its scores."""
     pods = {name: replace(pod, scores=SCORES if pod.node else {}) for name, pod in group.pods.items()}
     return seen(group, pods=pods, **changes)
 
@@ -54,17 +54,17 @@ def pod(**changes: Any) -> SeenPod:
         (seen(RUNS, pods={"g-1": pod(choice=Choice(79, 3, 2))}), "choice of g-1"),
         (seen(RUNS, pods={"g-1": pod(choice=Choice(80, 3, 1))}), "choice of g-1"),
         (seen(RUNS, pods={"g-1": pod(choice=None)}), "choice of g-1"),
-        (seen(RUNS, pods={"g-1": pod(conditions=())}), "told g-1"),
-        (seen(RUNS, pods={"g-1": pod(nominated="node-0")}), "told g-1"),
+        (seen(RUNS, pods={"g-1": pod(conditions=())}), "reported g-1"),
+        (seen(RUNS, pods={"g-1": pod(nominated="node-0")}), "reported g-1"),
         (seen(RUNS, conditions=()), "conditions of gang"),
         (seen(RUNS, conditions=(WAITS,)), "conditions of gang"),
         (seen(RUNS, conditions=(STARTED._replace(message="x"),)), "conditions of gang"),
         (seen(RUNS, conditions=(STARTED._replace(generation=2),)), "conditions of gang"),
         (seen(RUNS, conditions=(STARTED, BOUND)), "conditions of gang"),
-        (seen(RUNS, pods={"g-2": replace(LEFT, nominated="node-0")}), "told g-2"),
-        (seen(RUNS, pods={"g-2": SeenPod()}), "told g-2"),
-        (seen(RUNS, pods={"g-2": replace(LEFT, conditions=(TOLD._replace(message="x"),))}), "told g-2"),
-        (seen(RUNS, pods={"g-2": replace(LEFT, conditions=(TOLD._replace(reason="x"),))}), "told g-2"),
+        (seen(RUNS, pods={"g-2": replace(LEFT, nominated="node-0")}), "reported g-2"),
+        (seen(RUNS, pods={"g-2": SeenPod()}), "reported g-2"),
+        (seen(RUNS, pods={"g-2": replace(LEFT, conditions=(REPORTED._replace(message="x"),))}), "reported g-2"),
+        (seen(RUNS, pods={"g-2": replace(LEFT, conditions=(REPORTED._replace(reason="x"),))}), "reported g-2"),
         (seen(RUNS, evicted="low-0"), "evicted"),
     ],
 )
@@ -112,7 +112,7 @@ _VERDICTS: dict[str, Callable[[], verdict.Verdict]] = {
         seen(STUCK, conditions=(WAITS._replace(message=f"{WAITS.message}{verdict._NO_CLAIMS}"),)), seen(STUCK), SCOPE
     ),
     verdict.IN_A_TREE: lambda: compare(
-        seen(STUCK, pods={"g-0": replace(LEFT, conditions=(TOLD._replace(message="the tree"),))}),
+        seen(STUCK, pods={"g-0": replace(LEFT, conditions=(REPORTED._replace(message="the tree"),))}),
         seen(STUCK),
         replace(SCOPE, in_tree=True),
     ),
@@ -132,10 +132,10 @@ def test_an_excuse_is_counted_by_its_name(excuse: str) -> None:
 
 
 def test_the_label_that_no_node_has_is_excused_beside_the_words_of_kube_scheduler() -> None:
-    told = "no feasible placements found"
+    reported = "no feasible placements found"
     theirs, ours = (
         seen(STUCK, constrained=True, conditions=(WAITS._replace(message=message),))
-        for message in (told, f"{told}: no node has the label rack")
+        for message in (reported, f"{reported}: no node has the label rack")
     )
     found = compare(theirs, ours, SCOPE)
     assert (found.differences, found.excused) == ([], {verdict.SOME_DOMAIN: 1})

@@ -30,7 +30,7 @@ async def test_a_gang_waits_for_as_many_pods_as_it_needs_and_starts_whole() -> N
     world.check()
 
 
-async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_became_of_it() -> None:
+async def test_a_gang_without_room_holds_nothing_and_each_pod_has_a_reason() -> None:
     world = World()
     world.add_nodes(make_node("one", cpu="2"))
     train = world.add_group("train", 3)
@@ -55,14 +55,14 @@ async def test_a_gang_without_room_holds_nothing_and_each_pod_is_told_what_becam
     world.check()
 
 
-async def test_a_pod_of_a_gang_that_was_not_tried_any_more_is_told_what_the_gang_lacks() -> None:
+async def test_a_pod_of_a_gang_that_was_not_tried_any_more_has_the_gangs_reason() -> None:
     world = World()
     world.add_nodes(make_node("one", cpu="2"))
     train = world.add_group("train", 4)
     world.add(*make_members("train", 4))
     await world.settle()
     unsatisfied = "minCount (4) cannot be satisfied: 2 scheduled, 1 remaining"
-    assert world.told(train) == (NativePodGroupReason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
+    assert world.reported(train) == (NativePodGroupReason.UNSCHEDULABLE, unsatisfied + NO_VICTIMS)
     assert {key: message for key, (_, message, _) in world.conditions.items()} == {
         "default/train-0": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
         "default/train-1": f"pod group is unschedulable, {unsatisfied}{NO_VICTIMS}",
@@ -227,14 +227,14 @@ async def test_a_gang_whose_pods_run_in_no_one_domain_says_so_until_they_do(
     world.add(*members)
     await world.settle()
     text = f"cannot determine domain for already scheduled pods: {cause}"
-    assert world.told(train) == (NativePodGroupReason.SCHEDULER_ERROR, text)
-    waiting = {key: told[:2] for key, told in world.conditions.items()}
+    assert world.reported(train) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+    waiting = {key: reported[:2] for key, reported in world.conditions.items()}
     assert waiting == {f"default/train-{len(racks) + number}": ("SchedulerError", text) for number in range(2)}
 
     world.delete(*(f"default/train-{number}" for number in range(len(racks))))
     world.add_nodes(make_node("roomy", cpu="8").labels({"rack": "d"}))
     world.add(*make_members("train", len(racks), first=len(members)))
-    await world.until(lambda: world.told(train) == (NativePodGroupReason.SCHEDULED, ""), within=30)
+    await world.until(lambda: world.reported(train) == (NativePodGroupReason.SCHEDULED, ""), within=30)
 
 
 async def test_a_label_that_no_node_has_is_named_on_the_group_on_its_pods_and_in_its_event_once() -> None:
@@ -245,9 +245,9 @@ async def test_a_label_that_no_node_has_is_named_on_the_group_on_its_pods_and_in
     await world.settle()
 
     text = "no feasible placements found: no node has the label rack"
-    assert world.told(train) == (NativePodGroupReason.UNSCHEDULABLE, f"{text}{NO_VICTIMS}")
-    told = sorted(told[:2] for told in world.conditions.values())
-    assert told == [("Unschedulable", text), ("Unschedulable", f"{text}{NO_VICTIMS}")]
+    assert world.reported(train) == (NativePodGroupReason.UNSCHEDULABLE, f"{text}{NO_VICTIMS}")
+    reported = sorted(reported[:2] for reported in world.conditions.values())
+    assert reported == [("Unschedulable", text), ("Unschedulable", f"{text}{NO_VICTIMS}")]
     said = world.said(train)
     assert said is not None
     assert not said.note
@@ -263,7 +263,7 @@ async def test_a_gang_is_tried_again_by_what_helps_it_in_a_domain_other_than_the
     train = world.add_group("train", 2, schedulingConstraints={"topology": [{"key": "rack"}]})
     world.add(*make_members("train", 2))
     await world.settle()
-    said = world.told(train)
+    said = world.reported(train)
     assert said is not None
     assert (said[0], world.bound("train")) == (NativePodGroupReason.UNSCHEDULABLE, [])
     if kept_by == "a taint":

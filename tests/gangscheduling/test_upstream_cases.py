@@ -1,4 +1,4 @@
-"""Plays cases of kube-scheduler's own integration tests, see `upstream_cases`; `upstream.md` tells of all of them."""
+"""Plays cases of kube-scheduler's own integration tests, see `upstream_cases`; `upstream.md` lists all of them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,12 +22,12 @@ from muster.framework.contract import (
     Status,
 )
 from tests.builders import PodDict, make_node, make_pod
+from tests.clocks import Ticks
 from tests.coscheduling.preemption.evicting import EvictingWorld
 from tests.gangscheduling.upstream_cases import CASES
 from tests.gangscheduling.upstream_composite_topology import COMPOSITE_TOPOLOGY
 from tests.gangscheduling.upstream_composites import COMPOSITES
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group
-from tests.scheduler.slices import Ticks
 from tests.storage import make_claim, make_volume
 
 _TABLE = Path(__file__).with_name("upstream.md")

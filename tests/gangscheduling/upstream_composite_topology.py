@@ -1,4 +1,4 @@
-"""Cases of kube-scheduler's own integration tests of composite pod groups in topology domains, told as the others."""
+"""Cases of kube-scheduler's integration tests of composite pod groups in topology domains."""
 
 from typing import Final
 

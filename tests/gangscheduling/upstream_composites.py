@@ -1,4 +1,4 @@
-"""Cases of kube-scheduler's own integration tests of composite pod groups, told as in `upstream_cases`.
+"""Cases of kube-scheduler's own integration tests of composite pod groups, written as in `upstream_cases`.
 
 Besides: `composite job 2 prio=100` (minGroupCount, or `-` for a basic one), `parent=job` for its parts, `dissolve job`,
 `budget app 2` (two pods with `label=app` may go), and `one zone p1 p2`: these pods are on nodes with one

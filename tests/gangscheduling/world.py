@@ -13,7 +13,7 @@ from tests.builders import PodDict, make_pod
 KIND = "podgroups.v1beta1.scheduling.k8s.io"
 COMPOSITE_KIND = "compositepodgroups.v1alpha3.scheduling.k8s.io"
 NO_VICTIMS = ", pod group preemption: No preemption victims found for incoming preemptor"
-"""What a group's reason ends with that could evict nobody."""
+"""The end of a group's reason that could evict no pod."""
 
 
 def make_group(name: str, min_count: int | None = None, *, namespace: str = "default", **spec: Any) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class World(VirtualScheduler):
         """A CompositePodGroup comes; see `make_composite`."""
         return self.api.put(COMPOSITE_KIND, make_composite(name, min_group_count, **more))
 
-    def told(self, key: str) -> tuple[StrEnum, str] | None:
+    def reported(self, key: str) -> tuple[StrEnum, str] | None:
         """The last word on a group, without what only people read."""
         said = self.said(key)
         return None if said is None else (said.reason, said.message)

@@ -1,4 +1,4 @@
-"""What the API server was asked to write, by whom and with what answer: its audit log."""
+"""The API server's audit log: who asked for which writes, with which answers."""
 
 import json
 from collections import Counter

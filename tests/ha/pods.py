@@ -1,4 +1,4 @@
-"""The pods of a namespace as a watch tells of them: on which nodes each of them was ever seen."""
+"""The pods of a namespace as a watch reports them: on which nodes each of them was ever seen."""
 
 import json
 import subprocess

@@ -48,7 +48,7 @@ class Pair:
         self.seats = [self._seat(plane, name) for name in ("replica-a", "replica-b")]
 
     def leader(self) -> Seat:
-        """Who leads, as soon as somebody does."""
+        """The leader, as soon as there is one."""
         found = eventually(self._leading, within=_LEADS_WITHIN_SECONDS)
         assert found is not None
         return found

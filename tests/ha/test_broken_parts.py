@@ -1,4 +1,4 @@
-"""A process of which a part has failed cannot go on: it ends, and whoever runs it starts it anew."""
+"""A process of which a part has failed cannot continue: it ends, so that the kubelet restarts it."""
 
 import asyncio
 import gc
@@ -16,11 +16,11 @@ from muster.operator.kube.informer import Informer
 from muster.operator.kube.transport import Transport
 from muster.operator.leader.elector import Alone
 from muster.operator.process import loop
+from muster.operator.process.informers import Informers
 from muster.operator.process.loop import SchedulingLoop
 from muster.operator.process.machine import Machine
 from muster.operator.process.process import Process
 from muster.operator.process.settings import assemble, muster_configuration
-from muster.operator.process.watches import Watches
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port
 
@@ -48,7 +48,7 @@ async def test_a_process_ends_when_a_part_of_it_fails(
     part: type, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, nobody: Transport
 ) -> None:
     monkeypatch.setattr(part, "run", broken)
-    monkeypatch.setattr(Watches, "complete", complete)
+    monkeypatch.setattr(Informers, "complete", complete)
     process = Process(assemble(muster_configuration()), nobody, SHARED)
 
     process.start()

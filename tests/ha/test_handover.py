@@ -44,7 +44,7 @@ def test_a_standby_knows_all_and_does_nothing(start_replica: StartReplica, clust
     assert leader.leads
 
 
-def test_a_leader_that_is_told_to_end_hands_its_work_over(
+def test_a_leader_that_gets_sigterm_hands_its_work_over(
     start_replica: StartReplica, cluster: Cluster, watch: PodWatch, audit_log: Path
 ) -> None:
     terms = Terms(cluster.namespace, qps=60)

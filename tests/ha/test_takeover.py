@@ -2,6 +2,9 @@
 
 import signal
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,15 @@ SHORT = (6, 4, 1)
 TAKEN_OVER_WITHIN = 20.0
 
 pytestmark = pytest.mark.usefixtures("nodes")
+
+
+@contextmanager
+def work_arriving(cluster: Cluster, *, pods: int, scheduler: str) -> Iterator[None]:
+    """Pods are created meanwhile, faster than the replicas may bind them; in the end all are there."""
+    with ThreadPoolExecutor(1) as creating, cluster.from_another_thread() as same:
+        created = creating.submit(create_work, same, pods=pods, scheduler=scheduler)
+        yield
+        created.result()
 
 
 def half_bound(watch: PodWatch) -> list[str]:
@@ -67,27 +79,27 @@ def assert_all_bound_once(watch: PodWatch, log: Path, first: Replica, second: Re
 def test_a_standby_finishes_what_a_killed_leader_began(
     start_replica: StartReplica, cluster: Cluster, watch: PodWatch, audit_log: Path
 ) -> None:
-    terms = Terms(cluster.namespace, qps=80)
-    create_work(cluster, pods=1000, scheduler=terms.name)
+    terms = Terms(cluster.namespace, qps=30)
     leader, standby = start_pair(start_replica, terms)
 
-    freeze_within_a_gang(leader, watch, cluster)
-    leader.kill()
+    with work_arriving(cluster, pods=PODS, scheduler=terms.name):
+        freeze_within_a_gang(leader, watch, cluster)
+        leader.kill()
 
     standby.wait_until_leading(within=TAKEN_OVER_WITHIN)
     lease = cluster.api.get(f"/apis/coordination.k8s.io/v1/namespaces/{terms.name}/leases/{terms.name}")["spec"]
     assert (lease["leaseDurationSeconds"], lease["leaseTransitions"]) == (15, 1)
-    assert_all_bound_once(watch, audit_log, leader, standby, pods=1000)
+    assert_all_bound_once(watch, audit_log, leader, standby, pods=PODS)
 
 
 def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_when_it_thaws(
     start_replica: StartReplica, cluster: Cluster, watch: PodWatch, audit_log: Path
 ) -> None:
-    terms = Terms(cluster.namespace, seconds=SHORT, qps=50)
-    create_work(cluster, pods=PODS, scheduler=terms.name)
+    terms = Terms(cluster.namespace, seconds=SHORT, qps=30)
     leader, standby = start_pair(start_replica, terms)
 
-    freeze_within_a_gang(leader, watch, cluster)
+    with work_arriving(cluster, pods=PODS, scheduler=terms.name):
+        freeze_within_a_gang(leader, watch, cluster)
     eventually(lambda: besides_leases(writes(audit_log, standby.user)))
     thawed = time.time()
     leader.signal(signal.SIGCONT)
@@ -101,12 +113,12 @@ def test_a_leader_that_was_frozen_past_its_lease_writes_nothing_when_it_thaws(
 def test_a_leader_that_hears_nothing_from_the_api_server_gives_up_before_another_begins(
     start_replica: StartReplica, cluster: Cluster, watch: PodWatch, audit_log: Path, wall: Wall
 ) -> None:
-    terms = Terms(cluster.namespace, seconds=SHORT, qps=50)
-    create_work(cluster, pods=PODS, scheduler=terms.name)
+    terms = Terms(cluster.namespace, seconds=SHORT, qps=30)
     leader, standby = start_pair(start_replica, terms, server=wall.url)
 
-    eventually(lambda: much_to_do_and_done(watch))
-    wall.silence()
+    with work_arriving(cluster, pods=PODS, scheduler=terms.name):
+        eventually(lambda: much_to_do_and_done(watch))
+        wall.silence()
 
     assert leader.wait() == 1
     assert not standby.leads

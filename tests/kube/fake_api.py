@@ -1,4 +1,4 @@
-"""An HTTP server that says what a test tells it to say, however wrong, and remembers what it was asked."""
+"""An HTTP server that gives the answers that a test sets, however wrong, and remembers its requests."""
 
 import asyncio
 import json

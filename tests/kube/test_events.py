@@ -28,7 +28,7 @@ def make_pod(name: str = "web-0", *, namespace: str = "shop", version: str = "41
 
 
 def report(events: ProfileEvents, pod: PodInfo, note: str = "no room") -> None:
-    events.event(pod, kind="Warning", reason="FailedScheduling", action="Scheduling", note=note)
+    events.event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ async def test_an_event_has_the_form_kube_scheduler_gives_it(fake: FakeApi, star
     fake.on("POST", PATH, CREATED)
     recorder = start()
     recorder.for_profile("muster").event(
-        make_pod(), kind="Normal", reason="Scheduled", action="Binding", note="Successfully assigned shop/web-0 to n1"
+        make_pod(), type="Normal", reason="Scheduled", action="Binding", note="Successfully assigned shop/web-0 to n1"
     )
     await recorder.drain(within=5)
     assert fake.asked[0].json == {
@@ -88,7 +88,7 @@ async def test_a_related_pod_is_named(fake: FakeApi, start: Start) -> None:
     recorder = start()
     recorder.for_profile("muster").event(
         make_pod("victim"),
-        kind="Normal",
+        type="Normal",
         reason="Preempted",
         action="Preempting",
         note="gone",

@@ -72,11 +72,11 @@ def deep() -> Exception:
         (RuntimeError("<socket object at 0x7f00>"), "runtime"),
     ],
 )
-def test_an_error_is_told_without_any_object_of_python(error: Exception, words: str) -> None:
+def test_an_error_is_reported_without_any_object_of_python(error: Exception, words: str) -> None:
     assert in_words(error) == words
 
 
-def test_an_answer_that_kopf_refuses_is_told_in_the_server_s_own_words() -> None:
+def test_an_answer_that_kopf_refuses_is_logged_in_the_server_s_own_words() -> None:
     status = {"code": 403, "message": 'nodes is forbidden: User "x" cannot list resource', "reason": "Forbidden"}
     errors = __import__("kopf._cogs.clients.errors", fromlist=["errors"])
     error = errors.APIForbiddenError(status, status=403, headers={})
@@ -91,7 +91,7 @@ def test_a_text_that_does_not_quote_the_error_stays_as_it_is() -> None:
     assert in_words_within("Some handlers failed", REFUSED) == "Some handlers failed"
 
 
-def test_a_certificate_and_the_key_of_another_are_told_in_go_s_words() -> None:
+def test_a_certificate_and_the_key_of_another_are_reported_in_go_s_words() -> None:
     data = Path(__file__).parent / "data"
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     with pytest.raises(ssl.SSLError) as caught:

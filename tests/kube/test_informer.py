@@ -16,7 +16,7 @@ from .things import PATH, Thing, bookmark, error_frame, frame, page, thing
 LOGGER = "muster.operator.kube.informer"
 
 
-async def test_the_list_is_told_first_and_then_the_watch_goes_on_from_it(fake: FakeApi, follow: Following) -> None:
+async def test_the_list_is_reported_first_and_then_the_watch_goes_on_from_it(fake: FakeApi, follow: Following) -> None:
     fake.on("GET", PATH, Json(page([thing("a", 3), thing("b", 4)], 10)))
     fake.on("WATCH", PATH, Stream([frame("ADDED", thing("c", 11)), frame("DELETED", thing("a", 12))]))
     informer, journal = await follow()
@@ -29,7 +29,7 @@ async def test_the_list_is_told_first_and_then_the_watch_goes_on_from_it(fake: F
     assert informer.get("ns/a") is None
 
 
-async def test_it_counts_as_synced_only_when_the_whole_list_is_told(fake: FakeApi, follow: Following) -> None:
+async def test_it_counts_as_synced_only_when_the_whole_list_is_reported(fake: FakeApi, follow: Following) -> None:
     last_page = Gate(Json(page([thing("b")], 10)))
     fake.on("GET", PATH, Json(page([thing("a")], 10, "more")), last_page)
     fake.on("WATCH", PATH, HOLD)
@@ -106,7 +106,7 @@ EXPIRED_OUTSIDE = status_answer(410, "Expired", "too old resource version: 10 (5
 
 
 @pytest.mark.parametrize("expired", [EXPIRED_INSIDE, EXPIRED_OUTSIDE], ids=["in the stream", "as the answer"])
-async def test_after_a_410_the_differences_to_a_new_list_are_told(
+async def test_after_a_410_the_differences_to_a_new_list_are_reported(
     fake: FakeApi, follow: Following, time: Time, expired: Stream | Json
 ) -> None:
     fake.on(
@@ -246,7 +246,7 @@ async def test_a_refresh_lists_although_the_watch_says_nothing(fake: FakeApi, fo
     assert fake.asked_for("WATCH", PATH)[1].query["resourceVersion"] == "20"
 
 
-async def test_a_first_list_that_starts_over_tells_its_pages_as_they_come(fake: FakeApi, follow: Following) -> None:
+async def test_a_first_list_that_starts_over_reports_its_pages_as_they_come(fake: FakeApi, follow: Following) -> None:
     lost, last = Gate(Json(page([], 10))), Gate(Json(page([thing("d")], 20)))
     first, anew = page([thing("a"), thing("b")], 10, "old"), page([thing("b"), thing("c")], 20, "new")
     fake.on("GET", PATH, Json(first), lost, Json(anew), last)

@@ -55,7 +55,7 @@ async def test_the_certificate_is_checked_against_the_name_that_the_kubeconfig_g
         await get_version(secured, misnamed)
 
 
-async def test_a_proxy_that_wants_to_know_who_asks_is_told(secured: FakeApi, tls: ClientTls) -> None:
+async def test_a_proxy_that_asks_for_credentials_gets_them(secured: FakeApi, tls: ClientTls) -> None:
     async with TunnelProxy() as proxy:
         connection = Connection(secured.url, auth=StaticAuth(), tls=tls, proxy=proxy_at(proxy.port))
         assert await get_version(secured, connection) == 200
@@ -63,13 +63,13 @@ async def test_a_proxy_that_wants_to_know_who_asks_is_told(secured: FakeApi, tls
     assert "Proxy-Authorization" not in secured.asked[0].headers
 
 
-async def test_a_proxy_is_told_who_asks_a_plain_server_too(fake: FakeApi) -> None:
+async def test_a_proxy_gets_credentials_for_a_plain_server_too(fake: FakeApi) -> None:
     connection = Connection("http://api.corp", auth=StaticAuth(), proxy=proxy_at(int(fake.url.rpartition(":")[2])))
     assert await get_version(fake, connection) == 200
     assert fake.asked[0].headers["Proxy-Authorization"] == LOGIN
 
 
-async def test_credentials_that_cannot_be_had_are_told_in_a_line_and_asked_for_later() -> None:
+async def test_missing_credentials_are_reported_in_a_line_and_asked_for_later() -> None:
     class Broken(StaticAuth):
         def current(self) -> None:  # type: ignore[override]
             return None

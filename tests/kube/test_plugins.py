@@ -82,9 +82,7 @@ async def test_a_plugin_gets_its_arguments_and_environment(plugin: Plugin) -> No
     assert auth.current() == {"Authorization": "Bearer a-b-blue"}
 
 
-async def test_a_plugin_is_told_of_the_cluster_when_it_asks(
-    plugin: Plugin, certificate: Path, pem: tuple[str, str]
-) -> None:
+async def test_a_plugin_gets_the_cluster_when_it_asks(plugin: Plugin, certificate: Path, pem: tuple[str, str]) -> None:
     plugin.prints(credential(token="t"))
     cluster = {
         "certificate-authority": str(certificate),
@@ -191,8 +189,8 @@ async def test_an_oidc_token_that_is_good_is_used_as_it_is(tmp_path: Path) -> No
 async def test_an_issuer_that_cannot_be_reached_is_complained_about(tmp_path: Path) -> None:
     config = {"id-token": web_token(expires=1), "idp-issuer-url": "https://127.0.0.1:1", "client-id": "c"}
     auth = oidc_connection(tmp_path, **config, **{"client-secret": "s", "refresh-token": "r"}).auth
-    told = r"user 'u': the OIDC token could not be refreshed: connection refused$"
-    with pytest.raises(CredentialsError, match=told):
+    reported = r"user 'u': the OIDC token could not be refreshed: connection refused$"
+    with pytest.raises(CredentialsError, match=reported):
         await auth.renew(None)
 
 

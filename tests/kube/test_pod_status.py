@@ -62,6 +62,15 @@ def test_a_pod_that_had_gates_says_since_when_it_has_been_refused() -> None:
     assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
 
 
+@pytest.mark.parametrize(
+    ("reason", "anew"), [("Unschedulable", True), ("SchedulerError", True), ("SchedulingGated", False)]
+)
+def test_a_pod_that_is_tried_after_a_hold_says_since_when_it_has_been_refused(reason: str, anew: bool) -> None:
+    held = PodCondition("PodScheduled", "False", "SchedulingGated", "held", last_transition_time="2027-01-15T07:00:00Z")
+    patch = planned(PodStatus(conditions=(held,)), condition=PodCondition("PodScheduled", "False", reason, "because"))
+    assert ("lastTransitionTime" in patch["status"]["conditions"][0]) is anew
+
+
 def test_what_the_pod_says_already_is_not_written() -> None:
     status = PodStatus(conditions=(PodCondition("Ready", "False"), WAITING), nominated_node_name="node-1")
     assert planned(status, condition=WAITING, nominated_node="node-1") is None

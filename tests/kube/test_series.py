@@ -12,14 +12,14 @@ def key(note: str = "no room", version: str = "1") -> EventKey:
     return EventKey("Warning", "FailedScheduling", "Scheduling", note, "muster", pod, None)
 
 
-def told(due: list[Sighting]) -> list[tuple[str, int]]:
+def reported(due: list[Sighting]) -> list[tuple[str, int]]:
     return [(sighting.name, sighting.count) for sighting in due]
 
 
 def test_the_first_and_second_sighting_are_written_and_further_ones_counted() -> None:
     table = SeriesTable(10)
-    assert told(table.observe(key(), name="e1", now=0)) == [("e1", 1)]
-    assert told(table.observe(key(), name="e2", now=1)) == [("e1", 2)]
+    assert reported(table.observe(key(), name="e1", now=0)) == [("e1", 1)]
+    assert reported(table.observe(key(), name="e2", now=1)) == [("e1", 2)]
     assert table.observe(key(), name="e3", now=2) == []
     assert table.observe(key(), name="e4", now=3) == []
 
@@ -27,9 +27,9 @@ def test_the_first_and_second_sighting_are_written_and_further_ones_counted() ->
 def test_another_note_or_another_version_of_the_pod_is_another_event() -> None:
     table = SeriesTable(10)
     table.observe(key(), name="e1", now=0)
-    assert told(table.observe(key(note="no gpu"), name="e2", now=1)) == [("e2", 1)]
-    assert told(table.observe(key(version="2"), name="e3", now=2)) == [("e3", 1)]
-    assert told(table.observe(key(), name="e4", now=3)) == [("e1", 2)]
+    assert reported(table.observe(key(note="no gpu"), name="e2", now=1)) == [("e2", 1)]
+    assert reported(table.observe(key(version="2"), name="e3", now=2)) == [("e3", 1)]
+    assert reported(table.observe(key(), name="e4", now=3)) == [("e1", 2)]
 
 
 def test_after_six_quiet_minutes_the_count_is_written_and_the_event_is_new_again() -> None:
@@ -37,16 +37,16 @@ def test_after_six_quiet_minutes_the_count_is_written_and_the_event_is_new_again
     for now in (0, 1, 2):
         table.observe(key(), name="e1", now=now)
     assert table.sweep(now=361) == []
-    assert told(table.sweep(now=362)) == [("e1", 3)]
+    assert reported(table.sweep(now=362)) == [("e1", 3)]
     assert len(table) == 0
-    assert told(table.observe(key(), name="e2", now=363)) == [("e2", 1)]
+    assert reported(table.observe(key(), name="e2", now=363)) == [("e2", 1)]
 
 
 def test_a_quiet_series_is_closed_by_its_next_event_too() -> None:
     table = SeriesTable(10)
     for now in (0, 1, 2):
         table.observe(key(), name="e1", now=now)
-    assert told(table.observe(key(), name="e2", now=400)) == [("e1", 3), ("e2", 1)]
+    assert reported(table.observe(key(), name="e2", now=400)) == [("e1", 3), ("e2", 1)]
 
 
 def test_a_single_event_is_forgotten_without_a_write() -> None:
@@ -70,10 +70,10 @@ def test_beyond_its_capacity_the_longest_unseen_goes_with_its_count_written() ->
     for now in (0, 1, 2):
         table.observe(key("a"), name="a", now=now)
     table.observe(key("b"), name="b", now=3)
-    assert told(table.observe(key("c"), name="c", now=4)) == [("c", 1), ("a", 3)]
+    assert reported(table.observe(key("c"), name="c", now=4)) == [("c", 1), ("a", 3)]
     table.observe(key("b"), name="b2", now=5)
-    assert told(table.observe(key("d"), name="d", now=6)) == [("d", 1)]
-    assert told(table.observe(key("b"), name="b3", now=7)) == []
+    assert reported(table.observe(key("d"), name="d", now=6)) == [("d", 1)]
+    assert reported(table.observe(key("b"), name="b3", now=7)) == []
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcde"), st.floats(0, 500)), max_size=60))

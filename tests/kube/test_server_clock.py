@@ -1,4 +1,4 @@
-"""The wall clock follows the API server's, as its answers tell it, and the machine's own where that is right."""
+"""The wall clock follows the API server's, as its answers show it, or the machine's own if that is right."""
 
 from email.utils import formatdate
 

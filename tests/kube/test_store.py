@@ -31,7 +31,7 @@ def test_an_object_is_added_updated_and_deleted() -> None:
     assert store.get("ns/a") is None
 
 
-def test_the_same_version_is_told_once() -> None:
+def test_the_same_version_is_reported_once() -> None:
     journal = Journal()
     store = Store(journal)
     store.put(make("a", 1))
@@ -48,7 +48,7 @@ def test_a_name_reused_by_another_object_is_a_delete_and_an_add() -> None:
     assert journal.view["a"].metadata.uid == "second"
 
 
-def test_a_delete_of_an_unknown_object_is_not_told() -> None:
+def test_a_delete_of_an_unknown_object_is_not_reported() -> None:
     journal = Journal()
     Store(journal).remove("ns/a", make("a"))
     assert journal.entries == []
@@ -68,7 +68,7 @@ def test_objects_without_a_namespace_are_keyed_by_name() -> None:
     assert store.get("node-1") is not None
 
 
-def test_a_list_tells_deletes_before_adds() -> None:
+def test_a_list_reports_deletes_before_adds() -> None:
     journal = Journal()
     store = Store(journal)
     replace(store, make("a"), make("b"))

@@ -85,7 +85,7 @@ async def test_a_condition_that_was_not_sent_yet_is_dropped_by_the_binding(
     assert order(fake) == ["POST binding"]
 
 
-async def test_a_binding_that_fails_may_be_told_of(
+async def test_a_binding_that_fails_may_be_reported(
     fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
 ) -> None:
     fake.on("PATCH", f"{POD}/status", SLOW_DOWN, Json({}))
@@ -156,7 +156,7 @@ async def test_a_nomination_and_the_condition_after_it_are_one_write(
     assert (status["nominatedNodeName"], status["conditions"][0]["status"]) == ("one", "False")
 
 
-async def test_a_binding_does_not_wait_behind_what_is_told_of_thousands(
+async def test_a_binding_does_not_wait_behind_the_conditions_of_thousands(
     fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter, binder: ApiBinder
 ) -> None:
     gate = Gate(Json({}))
@@ -176,7 +176,7 @@ async def test_a_binding_does_not_wait_behind_what_is_told_of_thousands(
     )
 
 
-async def test_what_is_not_told_before_the_end_is_counted(
+async def test_events_that_are_not_written_before_the_end_are_counted(
     fake: FakeApi, pod: PodInfo, conditions: PodConditionWriter
 ) -> None:
     fake.on("PATCH", f"{POD}/status", Gate(Json({})))

@@ -1,4 +1,4 @@
-"""Whatever is decoded is read or refused, and who is refused is told which field is to blame, in words of the API."""
+"""Every object is decoded or refused, and a refusal names the field to blame, in the API's words."""
 
 import logging
 import re
@@ -67,11 +67,14 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "operator.kube.informer: resource.type",
         "operator.kube.listing: kind",
         "operator.kube.listing: resource.type",
-        "operator.process.watches: kind.type",
+        "operator.podgroups.holding: first.type",
+        "operator.podgroups.holding: kind.type",
+        "operator.process.informers: kind.type",
         "operator.recording.replay: self._kinds[event.kind]",
         "operator.simulate.live: kind.type",
         "operator.simulate.manifests: kind.type",
         "operator.simulate.stored: self._kinds[resource].type",
+        "operator.simulate.workload_groups: kind.objects.type",
         "operator.web.following: kind.type",
         "operator.web.following: listed.type",
     } == OPEN

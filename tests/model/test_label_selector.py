@@ -90,7 +90,7 @@ KEY_RULE = (
         (require("a", "In", "x" * 64), f'values[0][a]: Invalid value: "{"x" * 64}": must be no more than 63 bytes'),
     ],
 )
-def test_what_is_wrong_with_a_selector_is_told_in_the_api_machinerys_words(
+def test_the_problem_with_a_selector_is_reported_in_the_api_machinerys_words(
     expression: Mapping[str, Any], text: str
 ) -> None:
     with pytest.raises(SelectorError) as caught:

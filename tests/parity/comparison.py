@@ -5,7 +5,7 @@ that one pod in its own. What each did and said has to be the same in all, see `
 again: a refused pod goes, a pod for which each side chose another of equally good nodes is moved to kube-scheduler's,
 and the next one comes.
 
-Watches tell of different kinds in any order, so a first answer may rest on half of what was created. What is compared
+Watches report different kinds in any order, so a first answer may rest on half of what was created. What is compared
 is what each side says in the end, when its next attempts have seen all.
 """
 
@@ -171,7 +171,7 @@ class Comparison:
         self._worlds.both(lambda world: world.clear())
 
     def full_cluster(self, seed: int) -> None:
-        """Compare whom the pods of one full cluster evict, until the worlds part over nodes that are equally good.
+        """Compare which pods are evicted in one full cluster, until the worlds part over nodes that are equally good.
 
         The worlds part for good then: victims are not given back.
         """

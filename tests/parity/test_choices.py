@@ -25,7 +25,7 @@ I1 pg.go:1212] "Calculated placement's final score for podGroup" podGroup="ns/ga
 """
 
 
-def test_the_last_attempt_in_the_placement_of_the_node_tells_its_score(tmp_path: Path) -> None:
+def test_the_last_attempt_in_the_placement_of_the_node_has_its_score(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text(LOG)
     log = SchedulerLog(path)
@@ -51,7 +51,7 @@ def test_a_later_cycle_is_the_one_that_counts_and_a_line_that_is_cut_off_is_read
     assert log.choice("ns/g-0", "r2a") is None
 
 
-def test_a_recording_tells_the_score_of_each_decision(tmp_path: Path) -> None:
+def test_a_recording_has_the_score_of_each_decision(tmp_path: Path) -> None:
     path = tmp_path / "recording"
     path.write_text(
         '{"event":"stepped","at":1.0}\n'

@@ -67,7 +67,7 @@ class Nameless(Plugin):
 
 
 class OddArgs(NodeName):
-    """A plugin whose arguments nobody can read."""
+    """A plugin with unreadable arguments."""
 
     name = "OddArgs"
     args_model = dict  # type: ignore[assignment]  # the mistake
@@ -172,7 +172,7 @@ def test_an_enabled_plugin_that_cannot_be_used_is_named_with_its_package(found: 
     assert str(caught.value) == f'plugin "{name}" cannot be used: {fault}'
 
 
-def test_all_plugins_that_cannot_be_used_are_told_at_once() -> None:
+def test_all_plugins_that_cannot_be_used_are_reported_together() -> None:
     with pytest.raises(ConfigurationError) as caught:
         discover({"POINTS", "Status"}, [point("POINTS"), point("Status")])
     assert len(caught.value.errors) == 2

@@ -8,7 +8,7 @@ from tests.plugins.cluster import Cluster, info
 
 
 class RecordingBinder:
-    """Answers what it was told to and remembers what it was asked for."""
+    """Gives the answer that a test sets and remembers the requests."""
 
     def __init__(self, answer: Status | None) -> None:
         self.answer = answer

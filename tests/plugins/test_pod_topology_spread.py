@@ -169,16 +169,16 @@ def test_a_selector_that_cannot_be_read_is_an_error() -> None:
     cluster = zones(a=0)
     plugin = cluster.plugin(PodTopologySpread)
     hard, soft = web().spread(ZONE, WEB, **FAULT), web().spread(ZONE, WEB, **FAULT, **ANYWAY)
-    told = "obtaining pod's hard topology spread constraints"
-    assert refused(cluster, plugin, hard) == Status.failure(f"get constraints from pod: {told}: {UNREADABLE}")
+    reported = "obtaining pod's hard topology spread constraints"
+    assert refused(cluster, plugin, hard) == Status.failure(f"get constraints from pod: {reported}: {UNREADABLE}")
     assert refused(cluster, plugin, soft) == Status.skip()
-    told = "obtaining pod's soft topology spread constraints"
+    reported = "obtaining pod's soft topology spread constraints"
     status = plugin.pre_score(CycleState(), info(soft), cluster.view())
-    assert status == Status.failure(f"calculating preScoreState: {told}: {UNREADABLE}")
+    assert status == Status.failure(f"calculating preScoreState: {reported}: {UNREADABLE}")
 
 
 class TestPodsTried:
-    """A trial puts pods on nodes or takes them off, and tells the plugin."""
+    """A trial puts pods on nodes or removes them, and notifies the plugin."""
 
     @pytest.mark.parametrize(
         ("other", "selector", "counted"),

@@ -116,10 +116,10 @@ def test_pods_that_go_together_use_up_budgets_as_one_after_another_does(
     pods = [[info(make_pod("p").labels(dict.fromkeys(labels, "1"))) for labels in unit] for unit in units]
     one_by_one = iter(DisruptionBudgets(budgets).violations([[pod] for unit in pods for pod in unit]))
     assert DisruptionBudgets(budgets).violations(pods) == [sum(islice(one_by_one, len(unit))) for unit in pods]
-    told = DisruptionBudgets(budgets).forbidding(
+    reported = DisruptionBudgets(budgets).forbidding(
         info(make_pod(f"q{number}").labels(each.labels)) for number, each in enumerate(chain(*pods))
     )
-    assert len(told) == sum(DisruptionBudgets(budgets).violations(pods))
+    assert len(reported) == sum(DisruptionBudgets(budgets).violations(pods))
 
 
 def test_a_budget_of_another_namespace_is_about_none() -> None:

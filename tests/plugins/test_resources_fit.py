@@ -210,7 +210,7 @@ def test_a_verdict_that_was_given_keeps_its_meaning_when_columns_move(cluster: C
 
 
 @pytest.mark.parametrize("kinds", [20, 110])
-def test_any_number_of_offered_resources_is_told_apart(cluster: Cluster, kinds: int) -> None:
+def test_any_number_of_offered_resources_is_distinguished(cluster: Cluster, kinds: int) -> None:
     names = [f"example.com/kind-{number:03d}" for number in range(kinds)]
     offers = {f"node {i:02d}": set(names[i * 3 : i * 3 + 40]) for i in range(kinds // 4)}
     for node, offered in offers.items():

@@ -1,4 +1,4 @@
-"""Pods that wait for room which is being made for them: whoever can go on does, and nobody is forgotten."""
+"""Pods that wait for their victims: those that can start do, and none is forgotten."""
 
 from muster.framework.model.pod_info import PodInfo
 from tests.builders import make_node

@@ -1,4 +1,4 @@
-"""A plugin that cannot follow a trial fails the node that it was about, by its name, and nobody is evicted on it."""
+"""A plugin that cannot follow a trial fails the trial's node, with its name, and no pod is evicted there."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import ClassVar
@@ -20,8 +20,8 @@ from muster.framework.contract import (
 from muster.framework.runtime.attempt_state import AttemptState
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.reservation.ends import ExpectedEnd
+from muster.plugins.reservation.placement_request import PlacementRequest
 from muster.plugins.reservation.planning import plan_for
-from muster.plugins.reservation.wanted import PlacementRequest
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.coscheduling.preemption.evicting import EvictingWorld
@@ -46,7 +46,7 @@ def raises(pod: PodInfo) -> Status | None:
 
 
 class Follower(PreFilterPlugin, PreFilterExtensions, FilterPlugin):
-    """Lets everything pass, and breaks when it is told of a pod that carries the label `breaks`."""
+    """Lets every pod pass, and raises when it is notified of a pod with the label `breaks`."""
 
     name = "Follower"
     filter_depends_on = DependsOn.PODS_ON_NODE
@@ -81,7 +81,7 @@ class EvictingStage(Evicting, Stage):
 
 @pytest.fixture(params=[Follower, Anywhere], ids=["nodes together", "node by node"])
 async def stage(request: pytest.FixtureRequest) -> AsyncIterator[EvictingStage]:
-    """Two full nodes; whom `one` would lose costs less, and breaks the plugin."""
+    """Two full nodes; the victim on `one` costs less, and breaks the plugin."""
     stage = EvictingStage(NodeResourcesFit, request.param, DefaultPreemption)
     stage.put_node(make_node("one", cpu="2"), make_node("two", cpu="2"))
     yield stage
@@ -110,7 +110,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str, Breaks]], Non
 
 
 def why(point: str, pod: str) -> tuple[str, str]:
-    """What is told of it, as the plugin answers or raises."""
+    """The message about it, as the plugin answers or raises."""
     words = f'running {point} on PreFilter plugin "Follower": '
     return f"{words}lost track of {pod}", f"{words}'lost track of {pod}'"
 
@@ -131,7 +131,7 @@ async def test_a_pod_evicts_nobody_from_a_node_on_a_trial_that_broke(
 
 
 @pytest.mark.parametrize(("how", "point"), CASES)
-async def test_a_pod_is_told_which_plugin_broke_where_no_other_node_does(
+async def test_a_pods_reason_names_the_plugin_that_broke_if_no_other_node_takes_it(
     stage: EvictingStage, broken: Callable[[dict[str, Breaks]], None], how: dict[str, Breaks], point: str
 ) -> None:
     broken(how)
@@ -172,8 +172,10 @@ async def test_a_gang_evicts_nobody_on_a_trial_that_broke(
     await world.run(60)
 
     assert world.evicted == []
-    told = world.conditions[gang[0]][1]
-    assert any(text in told for node in "ab" for n in range(2) for text in why(point, f"low-{node}-0-{n}")), told
+    reported = world.conditions[gang[0]][1]
+    assert any(text in reported for node in "ab" for n in range(2) for text in why(point, f"low-{node}-0-{n}")), (
+        reported
+    )
     await world.kill()
 
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.slow
 _ROUNDS = 120
 
 
-class Told(NamedTuple):
+class Reported(NamedTuple):
     """What the scheduler has done so far: each of it by the pod's key."""
 
     binds: list[tuple[str, str]]
@@ -27,9 +27,9 @@ class Told(NamedTuple):
     conditions: dict[str, tuple[str, str, str | None]]
 
 
-async def history(seed: int) -> list[Told]:
+async def history(seed: int) -> list[Reported]:
     """Random things that happen to a full cluster, and what the scheduler did after each."""
-    told: list[Told] = []
+    reported: list[Reported] = []
     stage, random = EvictingStage(), Random(seed)
     stage.random = Random(seed).random
     stage.put_node(*(make_node(f"node-{number}", cpu="2") for number in range(6)))
@@ -51,9 +51,9 @@ async def history(seed: int) -> list[Told]:
                 stage.drop_pod(random.choice(going) if going else random.choice(sorted(stage.api.pods)))
         await stage.wait(random.choice([0.0, 1.0, 15.0]))
         nominated = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in stage.api.pods}
-        told.append(Told(list(stage.binds), dict(stage.deletions), nominated, dict(stage.conditions)))
+        reported.append(Reported(list(stage.binds), dict(stage.deletions), nominated, dict(stage.conditions)))
     await stage.close()
-    return told
+    return reported
 
 
 def _begun(pod: PodDict, second: int) -> PodDict:

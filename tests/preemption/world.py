@@ -22,7 +22,7 @@ class EvictingStage(Evicting, Stage):
 
 
 def victim(name: str, cpu: str) -> PodDict:
-    """A pod that anybody may evict."""
+    """A pod that any other may evict."""
     return make_pod(name).requests(cpu=cpu)
 
 

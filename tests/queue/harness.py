@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 import msgspec
 
 from muster.framework.contract.events import NODE_ADD, UNSCHEDULED_POD_ADD, EventRegistration, Hint
-from muster.framework.contract.handle import Timer
 from muster.framework.contract.plugin import QueuedPod
 from muster.framework.contract.status import Status
 from muster.framework.metrics import Labels, SchedulerMetrics
@@ -18,6 +17,7 @@ from muster.framework.queue.scheduling_queue import SchedulingQueue
 from muster.framework.queue.transitions import Place
 from muster.testing.slices import slices_of
 from tests.builders import PodDict, make_pod
+from tests.clocks import ManualClock
 
 GROUP = "scheduling.x-k8s.io/pod-group"
 ERROR = Rejection(error=True)
@@ -48,22 +48,6 @@ def pod(name: str | PodDict, *, group: str = "", priority: int = 0, uid: str = "
     if uid:
         plain["metadata"]["uid"] = uid
     return PodInfo(msgspec.convert(plain, Pod))
-
-
-class ManualClock:
-    """Time that passes when it is told to."""
-
-    def __init__(self, now: float = 1000.0) -> None:
-        self.time = now
-
-    def now(self) -> float:
-        return self.time
-
-    def wall(self) -> float:
-        return self.time
-
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        raise AssertionError("the queue holds no timer")
 
 
 class QueueMetrics(SchedulerMetrics):
@@ -117,7 +101,7 @@ class Answers:
         return False
 
     def report_failure(self, pod: PodInfo, status: Status) -> None:
-        self._harness.told.append((pod.name, status.message))
+        self._harness.reported.append((pod.name, status.message))
 
 
 class Harness:
@@ -128,9 +112,9 @@ class Harness:
         unknown: groups that do not exist yet; their pods are pods by themselves.
         asked: each question to PreEnqueue: the pod's name and the plugin to ask first.
         woken: how often the queue said that it is ready.
-        has_room: whether anybody could find room at all.
+        has_room: whether any pod could find capacity.
         sort_key, gate, group_of: what plugins answer; `gate` is asked besides what is `closed`.
-        told: the name of each pod that an error kept out, and the message.
+        reported: the name of each pod that an error kept out, and the message.
     """
 
     def __init__(
@@ -146,7 +130,7 @@ class Harness:
         self.unknown: set[str] = set()
         self.asked: list[tuple[str, str]] = []
         self.woken = 0
-        self.told: list[tuple[str, str]] = []
+        self.reported: list[tuple[str, str]] = []
         self.sort_key: Callable[[QueuedPod], tuple[int, float, str]] = sort_key
         self.gate: Callable[[PodInfo], Status | None] = lambda info: None
         self.group_of: Callable[[PodInfo], str | None] = self._group_of

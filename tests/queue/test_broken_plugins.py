@@ -1,4 +1,4 @@
-"""A plugin's error at queue entry delays its pod alone, is told, and loses nobody."""
+"""A plugin's error at queue entry delays its pod alone, is reported, and loses no pod."""
 
 import logging
 import math
@@ -66,7 +66,7 @@ def test_a_pod_without_a_sort_key_comes_back_after_backoff_and_delays_nobody(
     harness.at(0)
 
     assert harness.place(bad) is Place.ERROR_BACKOFF
-    assert harness.told == [("bad", f'running QueueSort plugin "Sort": {reason}')]
+    assert harness.reported == [("bad", f'running QueueSort plugin "Sort": {reason}')]
     harness.at(2)
     assert harness.place(bad) is Place.ERROR_BACKOFF
     assert harness.drain() == [["before"], ["after"]]
@@ -125,7 +125,7 @@ def test_a_pod_at_a_broken_gate_comes_back_after_backoff_and_delays_nobody(
     harness.at(0)
 
     assert harness.place(bad) is Place.ERROR_BACKOFF
-    assert harness.told == [("bad", message)]
+    assert harness.reported == [("bad", message)]
     assert harness.queue.contents.counts()["backoff"] == 1
     assert harness.metrics.pods["backoff", "UnscheduledPodAdd"] == 1
     assert harness.drain() == [["good"]]
@@ -194,27 +194,27 @@ def test_a_member_that_fails_at_a_gate_waits_apart_from_its_group() -> None:
     assert harness.drain() == [["g1"]]
 
 
-def test_a_pod_whose_group_cannot_be_told_comes_back_after_backoff() -> None:
+def test_a_pod_whose_group_cannot_be_determined_comes_back_after_backoff() -> None:
     harness = Harness()
     harness.group_of = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     [info] = harness.add("g1", group="g")
     harness.at(0)
     assert harness.place(info) is Place.ERROR_BACKOFF
-    assert harness.told == [("g1", "running group_of plugins: a bug")]
+    assert harness.reported == [("g1", "running group_of plugins: a bug")]
 
     harness.group_of = lambda info: info.labels.get(GROUP)
     harness.at(2)
     assert harness.pop().group == "g"
 
 
-def test_who_is_gone_is_not_told_of() -> None:
+def test_pods_that_are_gone_are_not_reported() -> None:
     harness = Harness()
     harness.gate = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     [info] = harness.add("bad")
     harness.queue.delete(info)
     harness.at(0)
 
-    assert harness.told == []
+    assert harness.reported == []
 
 
 def test_lines_of_one_cause_are_logged_once_in_half_a_minute(caplog: pytest.LogCaptureFixture) -> None:

@@ -187,7 +187,7 @@ def test_one_that_is_activated_is_not_asked_about_twice() -> None:
 
 
 class Asked:
-    """A hint that says QUEUE of one pod, and notes whom it was asked about."""
+    """A hint that answers QUEUE for one pod, and notes the pods that it was asked about."""
 
     def __init__(self, helped: str) -> None:
         self.helped = helped

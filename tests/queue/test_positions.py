@@ -9,7 +9,7 @@ def _uid(cluster: VirtualScheduler, name: str) -> str:
     return uid
 
 
-async def test_a_pod_that_no_node_can_run_tells_whose_event_it_waits_for_and_until_when() -> None:
+async def test_a_pod_that_no_node_can_run_shows_whose_event_it_waits_for_and_until_when() -> None:
     cluster = VirtualScheduler()
     cluster.add_nodes(make_node("node", cpu="4"))
     cluster.add(make_pod("huge").requests(cpu="64"))

@@ -1,4 +1,4 @@
-"""What the queue tells metrics and people."""
+"""What the queue reports to metrics and users."""
 
 import pytest
 

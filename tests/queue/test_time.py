@@ -1,4 +1,4 @@
-"""Time limits, deadlines, and waking whoever pops."""
+"""Time limits, deadlines, and waking the caller that pops."""
 
 from collections.abc import Callable
 

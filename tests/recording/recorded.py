@@ -44,9 +44,14 @@ class RecordedScheduler(VirtualScheduler):
         return Recording(self.path)
 
 
-def assembled(without: Mapping[str, Iterable[str]] = {}, **args: Mapping[str, object]) -> Assembly:
-    """The configuration of that scheduler `without` some filters, or with other `args` of plugins."""
-    return assemble(load(configuration_of(["Coscheduling"], args=args, without=without), "configuration.yaml"))
+def assembled(
+    without: Mapping[str, Iterable[str]] = {},
+    *,
+    plugins: Iterable[str] = ("Coscheduling",),
+    **args: Mapping[str, object],
+) -> Assembly:
+    """The configuration of that scheduler `without` some filters, or with other `plugins` and `args` of theirs."""
+    return assemble(load(configuration_of(plugins, args=args, without=without), "configuration.yaml"))
 
 
 def replayed(

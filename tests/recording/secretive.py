@@ -119,7 +119,7 @@ def _merge(known: dict[str, Any], patch: Mapping[str, Any]) -> None:
 
 
 def of_org(obj: Any) -> Any:
-    """The object with what anybody may have put to it."""
+    """The object with fields that any user may have set."""
     if obj.get("kind") != "Node":
         obj["metadata"]["namespace"] = SPACE
     obj["metadata"]["labels"] = {**obj["metadata"].get("labels", {}), "lemur.example/Team": "marmot_9"}

@@ -108,8 +108,8 @@ async def test_an_anonymous_copy_has_other_names_and_replays_byte_for_byte(tmp_p
     cluster.end()
     anonymous_copy(Recording(path), copy, assembled())
     text = copy.read_text()
-    told = ("berlin", "munich", "physics", "chemistry", "acme", "apollo", "gemini", "mercury", "rocket", "registry")
-    assert [name for name in told if name in text] == []
+    reported = ("berlin", "munich", "physics", "chemistry", "acme", "apollo", "gemini", "mercury", "rocket", "registry")
+    assert [name for name in reported if name in text] == []
     assert "Insufficient cpu" in text
     assert Recording(copy).head.anonymous
     comparison = replayed(Recording(copy))

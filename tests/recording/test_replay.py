@@ -65,7 +65,7 @@ async def test_no_difference_is_the_consequence_of_another(tmp_path: Path) -> No
         await cluster.run(1)
     comparison = replayed(cluster.end(), NodeResourcesFit=MOST_ALLOCATED)
     assert comparison.own_way is None
-    assert comparison.same + comparison.told_otherwise + comparison.elsewhere == comparison.decisions
+    assert comparison.same + comparison.reworded + comparison.elsewhere == comparison.decisions
 
 
 async def test_a_plugin_less_places_who_waited(tmp_path: Path) -> None:
@@ -107,9 +107,11 @@ async def test_a_gang_that_waited_and_would_fit_is_shown_with_both_reasons(tmp_p
     add_gang(cluster, "gang", 3, cpu="1")
     await cluster.run(5)
     comparison = replayed(cluster.end(), without={"muster": ["TaintToleration"]})
-    told = {story.recorded.pod: story for _, story in comparison.differences() if story.recorded is not None}
-    assert {story.difference for story in told.values()} == {Difference.NOW_PLACED, Difference.ELSEWHERE}
-    waited = [story.recorded for story in told.values() if story.difference is Difference.NOW_PLACED and story.recorded]
+    reported = {story.recorded.pod: story for _, story in comparison.differences() if story.recorded is not None}
+    assert {story.difference for story in reported.values()} == {Difference.NOW_PLACED, Difference.ELSEWHERE}
+    waited = [
+        story.recorded for story in reported.values() if story.difference is Difference.NOW_PLACED and story.recorded
+    ]
     assert all("Insufficient cpu" in decision.message for decision in waited)
 
 
@@ -152,15 +154,15 @@ def test_a_trial_that_took_another_node_does_not_say_how_good_the_decided_one_wa
     """A pod of a group is tried several times in a cycle, among other nodes each time."""
     cluster = RecordedScheduler(tmp_path / "recording")
     cluster.add_nodes(*(make_node(f"node-{number}") for number in range(3)))
-    told: list[Decided | GroupDecided] = []
+    reported: list[Decided | GroupDecided] = []
     pod = info(make_pod("pod"))
-    listener = _Listener(told.append, {pod.uid: deque([(0, "node-1")])})
+    listener = _Listener(reported.append, {pod.uid: deque([(0, "node-1")])})
     for rows in ([1], [0, 1, 2]):
         scored = Scored({}, np.zeros(len(rows), np.int64))
         nodes = NodeView(cluster.engine.cache.snapshot, np.array(rows, np.intp))
         assert rows[listener.pick(pod, nodes, scored, lambda count: 0)] == 1
     listener.on_pod_decision(PodDecision(pod, CycleState(), "node-1", None))
     cluster.end()
-    [decided] = told
+    [decided] = reported
     assert isinstance(decided, Decided)
     assert decided.ranking == Ranking(total=0, by_plugin={}, among=1, equals=1)

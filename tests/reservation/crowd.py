@@ -23,7 +23,7 @@ class Pace:
     """How long things take, in seconds.
 
     Attributes:
-        after: how long somebody waits until there is a reservation.
+        after: how long a pod waits until there is a reservation.
         longest: how long small pods run at most.
         step: how much time passes at once.
         leader_every: how long a leader lives.

@@ -1,4 +1,4 @@
-"""A clock whose time on the wall jumps, as where somebody sets it."""
+"""A clock whose wall time jumps, as if an administrator set it."""
 
 from muster.framework.embedded.clock import VirtualClock
 

@@ -12,7 +12,7 @@ from muster.operator.kube.pod_status import plan_patch
 from muster.testing import VirtualScheduler
 
 WITHOUT_LEADER = 15.0
-"""How long a lease lasts that nobody renews."""
+"""How long a lease lasts without renewal."""
 
 
 class Leaders(VirtualScheduler):

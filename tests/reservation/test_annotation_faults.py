@@ -16,7 +16,7 @@ MISTYPED = (
 )
 
 
-def told(scheduler: VirtualScheduler, key: str = "default/a") -> list[tuple[str, str]]:
+def reported(scheduler: VirtualScheduler, key: str = "default/a") -> list[tuple[str, str]]:
     return [(reason, note) for pod, reason, note in scheduler.events if pod == key and reason != "Scheduled"]
 
 
@@ -33,14 +33,14 @@ async def test_an_unknown_annotation_of_a_pod_is_reported_once_with_the_nearest_
     scheduler.add(make_pod("a").annotations({"muster-scheduler.io/run-second": "60", "example.com/run-second": "60"}))
     scheduler.add(make_pod("b").annotations({RUN_SECONDS: "60"}))
     await scheduler.run(60)
-    assert told(scheduler) == [MISTYPED]
-    assert told(scheduler, "default/b") == []
+    assert reported(scheduler) == [MISTYPED]
+    assert reported(scheduler, "default/b") == []
     annotate(scheduler, RUN_SECONDS)
     await scheduler.run(5)
-    assert told(scheduler) == [MISTYPED]
+    assert reported(scheduler) == [MISTYPED]
     annotate(scheduler, "muster-scheduler.io/run-second")
     await scheduler.run(5)
-    assert told(scheduler) == [MISTYPED, MISTYPED]
+    assert reported(scheduler) == [MISTYPED, MISTYPED]
 
 
 async def test_a_process_that_does_not_lead_yet_reports_it_when_it_does() -> None:
@@ -49,10 +49,10 @@ async def test_a_process_that_does_not_lead_yet_reports_it_when_it_does() -> Non
     scheduler.add_nodes(make_node("one"))
     scheduler.add(make_pod("a").annotations({"muster-scheduler.io/run-second": "60"}))
     await scheduler.run(10)
-    assert told(scheduler) == []
+    assert reported(scheduler) == []
     scheduler.may_report = lambda: True
     await scheduler.run(2)
-    assert told(scheduler) == [MISTYPED]
+    assert reported(scheduler) == [MISTYPED]
 
 
 @pytest.mark.parametrize("mended", [True, False], ids=["the annotation is mended", "the pod is deleted"])
@@ -68,4 +68,4 @@ async def test_nothing_is_reported_when_the_fault_is_gone_first(mended: bool) ->
         scheduler.delete("default/a")
     scheduler.may_report = lambda: True
     await scheduler.run(5)
-    assert told(scheduler) == []
+    assert reported(scheduler) == []

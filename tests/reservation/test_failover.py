@@ -1,4 +1,4 @@
-"""Reservations when the leader changes: a new one knows since when everybody has waited, and keeps what was said."""
+"""Reservations when the leader changes: a new one knows how long each pod has waited, and keeps the reported times."""
 
 import re
 from collections.abc import Sequence

@@ -10,9 +10,9 @@ import pytest
 from muster.framework.contract import PreemptionHandle
 from muster.plugins.reservation.ends import ExpectedEnd
 from muster.plugins.reservation.packing import Amounts, EventualCapacity, Need, pack
+from muster.plugins.reservation.placement_request import PlacementRequest
 from muster.plugins.reservation.plan import CapacityTimeline, plan
 from muster.plugins.reservation.planning import plan_for
-from muster.plugins.reservation.wanted import PlacementRequest
 from muster.plugins.resources.fit import NodeResourcesFit
 from muster.testing.cluster import Cluster, info
 from muster.testing.slices import slices_of

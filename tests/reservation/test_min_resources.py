@@ -29,7 +29,7 @@ def held(scheduler: VirtualScheduler) -> dict[str, int]:
     return found
 
 
-async def test_the_group_is_told_and_is_tried_when_its_room_comes_though_it_was_denied_for_long() -> None:
+async def test_the_group_reports_it_and_is_tried_when_its_capacity_comes_though_it_was_denied_for_long() -> None:
     scheduler = scheduler_of(2, {"deniedPGExpirationTimeSeconds": 40})
     scheduler.add(make_pod("last").requests(cpu="1").node("n0"))
     await scheduler.run(1)

@@ -1,4 +1,4 @@
-"""Holders start by the times that their reservations report, whoever else comes, as long as pods end when they said."""
+"""Holders start by the times that their reservations report, whatever pods arrive, if pods end when declared."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -74,7 +74,7 @@ class Cluster(VirtualScheduler):
 
     @property
     def all_run(self) -> bool:
-        """Whether everybody who came and has not ended has a node."""
+        """Whether every pod that has not ended has a node."""
         return all(pod["spec"].get("nodeName") for pod in self.api.pods.values())
 
     @property

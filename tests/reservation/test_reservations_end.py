@@ -18,7 +18,7 @@ AFTER = 60
 
 
 class Held(VirtualScheduler):
-    """Nodes of 4 cores, of which others leave one free, that is reserved as soon as somebody has waited long."""
+    """Nodes of 4 cores, of which others leave one free, that is reserved as soon as a pod has waited long."""
 
     def __init__(self, most: int = 4, **coscheduling: int) -> None:
         args = {"Reservation": {"afterSeconds": AFTER, "mostReservations": most}, "Coscheduling": coscheduling}

@@ -7,8 +7,8 @@ import pytest
 
 from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.reservation.holds import shares
 from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.reserved_capacity import shares
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members

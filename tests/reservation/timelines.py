@@ -56,7 +56,7 @@ newcomers = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(1, 4), st.
 def stay(
     running: Sequence[Running], coming: Sequence[tuple[int, int, int]], held: Sequence[int], start: float
 ) -> list[int]:
-    """What each node still has on it at the start, when those were let in that the rule of `Holds` lets in.
+    """What each node still has on it at the start, when those were let in that the rule of `ReservationBook` lets in.
 
     Newcomers fit beyond what is held, or end before it is needed. Without a start all running pods have ended.
     """

@@ -9,11 +9,11 @@ from muster.framework.contract import Handle, Plugin
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.call_watch import CallWatch
 from muster.framework.runtime.framework import Framework, SharedParts
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
-from muster.framework.runtime.watch import CallWatch
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 

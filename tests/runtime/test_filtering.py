@@ -1,4 +1,4 @@
-"""Filter: the first plugin that turns a node away is the one that is told, and the rest is counted."""
+"""Filter: the first plugin that rejects a node is the one that is reported, and the others are counted."""
 
 from muster.framework.contract import DependsOn, PreFilterResult, Status
 from muster.framework.runtime.attempt_state import AttemptState
@@ -20,11 +20,11 @@ def find(stage: Stage, *nodes: str) -> Feasible:
 def verdicts(found: Feasible) -> dict[str, tuple[str, str]]:
     """Who turned each node away, and why."""
     assert found.filtered is not None
-    told = () if found.diagnosis is None else found.diagnosis.statuses()
-    return {name: (status.plugin, status.message) for name, status in told if status is not None}
+    reported = () if found.diagnosis is None else found.diagnosis.statuses()
+    return {name: (status.plugin, status.message) for name, status in reported if status is not None}
 
 
-def test_the_first_plugin_that_turns_a_node_away_is_told() -> None:
+def test_the_first_plugin_that_rejects_a_node_is_reported() -> None:
     found = find(Stage(filtering("A", {"a": TAINTED}), filtering("B", {"a": FULL, "b": FULL})), "a", "b")
 
     assert verdicts(found) == {"a": ("A", "tainted"), "b": ("B", "full")}
@@ -47,7 +47,7 @@ def test_a_plugin_is_not_asked_about_nodes_that_others_turned_away_before() -> N
     assert log == ["A filters a,b,c", "B filters b,c", "C filters b"]
 
 
-def test_nodes_that_pre_filter_left_out_are_told_in_its_words() -> None:
+def test_nodes_that_pre_filter_left_out_are_reported_in_its_words() -> None:
     narrowing = pre_filtering("Names", PreFilterResult(frozenset({"b"})))
 
     found = find(Stage(narrowing, filtering("A", {"b": FULL})), "a", "b", "c")

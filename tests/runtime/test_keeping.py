@@ -72,19 +72,19 @@ def findings(search: Algorithm, snapshot: Snapshot, pod: PodInfo) -> tuple[objec
     """All that a search has to say of a pod."""
     state = AttemptState()
     found = search.find_nodes_that_fit(state, pod)
-    told: list[object] = [found.rows.tolist(), found.status, found.next_start]
+    reported: list[object] = [found.rows.tolist(), found.status, found.next_start]
     if found.filtered is not None:
-        told.append(list(found.filtered.diagnose(snapshot).statuses()))
+        reported.append(list(found.filtered.diagnose(snapshot).statuses()))
     if found.diagnosis is not None:
-        told.append(found.diagnosis.unschedulable_plugins)
+        reported.append(found.diagnosis.unschedulable_plugins)
     if len(found.rows):
         scored = search.prioritize_nodes(state, pod, found.rows)
         if isinstance(scored, Status):
-            told.append(scored)
+            reported.append(scored)
         else:
-            told.append({name: scores.tolist() for name, scores in scored.by_plugin.items()})
-            told.append(scored.totals.tolist())
-    return tuple(told)
+            reported.append({name: scores.tolist() for name, scores in scored.by_plugin.items()})
+            reported.append(scored.totals.tolist())
+    return tuple(reported)
 
 
 @st.composite

@@ -109,7 +109,7 @@ def test_a_rejection_stands_for_every_node_in_the_message() -> None:
     assert found.diagnosis.unschedulable_plugins == {"A"}
 
 
-def test_a_plugin_that_waits_for_something_outside_is_told_apart_from_the_others() -> None:
+def test_a_plugin_that_waits_for_something_outside_is_distinguished_from_the_others() -> None:
     found = find(Stage(pre_filtering("A", Status.pending("more to come"))))
 
     assert found.diagnosis is not None

@@ -66,10 +66,20 @@ def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item
         (b"- kind: Pod", "not a Kubernetes object or list"),
     ],
 )
-def test_a_dump_that_is_neither_json_nor_yaml_is_told_in_a_line(tmp_path: Path, text: bytes, message: str) -> None:
+def test_a_dump_that_is_neither_json_nor_yaml_is_reported_in_a_line(tmp_path: Path, text: bytes, message: str) -> None:
     dump = tmp_path / "dump.yaml"
     dump.write_bytes(text)
     assert refused("--from", dump) == f"Error: {dump}: {message}\n"
+
+
+def test_a_kubeconfig_is_named_for_every_folder(tmp_path: Path) -> None:
+    command = [str(MUSTER), "sandbox", "--nodes", "0", "--kubeconfig", "config"]
+    with bounded(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=tmp_path)) as process:
+        assert process.stdout is not None
+        first, _, exported = (process.stdout.readline() for _ in range(3))
+        process.send_signal(signal.SIGTERM)
+    assert first.startswith("serving http://127.0.0.1:")
+    assert exported == f"  export KUBECONFIG={tmp_path}/config\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -13,6 +13,7 @@ from tests.api_behaviour.objects import binding, config_map, deployment, event, 
 from tests.builders import make_pod
 from tests.sandbox.kubectl import Kubectl, KubectlError, line
 
+REPOSITORY = Path(__file__).parents[2]
 _CONTAINERS = [{"name": "main", "image": "nginx"}]
 
 
@@ -345,6 +346,37 @@ async def test_a_definition_of_ones_own_is_served(kubectl: Kubectl) -> None:
     assert "How large it is." in explained
     with pytest.raises(KubectlError, match="could not find the requested resource"):
         await kubectl("get", "things")
+
+
+@pytest.mark.parametrize("options", [(), ("--server-side",), ("--dry-run=client",), ("--dry-run=server",)])
+async def test_the_installation_of_muster_can_be_applied(kubectl: Kubectl, options: tuple[str, ...]) -> None:
+    # The namespace has to exist before a server looks at what goes there, be it for a dry run.
+    await kubectl("create", "namespace", "muster-system")
+    applied = (await kubectl("apply", *options, "-k", str(REPOSITORY / "deploy"))).splitlines()
+    assert {
+        "clusterrole.rbac.authorization.k8s.io/muster",
+        "clusterrolebinding.rbac.authorization.k8s.io/muster",
+        "role.rbac.authorization.k8s.io/muster-leader-election",
+        "rolebinding.rbac.authorization.k8s.io/muster-leader-election",
+        "resourcequota/muster-critical-pods",
+        "deployment.apps/muster",
+    } <= {each.split()[0] for each in applied}
+
+
+async def test_roles_and_quotas_are_stored_and_shown(kubectl: Kubectl) -> None:
+    await kubectl("apply", "-k", str(REPOSITORY / "deploy"))
+    _, bound = await kubectl.table("rolebindings", "-n", "muster-system", "-o", "wide")
+    name = "muster-leader-election"
+    assert [bound[0], bound[1], bound[-1]] == [name, f"Role/{name}", "muster-system/muster"]
+    assert (await kubectl.table("quota", "-n", "muster-system"))[0] == ["NAME", "AGE"]
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "acme:reader"},
+        "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}],
+    }
+    assert await kubectl.apply(role) == ["clusterrole.rbac.authorization.k8s.io/acme:reader created"]
+    assert await kubectl.apply(role) == ["clusterrole.rbac.authorization.k8s.io/acme:reader unchanged"]
 
 
 async def test_a_namespace_goes_with_all_it_holds(kubectl: Kubectl, sandbox: Sandbox) -> None:

@@ -47,7 +47,7 @@ def test_a_watch_can_start_as_far_back_as_memory_goes(store: ObjectStore) -> Non
     assert [event.type for event in events] == ["ADDED"] * _HISTORY
 
 
-def test_a_watch_that_starts_before_that_is_told_so(store: ObjectStore) -> None:
+def test_a_watch_that_starts_before_that_is_refused(store: ObjectStore) -> None:
     start = store.ledger.revision
     _make(store, "a", "b", "c", "d", "e", "f")
 
@@ -59,7 +59,7 @@ def test_a_watch_that_starts_before_that_is_told_so(store: ObjectStore) -> None:
     assert event.obj["code"] == 410
 
 
-def test_a_watcher_that_is_too_slow_is_told_so(store: ObjectStore) -> None:
+def test_a_watcher_that_is_too_slow_gets_an_error(store: ObjectStore) -> None:
     watch = _watch(store, store.ledger.revision)
     watch.start()
     _make(store, "a", "b", "c", "d", "e", "f")

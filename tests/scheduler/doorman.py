@@ -1,4 +1,4 @@
-"""Doorman: a plugin that holds pods at Permit and fails before binding, when a test tells it to."""
+"""Doorman: a plugin that holds pods at Permit and fails before binding, when a test asks for it."""
 
 from muster.framework.contract import ALLOW, CycleState, PermitPlugin, PreBindPlugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo
@@ -12,7 +12,7 @@ class Doorman(PermitPlugin, PreBindPlugin):
     """Held pods are let go and turned away through the waiting pods of the engine.
 
     Attributes:
-        open: whether nobody is held any more.
+        open: whether no pod is held any more.
         failures: how many of the next pods fail before they are bound.
     """
 

@@ -51,7 +51,7 @@ def pod_objects(draw: st.DrawFn) -> PodDict:
 class Unheeded:
     """The outside of a scheduler, to which what it says is nothing."""
 
-    def event(self, regarding: PodInfo, *, kind: str, reason: str, action: str, note: str) -> None:
+    def event(self, regarding: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
         pass
 
     def nominated(self, pod: PodInfo, node_name: str) -> None:

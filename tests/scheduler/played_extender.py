@@ -1,4 +1,4 @@
-"""An extender that a test plays: it answers what it was told to, when it is let, and writes down what it was asked."""
+"""An extender that a test plays: it answers what the test sets, when the test lets it, and records the requests."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -56,8 +56,8 @@ class PlayedExtender:
         return self.scores or {}
 
     async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        told = (f"{node}={','.join(each.name for each in victims[node].pods)}" for node in sorted(victims))
-        await self._called(f"preempt {pod.name}: {' '.join(told)}")
+        reported = (f"{node}={','.join(each.name for each in victims[node].pods)}" for node in sorted(victims))
+        await self._called(f"preempt {pod.name}: {' '.join(reported)}")
         return {node: MetaVictims(uids) for node, uids in (self.evicts or {}).items()}
 
     async def bind(self, pod: PodInfo, node_name: str) -> None:

@@ -1,7 +1,7 @@
 """An API server, the informers of one process and its bindings, with everything that may go wrong between them.
 
 Nothing happens by itself: a test decides when a change is delivered, when a list is made anew, and what becomes of a
-binding. Delivery goes through the informers' own store, so relists are told as they are in the process.
+binding. Delivery goes through the informers' own store, so relists arrive as they do in the process.
 """
 
 import asyncio

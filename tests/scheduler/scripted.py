@@ -1,4 +1,4 @@
-"""Plugins that answer what a test tells them to answer, and write down that they were asked."""
+"""Plugins that give the answers that a test sets, and record that they were called."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -14,7 +14,7 @@ from muster.framework.contract import (
     Status,
     Wait,
 )
-from muster.framework.runtime.standstill import SLICE_SECONDS
+from tests.clocks import Ticks
 from tests.coscheduling.objects import make_member
 from tests.coscheduling.world import World
 
@@ -45,17 +45,6 @@ class Timed(PreFilterPlugin, ReservePlugin, PermitPlugin):
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
         self.note("permit")
         return ALLOW
-
-
-class Ticks:
-    """A stopwatch on which every look takes longer than a slice, so that a slice is one step."""
-
-    def __init__(self) -> None:
-        self.seconds = 0.0
-
-    def __call__(self) -> float:
-        self.seconds += SLICE_SECONDS
-        return self.seconds
 
 
 def sliced(*plugins: type[Timed]) -> World:

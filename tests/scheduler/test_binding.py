@@ -17,7 +17,7 @@ WEB = "default/web"
 UNSUPPORTED = "which is unsupported. It is supposed to return Success, Skip, or Error status"
 
 
-async def test_a_pod_is_pre_bound_bound_and_told_of_in_this_order(set_stage: SetStage) -> None:
+async def test_a_pod_is_pre_bound_bound_and_reported_in_this_order(set_stage: SetStage) -> None:
     log: Log = []
     stage = set_stage(pre_binding("Pre", None, log), binding("Binder", None, log), post_binding("Post", log))
     stage.put_pod(make_pod("web"))
@@ -26,7 +26,7 @@ async def test_a_pod_is_pre_bound_bound_and_told_of_in_this_order(set_stage: Set
 
     assert log == ["Pre pre-binds to one", "Binder binds to one", "Post knows of one"]
     assert stage.notes(WEB, "Scheduled") == ["Successfully assigned default/web to one"]
-    assert stage.place(WEB) == "assumed"  # until the informer tells
+    assert stage.place(WEB) == "assumed"  # until the informer reports it
 
 
 async def test_a_bind_plugin_may_pass_the_pod_on(set_stage: SetStage) -> None:
@@ -123,7 +123,7 @@ async def test_room_that_a_failed_binding_leaves_is_given_to_whoever_waits_for_i
     assert stage.binds == [("default/a", "one"), ("default/b", "one")]
 
 
-async def test_post_bind_is_not_told_of_pods_that_were_not_bound(set_stage: SetStage) -> None:
+async def test_post_bind_is_not_called_for_pods_that_were_not_bound(set_stage: SetStage) -> None:
     log: Log = []
     stage = set_stage(binding("B", Status.failure("boom")), post_binding("Post", log))
     stage.put_pod(make_pod("web"))
@@ -145,7 +145,7 @@ async def held(set_stage: SetStage) -> Stage:
 
 async def let_go(stage: Stage) -> None:
     """Permit lets `web` go, and the binding cycle goes on."""
-    waiting = stage.engine.waiting.get(stage.uid(WEB))
+    waiting = stage.engine.held_pods.get(stage.uid(WEB))
     assert waiting is not None
     waiting.allow("Gate")
     await stage.breathe()

@@ -61,7 +61,7 @@ async def test_a_pod_that_cannot_be_bound_gives_all_back_and_comes_again(set_sta
     assert stage.binds == [(WEB, "one"), (WEB, "one")]
 
 
-async def test_a_bound_pod_is_told_so_though_a_plugin_cannot_follow_it_up(set_stage: SetStage) -> None:
+async def test_a_bound_pod_gets_its_event_although_a_plugin_fails_at_post_bind(set_stage: SetStage) -> None:
     log: Log = []
     stage = set_stage(broken(post_binding("Bad", []), "post_bind", BUG), post_binding("Good", log))
     stage.put_pod(make_pod("web"))

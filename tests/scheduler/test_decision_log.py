@@ -1,4 +1,4 @@
-"""What the log tells of a decision at the highest verbosity: kube-scheduler's lines, a node each."""
+"""The log of a decision at the highest verbosity: kube-scheduler's lines, one for each node."""
 
 import logging
 

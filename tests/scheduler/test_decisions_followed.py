@@ -1,4 +1,4 @@
-"""What follows from a decision is done by whoever acts on it, and by nobody who only asks."""
+"""The consequences of a decision are carried out if it is acted on, and not after a mere query."""
 
 from muster.framework.contract import (
     CycleState,
@@ -19,7 +19,7 @@ WEB = "default/web"
 
 
 class Bookkeeper(DecisionFollower, PreEnqueuePlugin, PreFilterPlugin):
-    """Hands a note from PreFilter on to what follows, and keeps what it was told."""
+    """Hands a note from PreFilter on to the follower, and keeps what it was called with."""
 
     name = "Bookkeeper"
     books: list[str]
@@ -67,14 +67,14 @@ async def test_asking_for_an_explanation_is_no_decision(set_stage: SetStage) -> 
     stage = set_stage(plugin)
     stage.put_pod(make_pod("web"))
     await stage.settle()
-    told = list(plugin.books)
+    reported = list(plugin.books)
     pod = stage.engine.known.get(WEB)
     assert pod is not None
 
     for _ in range(1000):
         explain(stage.engine.algorithms["muster"], pod)
 
-    assert plugin.books == told
+    assert plugin.books == reported
 
 
 async def test_a_follower_that_breaks_costs_nobody_anything(set_stage: SetStage) -> None:

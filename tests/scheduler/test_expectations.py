@@ -1,4 +1,4 @@
-"""A node that a pod will be bound to, but not at once, is told the API, and taken back when nothing comes of it."""
+"""The node of a pod that is not bound at once is nominated in the API, and cleared if the pod does not go there."""
 
 from muster.framework.contract import Status, Wait
 from tests.builders import make_pod
@@ -38,18 +38,18 @@ async def test_what_was_announced_is_taken_back_with_the_reason(set_stage: SetSt
     assert stage.nominations == [(WEB, "one")]
 
 
-async def test_a_pod_whose_work_ahead_cannot_be_told_is_not_held_by_permit(set_stage: SetStage) -> None:
+async def test_a_pod_whose_pre_bind_work_is_unknown_is_not_held_by_permit(set_stage: SetStage) -> None:
     stage = set_stage(
         permitting("Gate", Wait(300.0, ("not yet",))), pre_binding("Broken", None, ahead=Status.failure("no"))
     )
     stage.put_pod(make_pod("web"))
     await stage.settle()
     assert stage.place(WEB) == "error backoff"
-    assert len(stage.engine.waiting) == 0
+    assert len(stage.engine.held_pods) == 0
     assert stage.nominations == []
 
 
-async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_it_goes_on(set_stage: SetStage) -> None:
+async def test_a_pod_that_permit_holds_for_long_has_a_reason_until_it_goes_on(set_stage: SetStage) -> None:
     stage = set_stage(permitting("Gate", Wait(300.0, ("closed until noon",))), permitting("Door", None))
     stage.put_pod(make_pod("web"))
     await stage.run(4)
@@ -59,14 +59,14 @@ async def test_a_pod_that_permit_holds_for_long_is_told_why_and_no_longer_once_i
     assert stage.events == [(WEB, "WaitingOnPermit", message)]
     assert stage.conditions[WEB] == ("WaitingOnPermit", message, None)
 
-    waiting = stage.engine.waiting.get(stage.uid(WEB))
+    waiting = stage.engine.held_pods.get(stage.uid(WEB))
     assert waiting is not None
     waiting.allow("Gate")
     await stage.run(60)
     assert [reason for _, reason, _ in stage.events] == ["WaitingOnPermit", "Scheduled"]
 
 
-async def test_a_pod_that_permit_holds_and_then_turns_away_is_told_both(set_stage: SetStage) -> None:
+async def test_a_pod_that_permit_holds_and_then_rejects_gets_both_events(set_stage: SetStage) -> None:
     stage = set_stage(permitting("Gate", Wait(20.0)))
     stage.put_pod(make_pod("web"))
     await stage.run(15)

@@ -1,4 +1,4 @@
-"""Assumed pods that nobody ever reports on their nodes give their room back, when that is asked for."""
+"""Assumed pods that are never reported on their nodes release their capacity, if that is configured."""
 
 import asyncio
 

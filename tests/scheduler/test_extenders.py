@@ -1,4 +1,4 @@
-"""What extenders have a say in, and that nobody waits for them but the pods that they are interested in."""
+"""The decisions of extenders, for which only the pods that they are interested in wait."""
 
 import asyncio
 from collections.abc import Sequence
@@ -172,7 +172,7 @@ async def test_a_pod_that_extenders_refuse_is_tried_after_any_event(set_stage: S
     assert stage.binds == [("default/a", "two")]
 
 
-async def test_a_failure_of_an_extender_is_told_and_tried_again(set_stage: SetStage) -> None:
+async def test_a_failure_of_an_extender_is_reported_and_tried_again(set_stage: SetStage) -> None:
     extender = PlayedExtender(filters=only("one"), fails="down")
     stage = set_stage(extenders=[extender])
     stage.put_pod(make_pod("a"))

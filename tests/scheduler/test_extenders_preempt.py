@@ -1,4 +1,4 @@
-"""What extenders have to say of whom a pod may evict."""
+"""The effect of extenders on the pods that another may evict."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from tests.scheduler.stage import Stage
 
 
 class DecidesOnly(DefaultPreemption):
-    """Says whom it would evict, and evicts nobody."""
+    """Reports which pods it would evict, and evicts none."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         pass
@@ -33,8 +33,8 @@ def stage_with(set_stage: SetStage, *extenders: PlayedExtender) -> Stage:
     return stage
 
 
-async def told(stage: Stage) -> str:
-    """What is told of a pod of priority that wants room."""
+async def reported(stage: Stage) -> str:
+    """The message about a pod of high priority that needs capacity."""
     stage.put_pod(make_pod("urgent").requests(cpu="3").priority(10))
     await stage.settle()
     return stage.conditions["default/urgent"][1]
@@ -45,7 +45,7 @@ async def test_the_node_that_extenders_agree_on_is_chosen(set_stage: SetStage) -
     stage = stage_with(set_stage, one, two)
     one.evicts = {node: [stage.uid(f"default/on-{node}")] for node in ("one", "two")}
     two.evicts = {"two": one.evicts["two"]}
-    assert await told(stage) == f"{SHORT}found a potential placement for pod on node two, preempting 1 victims"
+    assert await reported(stage) == f"{SHORT}found a potential placement for pod on node two, preempting 1 victims"
     assert one.asked == two.asked == ["preempt urgent: one=on-one two=on-two"]
 
 
@@ -67,11 +67,11 @@ async def test_the_node_that_extenders_agree_on_is_chosen(set_stage: SetStage) -
         ({}, "down", True, "found a potential placement for pod on node one, preempting 1 victims"),
     ],
 )
-async def test_what_is_told_of_an_answer(
+async def test_the_reports_about_an_answer(
     set_stage: SetStage, evicts: dict[str, Sequence[str]], fails: str, ignorable: bool, text: str
 ) -> None:
     extender = PlayedExtender(evicts=evicts, fails=fails, ignorable=ignorable)
-    found = await told(stage_with(set_stage, extender))
+    found = await reported(stage_with(set_stage, extender))
     assert found.replace("on node two", "on node one") == SHORT + text
 
 

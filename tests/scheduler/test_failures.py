@@ -127,7 +127,7 @@ async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(s
     await stage.settle()
 
     stage.engine.scheduler.reports.end()
-    for waiting in stage.engine.waiting:
+    for waiting in stage.engine.held_pods:
         waiting.fail(Status.unschedulable("the end"))
     await stage.breathe()
 
@@ -254,5 +254,5 @@ async def test_errors_of_different_causes_are_logged_each(
     stage.put_pod(*(make_pod(name) for name in BINDINGS))
     await stage.settle()
 
-    told = [record.__dict__["pairs"]["pod"] for record in caplog.records if record.message == "Attempt failed"]
-    assert told == ["default/web-a", "default/web-c"]
+    reported = [record.__dict__["pairs"]["pod"] for record in caplog.records if record.message == "Attempt failed"]
+    assert reported == ["default/web-a", "default/web-c"]

@@ -67,13 +67,13 @@ def test_reasons_are_counted_and_sorted(found: Diagnosis, text: str) -> None:
     assert fit_error(found) == text
 
 
-def test_a_pod_turned_away_on_its_node_is_told_about_that_one_node() -> None:
+def test_a_pod_rejected_on_its_node_has_a_reason_about_that_one_node() -> None:
     status = Status.unschedulable("not today", "nor tomorrow").by("Permit")
 
     assert fit_error_of_one(status) == "0/1 nodes are available: 1 nor tomorrow, 1 not today."
 
 
-def test_reasons_are_told_as_far_as_a_status_may_be_long() -> None:
+def test_reasons_are_reported_up_to_the_length_of_a_status() -> None:
     many = Status.unresolvable(*(f"Insufficient example.com/{n:05d}" for n in range(10_000)))
     text = fit_error(diagnosis(5, [dict.fromkeys(range(5), many)], postfilter_message="preemption: none."))
     assert text.startswith("0/5 nodes are available: 5 Insufficient example.com/00000, 5 Insufficient ")

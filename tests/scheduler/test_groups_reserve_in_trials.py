@@ -68,8 +68,8 @@ async def test_what_a_member_reserved_stands_in_the_way_of_the_next(set_stage: S
 
     assert Trios.log == ["+p0", "+p1", "-p1", "-p0"]  # without p1 the quorum is out of reach
     assert before == Trios.seats
-    told = "1 of 3: 0/1 nodes are available: 1 the seat is taken."
-    assert stage.notes("default/p0") == stage.notes("default/p2") == [told]
+    reported = "1 of 3: 0/1 nodes are available: 1 the seat is taken."
+    assert stage.notes("default/p0") == stage.notes("default/p2") == [reported]
 
 
 async def test_nobody_waits_at_permit_for_members_that_are_placed_in_the_same_step(set_stage: SetStage) -> None:
@@ -77,7 +77,7 @@ async def test_nobody_waits_at_permit_for_members_that_are_placed_in_the_same_st
     trio(stage)
     assert stage.step()
 
-    assert len(stage.engine.waiting) == 0
+    assert len(stage.engine.held_pods) == 0
     assert stage.engine.cache.assumed_count == 3
 
 

@@ -1,4 +1,4 @@
-"""Whatever a plugin raises or answers, it costs a pod its attempt, told with plugin and point, and never the loop."""
+"""Whatever a plugin raises or answers fails one pod's attempt, with plugin and point named, and never the loop."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.framework.contract import CycleState, Plugin, PodInfo, Status, Wait
-from muster.framework.runtime.watch import Running
+from muster.framework.runtime.call_watch import Running
 from muster.framework.scheduler.explain import explain
 from muster.testing.cluster import info
 from tests.builders import make_node, make_pod
@@ -71,7 +71,7 @@ async def what_becomes_of(plugin: type[Plugin], set_stage: SetStage) -> str:
     assert reason == "SchedulerError"
     assert stage.place(WEB) == "error backoff"
     assert stage.engine.cache.assumed_count == 0
-    assert stage.engine.watch.current is None
+    assert stage.engine.call_watch.current is None
     return message
 
 
@@ -85,7 +85,13 @@ async def what_becomes_of(plugin: type[Plugin], set_stage: SetStage) -> str:
         (Unspeakable(), "Unspeakable"),
         (StopIteration(), "StopIteration"),
     ],
-    ids=["an exception", "a cancellation of its own", "no exception", "nothing that can be told", "the end of a loop"],
+    ids=[
+        "an exception",
+        "a cancellation of its own",
+        "no exception",
+        "nothing that can be reported",
+        "the end of a loop",
+    ],
 )
 async def test_an_error_names_plugin_and_point_when_it_raises(
     plugin: type[Plugin], method: str, words: str, error: Any, text: str, set_stage: SetStage
@@ -138,14 +144,14 @@ async def test_a_plugin_that_breaks_while_a_decision_is_explained_ends_nothing(
     assert stage.engine.cache.assumed_count == 0
 
 
-async def test_a_post_filter_that_breaks_is_told_behind_the_reasons_of_the_nodes(set_stage: SetStage) -> None:
+async def test_a_post_filter_that_breaks_is_reported_behind_the_reasons_of_the_nodes(set_stage: SetStage) -> None:
     full = filtering("Full", {"one": Status.unschedulable("full")})
     stage = set_stage(full, broken(post_filtering("P", None, None), "post_filter", asyncio.CancelledError()))
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
-    told = '0/1 nodes are available: 1 full. running PostFilter plugin "P": CancelledError'
-    assert stage.conditions[WEB] == ("Unschedulable", told, None)
+    reported = '0/1 nodes are available: 1 full. running PostFilter plugin "P": CancelledError'
+    assert stage.conditions[WEB] == ("Unschedulable", reported, None)
 
 
 async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
@@ -154,7 +160,7 @@ async def test_a_call_that_takes_too_long_is_named_once_in_ten_seconds(
     seen: list[Running | None] = []
 
     def dawdle(plugin: Any, *_: object) -> None:
-        seen.append(stage.engine.watch.current)
+        seen.append(stage.engine.call_watch.current)
         stage.clock.move_to(stage.clock.now() + 0.2)
 
     plugin = type("Slow", (reserving("Slow"),), {"reserve": dawdle})

@@ -41,7 +41,7 @@ async def test_a_slice_does_the_work_of_one_member() -> None:
 
     assert sum(steps, Counter()) == {"pre_filter": 8, "reserve": 16, "unreserve": 8, "permit": 8}
     assert all(max(calls.values(), default=0) <= 1 for calls in steps)
-    assert len(steps) >= 6 * 8  # begun, tried, undone twice over, reserved, permitted, told
+    assert len(steps) >= 6 * 8  # begun, tried, undone twice over, reserved, permitted, reported
 
 
 async def test_a_slice_takes_one_pod_off_its_node_where_a_gang_evicts_many() -> None:

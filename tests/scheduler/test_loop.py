@@ -7,9 +7,10 @@ from functools import partial
 
 import pytest
 
-from muster.framework.contract import CycleState, NoDomain, PostBindPlugin, Status
+from muster.framework.contract import CycleState, NoDomain, PostBindPlugin, PreFilterPlugin, Status
 from muster.framework.contract.group import GroupPlugin
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.scheduler.schedule_one import MEMBERS_AT_ONCE
 from muster.operator.process.loop import SchedulingLoop
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -89,7 +90,7 @@ async def test_pods_that_permit_holds_keep_nobody_waiting(stage: Stage) -> None:
     create(stage, 3, name="free")
     with scheduling(stage, max_bindings=2):
         await turns()
-        assert (len(stage.engine.waiting), len(stage.binds)) == (10, 3)
+        assert (len(stage.engine.held_pods), len(stage.binds)) == (10, 3)
 
 
 async def test_a_gang_that_is_being_bound_counts_as_its_members(stage: Stage) -> None:
@@ -103,6 +104,19 @@ async def test_a_gang_that_is_being_bound_counts_as_its_members(stage: Stage) ->
         stage.release_bindings()
         await turns()
         assert len(stage.binds) == 5
+
+
+async def test_a_pod_that_comes_while_a_large_gang_is_bound_does_not_wait_for_all_of_it(stage: Stage) -> None:
+    stage.hold_bindings()
+    create(stage, 3 * MEMBERS_AT_ONCE, lambda pod: pod.labels(group="a"), name="member")
+    with scheduling(stage, max_bindings=2 * MEMBERS_AT_ONCE):
+        await turns()
+        create(stage, 1)
+        await turns()
+        assert (len(stage.binds), stage.engine.cache.assumed_count) == (MEMBERS_AT_ONCE + 1, 3 * MEMBERS_AT_ONCE + 1)
+        stage.release_bindings()
+        await turns()
+        assert len(stage.binds) == 3 * MEMBERS_AT_ONCE + 1
 
 
 async def test_gangs_count_before_their_binding_has_begun(stage: Stage) -> None:
@@ -123,7 +137,7 @@ async def test_a_gang_that_waits_for_a_held_member_keeps_nobody_waiting(stage: S
     create(stage, 10)
     with scheduling(stage, max_bindings=2):
         await turns()
-        assert (len(stage.engine.waiting), len(stage.binds)) == (1, 10)
+        assert (len(stage.engine.held_pods), len(stage.binds)) == (1, 10)
 
 
 async def test_a_pod_that_lost_its_node_before_it_was_bound_makes_room(stage: Stage) -> None:
@@ -134,7 +148,7 @@ async def test_a_pod_that_lost_its_node_before_it_was_bound_makes_room(stage: St
     stage.drop_node("one")
     await turns()
     assert (stage.binds, stage.engine.scheduler.binding) == ([], 0)
-    assert loop.idles() is None
+    assert loop.stalled() is None
 
 
 async def test_gangs_that_permit_holds_make_no_room_for_others(stage: Stage) -> None:
@@ -143,7 +157,7 @@ async def test_gangs_that_permit_holds_make_no_room_for_others(stage: Stage) -> 
     create(stage, 10)
     with scheduling(stage, max_bindings=4):
         await turns()
-        assert (len(stage.engine.waiting), len(stage.binds)) == (3, 4)
+        assert (len(stage.engine.held_pods), len(stage.binds)) == (3, 4)
 
 
 async def test_a_member_that_was_bound_makes_room_while_its_siblings_are_under_way(stage: Stage) -> None:
@@ -158,3 +172,34 @@ async def test_a_member_that_was_bound_makes_room_while_its_siblings_are_under_w
         first.set()
         await turns()
         assert len(stage.binds) == 4
+
+
+class Stalls(PreFilterPlugin):
+    """Takes so long about a pod as its label `stalls` says, in milliseconds, on the stage's clock."""
+
+    name = "Stalls"
+    stage: Stage
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: object) -> None:
+        clock = self.stage.clock
+        clock.move_to(clock.now() + int(pod.labels.get("stalls", "0")) / 1000)
+
+
+@pytest.mark.parametrize(("milliseconds", "rests"), [(250, [0.05, 0.05, 0.05]), (20, [0, 0, 0])])
+async def test_after_a_slice_in_which_a_plugin_stalled_everything_else_gets_more_than_one_step(
+    set_stage: SetStage, milliseconds: int, rests: list[float]
+) -> None:
+    stage = Stalls.stage = set_stage(Stalls)
+    stage.put_node(make_node("one", cpu="1000", pods="1000"))
+    create(stage, 3, lambda pod: pod.labels(stalls=str(milliseconds)))
+    rested: list[float] = []
+
+    async def rest(seconds: float) -> None:
+        rested.append(seconds)
+        await asyncio.sleep(0)
+
+    loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True, sleep=rest)
+    task = asyncio.get_running_loop().create_task(loop.run())
+    await turns()
+    task.cancel()
+    assert (len(stage.binds), rested) == (3, rests)

@@ -66,7 +66,7 @@ async def test_room_that_is_promised_is_left_alone_by_a_pod(set_stage: SetStage,
         assert stage.notes(WEB) == ["0/1 nodes are available: 1 Insufficient cpu."]
 
 
-async def test_a_pod_that_has_no_place_anyway_is_told_what_promised_room_lacks_as_well(set_stage: SetStage) -> None:
+async def test_a_pod_that_has_no_place_anyway_reports_reserved_capacity_as_well(set_stage: SetStage) -> None:
     names = ("one", "two", "three")
     stage = set_stage(NodeResourcesFit)
     stage.put_node(*(make_node(name, cpu="1", memory="1Gi") for name in names))
@@ -235,7 +235,7 @@ async def test_post_filter_may_ask_what_would_be_and_leaves_no_trace(set_stage: 
 
 
 class DecidesOnly(DefaultPreemption):
-    """Says whom it would evict, and evicts nobody."""
+    """Reports which pods it would evict, and evicts none."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         pass
@@ -276,8 +276,8 @@ async def test_the_room_of_a_pod_that_never_got_into_the_queue_is_anybodys(set_s
     stage = set_stage(NodeResourcesFit, SchedulingGates)
     stage.put_node(make_node("one", cpu="1"), make_node("two", cpu="1"))
     stage.put_pod(gated(nominee("known"), "example.com/budget"))
-    stage.put_pod(gated(make_pod("told").requests(cpu="1").priority(100), "example.com/budget"))
-    nominated = gated(make_pod("told").requests(cpu="1").priority(100), "example.com/budget")
+    stage.put_pod(gated(make_pod("reported").requests(cpu="1").priority(100), "example.com/budget"))
+    nominated = gated(make_pod("reported").requests(cpu="1").priority(100), "example.com/budget")
     nominated["status"] = {"phase": "Pending", "nominatedNodeName": "two"}
     stage.put_pod(nominated)
     stage.put_pod(make_pod("web").requests(cpu="1"), make_pod("db").requests(cpu="1"))

@@ -1,4 +1,4 @@
-"""What metrics are told of an attempt: the extension points that ran with what they came to, as kube-scheduler does."""
+"""The metrics of an attempt: the extension points that ran with their results, as in kube-scheduler."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def points_of(metrics: SchedulerMetrics) -> list[str]:
     ],
     ids=["no node", "refused by Permit", "refused by Reserve", "bound"],
 )
-async def test_every_point_that_ran_is_told_once(
+async def test_every_point_that_ran_is_observed_once(
     set_stage: SetStage, plugins: tuple[type[Plugin], ...], points: list[str]
 ) -> None:
     stage = set_stage(*plugins)
@@ -49,7 +49,7 @@ async def test_every_point_that_ran_is_told_once(
         (scoring("S", {}, pre_score=Status.failure("no")), ["PreFilter", "Filter", "PreScore Error"]),
     ],
 )
-async def test_scores_that_break_are_told_as_errors(
+async def test_scores_that_break_are_reported_as_errors(
     set_stage: SetStage, scores: type[Plugin], points: list[str]
 ) -> None:
     stage = set_stage(scores)

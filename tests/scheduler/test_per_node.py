@@ -53,7 +53,7 @@ class Chatty(PerNodeFilter):
         return Status.unschedulable(f"no room for {pod.name}")
 
 
-async def test_reasons_that_name_pods_are_told_and_forgotten(set_stage: SetStage) -> None:
+async def test_reasons_that_name_pods_are_reported_and_forgotten(set_stage: SetStage) -> None:
     stage = set_stage(Chatty)
     stage.put_pod(make_pod("web"), make_pod("next"))
     await stage.settle()
@@ -63,7 +63,7 @@ async def test_reasons_that_name_pods_are_told_and_forgotten(set_stage: SetStage
     assert not any(isinstance(value, StatusTable) and len(value) for value in vars(plugin).values())
 
 
-def test_a_table_tells_no_more_than_a_few_thousand_reasons_apart() -> None:
+def test_a_table_distinguishes_no_more_than_a_few_thousand_reasons() -> None:
     table = StatusTable()
     numbers = [table.number(Status.unschedulable(f"reason {number}")) for number in range(10_000)]
 

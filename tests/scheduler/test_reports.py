@@ -1,4 +1,4 @@
-"""What people are told follows reasons, not the numbers in their text."""
+"""Reports to users follow reasons, not the numbers in their text."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def refuse(text: str, **numbers: int) -> Status:
     return Status.unschedulable(text.format(**numbers))
 
 
-async def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only(stage: Stage) -> None:
+async def test_other_numbers_are_reported_half_a_minute_later_and_the_latest_only(stage: Stage) -> None:
     [web] = waiting(stage, "web")
     for nodes in (5, 6, 7):
         reports(stage).failed(web, refuse(FULL, nodes=nodes), None)
@@ -48,18 +48,18 @@ async def test_other_numbers_are_told_half_a_minute_later_and_the_latest_only(st
     assert stage.conditions["default/web"][1] == FULL.format(nodes=7)
 
 
-async def test_other_reasons_are_told_at_once(stage: Stage) -> None:
+async def test_other_reasons_are_reported_at_once(stage: Stage) -> None:
     [web] = waiting(stage, "web")
-    told = [
+    reported = [
         refuse(FULL, nodes=5),
         refuse(TAINTED, nodes=5, rest=4),
         Status.failure("etcd is away"),
         refuse(FULL, nodes=5),
     ]
-    for status in told:
+    for status in reported:
         reports(stage).failed(web, status, None)
 
-    assert stage.notes("default/web") == [status.message for status in told]
+    assert stage.notes("default/web") == [status.message for status in reported]
 
 
 async def test_the_order_in_which_numbers_put_reasons_is_no_reason(stage: Stage) -> None:
@@ -70,7 +70,7 @@ async def test_the_order_in_which_numbers_put_reasons_is_no_reason(stage: Stage)
     assert len(stage.notes("default/web")) == 1
 
 
-async def test_of_pods_that_are_alike_each_is_told_once_and_then_one_at_a_time(stage: Stage) -> None:
+async def test_of_pods_that_are_alike_each_is_reported_once_and_then_one_at_a_time(stage: Stage) -> None:
     pods = waiting(stage, "a", "b", "c")
     for nodes in range(5, 9):
         for pod in pods:
@@ -81,7 +81,7 @@ async def test_of_pods_that_are_alike_each_is_told_once_and_then_one_at_a_time(s
     assert len(stage.events) == 4
 
 
-async def test_members_of_a_group_share_what_is_told_again(stage: Stage) -> None:
+async def test_members_of_a_group_share_one_repeated_report(stage: Stage) -> None:
     pods = [*waiting(stage, "leader"), *waiting(stage, "worker")]
     for nodes in (5, 6):
         for pod in pods:
@@ -91,7 +91,7 @@ async def test_members_of_a_group_share_what_is_told_again(stage: Stage) -> None
     assert len(stage.events) == 3
 
 
-async def test_a_nomination_is_told_at_once(stage: Stage) -> None:
+async def test_a_nomination_is_reported_at_once(stage: Stage) -> None:
     [web] = waiting(stage, "web")
     reports(stage).failed(web, refuse(FULL, nodes=5), "")
     reports(stage).failed(web, refuse(FULL, nodes=5), "one")
@@ -99,7 +99,7 @@ async def test_a_nomination_is_told_at_once(stage: Stage) -> None:
     assert stage.conditions["default/web"][2] == "one"
 
 
-async def test_a_pod_that_was_placed_in_between_is_told_at_once_why_it_waits_again(stage: Stage) -> None:
+async def test_a_pod_that_was_placed_in_between_gets_its_new_reason_at_once(stage: Stage) -> None:
     stage.answer_bindings(Status.failure("conflict"), Status.failure("conflict"))
     stage.put_node(make_node("one"))
     stage.put_pod(make_pod("web"))
@@ -109,7 +109,7 @@ async def test_a_pod_that_was_placed_in_between_is_told_at_once_why_it_waits_aga
     assert len(stage.notes("default/web")) == 2
 
 
-async def test_nothing_is_told_of_a_pod_that_is_gone_or_has_a_node_by_then(stage: Stage) -> None:
+async def test_nothing_is_reported_about_a_pod_that_is_gone_or_has_a_node_by_then(stage: Stage) -> None:
     gone, bound = waiting(stage, "gone", "bound")
     for nodes in (5, 6):
         for pod in (gone, bound):

@@ -1,4 +1,4 @@
-"""What waiting pods were told stays true, though nothing helps them and only one of many alike is tried."""
+"""The messages of waiting pods stay true, though nothing helps them and only one of many like pods is tried."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ HOSTNAME = "kubernetes.io/hostname"
 GROUP = "scheduling.x-k8s.io/pod-group"
 
 
-class Told(VirtualScheduler):
+class Reviewed(VirtualScheduler):
     """Keeps all that was written.
 
     Attributes:
@@ -58,15 +58,15 @@ def _taints(keys: tuple[str, ...]) -> list[dict[str, str]]:
 
 
 @pytest.fixture
-def full() -> Told:
+def full() -> Reviewed:
     """A cluster of one node without any cpu left."""
-    cluster = Told()
+    cluster = Reviewed()
     cluster.add_nodes(make_node("node", cpu="1"))
     cluster.add(make_pod("first").requests(cpu="1").node("node"))
     return cluster
 
 
-async def test_all_of_a_signature_are_told_what_one_would_be_refused_for_now(full: Told) -> None:
+async def test_all_of_a_signature_get_the_reason_that_one_would_be_refused_for_now(full: Reviewed) -> None:
     full.add(*(make_pod(name).requests(cpu="1") for name in ("a", "b", "c")))
     await full.settle()
     assert full.waiting_for(CPU) == ["a", "b", "c"]
@@ -78,7 +78,7 @@ async def test_all_of_a_signature_are_told_what_one_would_be_refused_for_now(ful
     assert [len(full.messages(f"default/{name}")) for name in "abc"] == [2, 2, 2]
 
 
-async def test_one_of_them_is_tried_and_gets_an_event(full: Told) -> None:
+async def test_one_of_them_is_tried_and_gets_an_event(full: Reviewed) -> None:
     full.add(*(make_pod(name).requests(cpu="1") for name in ("a", "b", "c")))
     await full.settle()
     full.taint("broken")
@@ -87,7 +87,7 @@ async def test_one_of_them_is_tried_and_gets_an_event(full: Told) -> None:
     assert sum(len(full.notes(f"default/{name}")) for name in "abc") == 4
 
 
-async def test_a_reason_that_has_gone_again_is_not_written(full: Told) -> None:
+async def test_a_reason_that_has_gone_again_is_not_written(full: Reviewed) -> None:
     full.add(*(make_pod(f"pod-{number:04}").requests(cpu="1") for number in range(2000)))
     await full.settle()
     full.taint("broken")
@@ -103,7 +103,7 @@ async def test_a_reason_that_has_gone_again_is_not_written(full: Told) -> None:
     assert set(writes) == {1, 3}
 
 
-async def test_a_change_for_ten_thousand_is_spread_over_half_a_minute(full: Told) -> None:
+async def test_a_change_for_ten_thousand_is_spread_over_half_a_minute(full: Reviewed) -> None:
     full.add(*(make_pod(f"pod-{number:05}").requests(cpu="1") for number in range(10_000)))
     await full.settle()
     began = full.clock.now()
@@ -116,7 +116,7 @@ async def test_a_change_for_ten_thousand_is_spread_over_half_a_minute(full: Told
     assert max(map(seconds.count, set(seconds))) < 1_000
 
 
-async def test_what_is_not_written_yet_is_replaced_by_what_holds_then(full: Told) -> None:
+async def test_what_is_not_written_yet_is_replaced_by_what_holds_then(full: Reviewed) -> None:
     full.add(*(make_pod(f"pod-{number:04}").requests(cpu="1") for number in range(2000)))
     await full.settle()
     full.taint("broken")
@@ -128,7 +128,7 @@ async def test_what_is_not_written_yet_is_replaced_by_what_holds_then(full: Told
     assert {len(full.messages(f"default/pod-{number:04}")) for number in range(2000)} == {2, 3}  # with the first reason
 
 
-async def test_pods_that_share_labels_and_controller_are_told_together(full: Told) -> None:
+async def test_pods_that_share_labels_and_controller_are_reported_together(full: Reviewed) -> None:
     full.api.change("nodes", "node", lambda node: node["status"]["allocatable"].update(cpu="9"))
     full.add(make_pod("loner").labels(app="db").node("node"))
     full.add(*(make_pod(name).labels(app="web").apart(HOSTNAME, {"app": "db"}) for name in "abc"))
@@ -141,7 +141,7 @@ async def test_pods_that_share_labels_and_controller_are_told_together(full: Tol
     assert full.waiting_for(TAINT) == ["a", "b", "c"]
 
 
-async def test_members_of_a_group_are_told(full: Told) -> None:
+async def test_members_of_a_group_get_the_new_reason(full: Reviewed) -> None:
     full.api.put("podgroups", {"metadata": {"namespace": "default", "name": "gang"}, "spec": {"minMember": 3}})
     full.add(*(make_pod(name).labels({GROUP: "gang"}).requests(cpu="1") for name in ("a", "b", "c")))
     await full.run(1.0)
@@ -153,7 +153,7 @@ async def test_members_of_a_group_are_told(full: Told) -> None:
     assert full.waiting_for(TAINT) == ["a", "b", "c"]
 
 
-async def test_a_gang_is_not_tried_while_what_stops_its_members_is_the_same(full: Told) -> None:
+async def test_a_gang_is_not_tried_while_what_stops_its_members_is_the_same(full: Reviewed) -> None:
     full.api.put("podgroups", {"metadata": {"namespace": "default", "name": "gang"}, "spec": {"minMember": 3}})
     full.add(*(make_pod(name).labels({GROUP: "gang"}).requests(cpu="1") for name in ("a", "b", "c")))
     await full.run(1.0)
@@ -189,7 +189,7 @@ class Deaf(PerNodeFilter, EnqueueExtensions):
 
 
 async def test_pods_for_which_there_is_room_by_now_are_tried() -> None:
-    cluster = Told(Deaf)
+    cluster = Reviewed(Deaf)
     cluster.add_nodes(make_node("node"))
     cluster.add(make_pod("a"), make_pod("b"))
     await cluster.settle()
@@ -202,7 +202,7 @@ async def test_pods_for_which_there_is_room_by_now_are_tried() -> None:
 
 
 async def test_where_others_of_a_batch_may_fare_differently_each_is_tried() -> None:
-    cluster = Told(Deaf, configuration=DEAF_FIRST)
+    cluster = Reviewed(Deaf, configuration=DEAF_FIRST)
     cluster.add_nodes(make_node("node").labels({HOSTNAME: "node"}))
     cluster.add(make_pod("db", namespace="one").labels(app="db").node("node"))
     for name in ("one", "two"):
@@ -218,7 +218,7 @@ async def test_where_others_of_a_batch_may_fare_differently_each_is_tried() -> N
     assert len(cluster.messages("two/web")) == 1
 
 
-async def test_nothing_is_looked_at_when_nobody_waits(full: Told) -> None:
+async def test_nothing_is_looked_at_when_nobody_waits(full: Reviewed) -> None:
     full.add(make_pod("a").requests(cpu="1"))
     await full.run(HALF_A_MINUTE)
     full.delete("default/a")

@@ -99,7 +99,7 @@ def node_by_node(engine: Engine, pod: PodInfo) -> tuple[dict[str, Status], int]:
     return rejected, differ
 
 
-def test_every_node_is_told_what_a_search_of_it_alone_would_tell() -> None:
+def test_every_node_gets_the_answer_of_a_search_of_it_alone() -> None:
     found = differ = 0
     for seed in range(150):
         nodes, pods, new = a_cluster(Random(seed))
@@ -155,7 +155,7 @@ class FragileWith(Fragile):
 
 
 @pytest.mark.parametrize(
-    ("plugins", "told"),
+    ("plugins", "reported"),
     [
         ((NodePorts, Fragile), f"0/1 nodes are available: 1 {PORTS}."),
         ((Fragile, NodePorts), f"0/1 nodes are available: 1 {PORTS}."),
@@ -165,7 +165,7 @@ class FragileWith(Fragile):
     ids=["only in the second pass", "only in the second pass, first of all", "in the first", "never asked"],
 )
 async def test_an_error_counts_in_a_pass_that_comes_so_far(
-    set_stage: SetStage, plugins: Sequence[type[Plugin]], told: str
+    set_stage: SetStage, plugins: Sequence[type[Plugin]], reported: str
 ) -> None:
     stage = set_stage(*plugins)
     stage.drop_node("one")
@@ -173,7 +173,7 @@ async def test_an_error_counts_in_a_pass_that_comes_so_far(
     stage.put_pod(*CROWDED, NEW)
     await stage.settle()
 
-    assert stage.conditions["default/new"][1] == told
+    assert stage.conditions["default/new"][1] == reported
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ async def test_an_error_counts_in_a_pass_that_comes_so_far(
     ],
     ids=["nobody is nominated", "a pod is nominated"],
 )
-async def test_what_extenders_leave_is_told_and_helped_by_the_first_rejection_of_each_node(
+async def test_nodes_that_extenders_leave_are_reported_with_the_first_rejection_of_each_node(
     set_stage: SetStage, nominees: Sequence[PodDict], reasons: str, helped: str
 ) -> None:
     extender = PlayedExtender(filters=lambda node: f"!{node} failed", pods="new")

@@ -46,7 +46,7 @@ WAITING = ("error backoff", "backoff", "unschedulable", "active")
 
 
 class Unspeakable(Exception):
-    """An exception that breaks whoever looks at it."""
+    """An exception that raises when it is printed or inspected."""
 
     def __str__(self) -> str:
         raise RuntimeError("no words")
@@ -68,7 +68,7 @@ def _recursing() -> Any:
 
 
 async def _later() -> None:
-    """What somebody forgot to await."""
+    """A coroutine that was not awaited."""
 
 
 _forgotten: list[Coroutine[Any, Any, None]] = []
@@ -93,7 +93,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "raises what is no Exception": _raising(Foreign("foreign")),
     "stops an iteration": _raising(StopIteration()),
     "exits": _raising(SystemExit(3)),
-    "raises what cannot be told": _raising(Unspeakable()),
+    "raises what cannot be reported": _raising(Unspeakable()),
     "never comes back from itself": _recursing,
     "answers a text": lambda: "no",
     "answers a number": lambda: 7,
@@ -211,8 +211,8 @@ async def test_no_other_pod_is_lost_or_delayed_and_the_message_names_plugin_and_
     await stage.settle()
 
     assert {key for key, _ in stage.binds} >= {f"default/{name}" for name in OTHERS}
-    told = [*stage.notes(VICTIM), stage.conditions.get(VICTIM, ("", "", None))[1], caplog.text]
-    assert any(POINTS[place].words in text for text in told), told
+    reported = [*stage.notes(VICTIM), stage.conditions.get(VICTIM, ("", "", None))[1], caplog.text]
+    assert any(POINTS[place].words in text for text in reported), reported
 
     await stage.wait(30)
     stage.put_pod(make_pod("late"))
@@ -230,7 +230,7 @@ async def test_a_plugin_that_stalls_is_named_while_it_does_and_afterwards(
     seen: list[tuple[str, str]] = []
 
     def stall() -> Any:
-        running = stage.engine.watch.current
+        running = stage.engine.call_watch.current
         assert running is not None
         seen.append((running[0].name, running[2].key))
         stage.clock.move_to(stage.clock.now() + 1.0)

@@ -147,7 +147,7 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("shape", TOO_MUCH)
-def test_a_pod_whose_claims_have_too_much_is_told_so(shape: str) -> None:
+def test_a_pod_whose_claims_have_too_much_gets_a_reason(shape: str) -> None:
     if shape in DEVICE_CLAIMS:
         slices = [make_slice("s0", device("d0", a="x"), node="n0")]
         engine = _knowing(make_class("gpu"), *slices, DEVICE_CLAIMS[shape]())

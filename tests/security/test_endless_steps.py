@@ -77,9 +77,9 @@ async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, capl
     others = {key for key in world.api.pods if "victim" not in key}
     assert {key for key in others if world.node_of(key)} == others
     notes = [note for _, _, note in world.events]
-    told = [*notes, *(message for _, message, _ in world.conditions.values()), caplog.text]
+    reported = [*notes, *(message for _, message, _ in world.conditions.values()), caplog.text]
     words = f"{case.says}: it has not come to an end within {WHERE[name]:.3g} s"
-    assert any(words in text for text in told), told
+    assert any(words in text for text in reported), reported
     assert rogues.calls == work.closed > 0
     assert WHERE[name] <= work.seconds <= rogues.calls * (WHERE[name] + STEP_SECONDS)
     assert not world.engine.cache.snapshot.tentative

@@ -1,4 +1,4 @@
-"""Every method of the contract, broken in every way: others are scheduled, nothing is lost, plugin and point are told.
+"""Every method of the contract, broken in every way: others are scheduled, nothing is lost, plugin and point are named.
 
 The methods are found by looking at the contract, so one that is added fails here until it has its case.
 """
@@ -21,6 +21,7 @@ from muster.framework.config import ConfigurationError
 from muster.framework.contract import (
     Code,
     Disruption,
+    EvictionRule,
     GroupDecision,
     NodeView,
     Part,
@@ -47,7 +48,7 @@ Answer = Callable[["Call"], Any]
 
 
 class Unspeakable(Exception):
-    """An exception that breaks whoever looks at it."""
+    """An exception that raises when it is printed or inspected."""
 
     def __str__(self) -> str:
         raise SystemExit("no words")
@@ -103,7 +104,7 @@ RAISES: dict[str, Answer] = {
     "is cancelled": raising(asyncio.CancelledError("gone")),
     "exits": raising(SystemExit(3)),
     "stops an iteration": raising(StopIteration),
-    "raises what cannot be told": raising(Unspeakable()),
+    "raises what cannot be reported": raising(Unspeakable()),
     "raises a megabyte": raising(RuntimeError("x" * (1 << 20))),
     "never comes back from itself": recursing,
 }
@@ -118,7 +119,7 @@ ANSWERS: dict[str, Answer] = {
     "answers numbers out of bounds": lambda call: np.full(call.nodes(), -(10**15)),
     "answers a code of nowhere": lambda call: Status(Code.WAIT, ("wait",)),
     "answers a status of nothing": lambda call: Status(2, ([],), "", "none"),  # type: ignore[arg-type]
-    "answers an error that cannot be told": lambda call: Status.failure(error=Unspeakable()),
+    "answers an error that cannot be reported": lambda call: Status.failure(error=Unspeakable()),
     "answers steps that break": half_way,
     "answers endless pairs": lambda call: zip(repeat(1), repeat(2), strict=True),
 }
@@ -126,11 +127,11 @@ WRITES: dict[str, Answer] = {"writes to what it was given": writing}
 
 NOTHING = frozenset[str]()
 NO_ANSWER = frozenset(ANSWERS)
-"""Of methods that are told something: what they answer is not asked for."""
+"""For methods that are notified: their return value is not used."""
 ABSENT = frozenset({"answers None"})
 TEXT = frozenset({"answers a text"})
 NAN = frozenset({"answers no number"})
-FAILS = frozenset({"answers an error that cannot be told"})
+FAILS = frozenset({"answers an error that cannot be reported"})
 
 
 # Who comes.
@@ -201,12 +202,12 @@ class Case:
     """A method's case.
 
     Attributes:
-        says: what is told of it, besides the plugin's name.
+        says: what the report says, besides the plugin's name.
         come: what the method is called about.
         legal: the ways of breaking in which the answer is one of those that the contract knows.
         more: answers that are wrong in ways of their own.
         awaits: whether it is a coroutine.
-        given: so many of its arguments tell whom it is about.
+        given: how many of its arguments say which object it is about.
         plugin: which plugin has it.
         method: its name there.
     """
@@ -225,7 +226,7 @@ def of_group(method: str, come: Callable[[World], None], **more: Any) -> Case:
     return Case(f'running {method} on group plugin "Upright"', come, **more)
 
 
-FOLLOWS = 'telling plugin "Upright"'
+FOLLOWS = 'notifying plugin "Upright"'
 NAMED_NODES: Answer = lambda call: PreFilterResult([["node-x"]])  # type: ignore[arg-type]  # noqa: E731
 ENDLESS_TREE = Part("victims", 1, (), parts=[])
 ENDLESS_TREE.parts.append(ENDLESS_TREE)  # type: ignore[union-attr]
@@ -273,6 +274,18 @@ CASES: dict[str, Case] = {
         more={"names pods that are none": lambda call: Disruption("g", ["victim"], 0, 0)},  # type: ignore[list-item]
     ),
     "EventRegistration.hint": Case('running QueueingHintFn of plugin "Upright"', alone(picky="yes"), method="hint"),
+    "EvictionRulePlugin.eviction_rule": Case(
+        'running EvictionRule plugin "Upright"',
+        alone(picky="yes"),
+        legal=ABSENT,
+        more={
+            "names pods in no set": lambda call: EvictionRule(0, claimable=["victim"]),  # type: ignore[arg-type]
+            "reclaims by a word": lambda call: EvictionRule(0, reclaims="yes"),  # type: ignore[arg-type]
+        },
+    ),
+    "EvictionRulePlugin.may_claim": Case(
+        'asking plugin "Upright" whether pods may claim capacity back', group(cpu="100")
+    ),
     "FilterPlugin.filter": Case('running "Upright" filter plugin', more=NO_TABLE),
     "FilterPlugin.filter_epoch": Case(
         'running FilterEpoch on filter plugin "Upright"',
@@ -330,6 +343,15 @@ CASES: dict[str, Case] = {
     "ScorePlugin.score_epoch": Case(
         'running ScoreEpoch on score plugin "Upright"',
         legal=frozenset(ANSWERS) - {name for name in ANSWERS if "numbers" in name} - {"answers a status of nothing"},
+    ),
+    "TenantOrderPlugin.tenant_of": Case('asking plugin "Upright" for the tenant of a pod', legal=TEXT),
+    "TenantOrderPlugin.tenants_moved": Case(
+        'asking plugin "Upright" whose turn may have changed',
+        legal=ABSENT | TEXT,
+        more={"names what is no text": lambda call: [7]},
+    ),
+    "TenantOrderPlugin.turn_of": Case(
+        'asking plugin "Upright" for the turn of a tenant', more={"has no order": lambda call: (float("nan"),)}
     ),
     "LongWork.left": Case('running "Upright" filter plugin', alone(long="yes"), legal=ABSENT, method="left"),
 }
@@ -447,7 +469,7 @@ async def play(world: World, case: Case) -> None:
 
 
 async def make_room(world: World) -> None:
-    """All that wait can be placed, those of whose binding the API never told are seen again, and time passes."""
+    """All waiting pods can be placed, bindings that the API never reported are seen again, and time passes."""
     world.unreported.clear()
     for key in [key for key in world.api.pods if key.endswith(("victim-x", "victim-y"))]:
         world.delete(key)
@@ -473,10 +495,10 @@ async def test_others_are_scheduled_nothing_is_lost_and_plugin_and_point_are_nam
     assert {key for key in others if world.node_of(key)} == others
     assert all(world.place(key) for key in world.api.pods if key not in world.unreported)
     assert rogues.calls, "nobody asked"
-    told = [*(note for _, _, note in world.events), *(message for _, message, _ in world.conditions.values())]
+    messages = [*(note for _, _, note in world.events), *(message for _, message, _ in world.conditions.values())]
     if way in RAISES or way in case.more or (way in ANSWERS and way not in case.legal):
-        assert any(case.says in text for text in (*told, caplog.text)), told
-    assert all(len(text) < 20_000 for text in told)
+        assert any(case.says in text for text in (*messages, caplog.text)), messages
+    assert all(len(text) < 20_000 for text in messages)
 
     rogues.mended = True
     plugins["Upright"].crowded = False  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""Whatever others write on a PodGroup or send to a port is answered in words that name it; nobody stumbles over it."""
+"""Anything that is written to a PodGroup or sent to a port is answered by a message that names it."""
 
 import asyncio
 import http.client
@@ -21,6 +21,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from muster.framework.groups.healing import HEALING_POLICY, healing_fault, healing_policy
+from muster.framework.groups.holds import HOLD, HOLD_ANNOTATIONS, hold_in
 from muster.framework.model.pod import Pod
 from muster.framework.model.run_seconds import RUN_SECONDS, run_seconds
 from muster.framework.model.times import rfc3339
@@ -48,7 +49,7 @@ GROUP = {
     },
     "spec": {"minMember": 3, "minResources": {"cpu": "3"}, "scheduleTimeoutSeconds": 60},
 }
-NAMES = [*ANNOTATIONS, disruption.MODE, HEALING_POLICY]
+NAMES = [*ANNOTATIONS, disruption.MODE, HEALING_POLICY, *sorted(HOLD_ANNOTATIONS)]
 TEXTS = st.text(max_size=30) | st.sampled_from(["", "a,b", ",", "-1", "9" * 5000, "١٢", "example.com/", "Restart "])
 PAGES = ["livez", "healthz", "readyz", "metrics", "metrics/resources", "configz", "flagz", "statusz", "livez/x"]
 PAGES += ["debug/why", "namespaces/shop/pods/web/why"]
@@ -77,12 +78,13 @@ def test_annotations_of_groups_are_read_or_named(annotations: dict[str, str]) ->
     assert all(fault.startswith("metadata.annotations[muster-scheduler.io/") for fault in faults if fault)
     assert disruption.mode_of(annotations) in disruption.PodGroupDisruptionMode
     assert healing_policy(annotations)
+    assert (hold_in(annotations) is not None) == (HOLD in annotations)
 
 
 @MANY
 @given(TEXTS | st.integers(0, 10**14).map(str))
 @example("9" * 12)
-def test_a_run_time_is_read_or_none_and_ends_at_a_moment_that_can_be_told(text: str) -> None:
+def test_a_run_time_is_read_or_none_and_ends_at_a_moment_that_can_be_written(text: str) -> None:
     pod = {**make_pod("p")}
     pod["metadata"] = {**pod["metadata"], "annotations": {RUN_SECONDS: text}}
     seconds = run_seconds(msgspec.convert(pod, Pod))

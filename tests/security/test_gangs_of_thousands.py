@@ -4,9 +4,9 @@ import pytest
 
 from muster.plugins.coscheduling.prefilter import Finding, GroupPreFilter
 from tests.builders import make_node
+from tests.clocks import Ticks
 from tests.coscheduling.objects import make_member
 from tests.coscheduling.world import World
-from tests.scheduler.slices import Ticks
 from tests.security.work import counted
 
 MEMBERS = 600

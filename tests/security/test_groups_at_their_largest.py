@@ -155,9 +155,9 @@ def test_any_mixture_that_is_as_large_costs_no_more(shapes: list[str], share: fl
     hold_a_large_group(POD_GROUPS, large(SHAPES, shapes, share, make_group("large", 3)), members)
 
 
-def test_an_annotation_that_is_too_long_is_told_in_short() -> None:
+def test_an_annotation_that_is_too_long_is_shortened_in_the_message() -> None:
     text = ",".join(map(str, range(50_000)))
-    with pytest.raises(topology.AnnotationError) as told:
+    with pytest.raises(topology.AnnotationError) as raised:
         topology.topology_of({topology.REQUIRED: text})
-    assert str(told.value).endswith("must be no more than 4096 characters")
-    assert len(str(told.value)) < 300
+    assert str(raised.value).endswith("must be no more than 4096 characters")
+    assert len(str(raised.value)) < 300

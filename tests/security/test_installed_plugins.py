@@ -1,4 +1,4 @@
-"""Packages of plugins that are broken: nobody notices until a profile enables one, and then one line says what is
+"""Packages of broken plugins: they have no effect until a profile enables one, and then one line says what is
 wrong, whichever command meets it."""
 
 import json
@@ -133,9 +133,9 @@ def test_each_command_ends_with_one_line_about_a_plugin_that_cannot_be_loaded_or
 ) -> None:
     config = configuration(tmp_path, name)
     ended = run(broken_packages, *commands(kubeconfig, tmp_path)[command], "--config", config)
-    told = [line for line in ended.stderr.splitlines() if not line.startswith("W")]
+    reported = [line for line in ended.stderr.splitlines() if not line.startswith("W")]
     place = f"{config}: " if name == "HalfInstalled" else ""
-    assert (ended.returncode, told) == (2, [f"Error: {place}{FAULTS[name]}"])
+    assert (ended.returncode, reported) == (2, [f"Error: {place}{FAULTS[name]}"])
 
 
 @pytest.mark.parametrize("name", FAULTS)
@@ -152,7 +152,7 @@ def test_a_recorded_case_that_enables_a_broken_plugin_ends_with_one_line(
     assert line.startswith(f"Error: {FAULTS[name]}")
 
 
-def test_a_package_that_takes_the_name_of_a_plugin_in_the_tree_is_told_when_that_is_enabled(
+def test_a_package_that_takes_the_name_of_a_plugin_in_the_tree_is_reported_when_that_is_enabled(
     tmp_path: Path, kubeconfig: Path
 ) -> None:
     install(tmp_path, "shadowing", plugin("NodeName"), {"NodeName": "NodeName"})

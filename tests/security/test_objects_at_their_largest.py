@@ -44,13 +44,13 @@ ELEMENTS_OF_ANY_NODES = 1_000
 
 
 def typed(pod: PodDict, node: str = "") -> Pod:
-    """The pod as the engine gets it, on a node that somebody else chose if one is named."""
+    """The pod as the engine gets it, on a node that another scheduler chose if one is named."""
     return msgspec.convert({**pod, "spec": {**pod["spec"], "nodeName": node}}, Pod)
 
 
 @cache
 def made_nodes(count: int) -> Sequence[Node]:
-    """So many nodes of which each is unlike the others. Nobody changes them, so they are made once."""
+    """Nodes of which each differs from the others. They are never changed, so they are made once."""
     made = (
         make_node(f"n{n}")
         .zone(f"z{n % 3}")

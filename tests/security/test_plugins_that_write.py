@@ -85,7 +85,7 @@ class Normalizing(Writing):
 
 
 async def told_of_the_victim(plugin: type[Writing]) -> str:
-    """What the victim is told, when all others, which are like it, have found their nodes."""
+    """The victim's message, when all others, which are like it, have found their nodes."""
     stage = Stage(plugin, *(IN_TREE[name] for name in ("NodeResourcesFit", "NodeUnschedulable")))
     stage.put_node(*(make_node(f"n{number}") for number in range(3)))
     others = [f"other-{number}" for number in range(4)]
@@ -123,7 +123,7 @@ def test_labels_that_are_written_into_the_object_change_no_other_pod_alike() -> 
 
 
 class Erasing(PostFilterPlugin):
-    """Clears what it is told of the pod's refusal."""
+    """Clears the diagnosis that it receives of the pod's refusal."""
 
     name = "Erasing"
 

@@ -45,7 +45,7 @@ async def test_a_loop_that_has_not_begun_is_nothing_to_worry_about() -> None:
     stage = Stage()
     loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True)
     stage.clock.move_to(stage.clock.now() + 1000)
-    assert (loop.stands(), loop.idles()) == (None, None)
+    assert (loop.stopped(), loop.stalled()) == (None, None)
 
 
 async def test_a_loop_that_does_not_turn_any_more_stands() -> None:
@@ -55,9 +55,9 @@ async def test_a_loop_that_does_not_turn_any_more_stands() -> None:
     task.cancel()
     await asyncio.wait([task])
     stage.clock.move_to(stage.clock.now() + 9)
-    assert loop.stands() is None
+    assert loop.stopped() is None
     stage.clock.move_to(stage.clock.now() + 4)
-    assert loop.stands() == "the scheduling loop has not turned for 13 s"
+    assert loop.stopped() == "the scheduling loop has not turned for 13 s"
 
 
 async def test_pods_that_are_ready_while_nothing_is_decided_make_it_idle() -> None:
@@ -71,7 +71,7 @@ async def test_pods_that_are_ready_while_nothing_is_decided_make_it_idle() -> No
     task = await turn(loop)
     assert len(stage.binds) == 1
     stage.clock.move_to(stage.clock.now() + 61)
-    assert loop.idles() == "nothing has been decided for 61 s while 2 pods are ready and 1 are being bound"
+    assert loop.stalled() == "nothing has been decided for 61 s while 2 pods are ready and 1 are being bound"
     stage.release_bindings()
     task.cancel()
     await stage.close()
@@ -85,14 +85,14 @@ async def test_a_decision_that_does_not_end_makes_it_idle_later() -> None:
     for _ in range(10):
         world.clock.move_to(world.clock.now() + 59)
         await go_on(loop)
-        assert loop.idles() is None
+        assert loop.stalled() is None
     world.clock.move_to(world.clock.now() + 11)
-    assert (loop.stands(), loop.idles()) == (
+    assert (loop.stopped(), loop.stalled()) == (
         "the scheduling loop has not turned for 11 s",
         "one decision has been under way for 601 s while 500 pods are ready",
     )
     await go_on(loop)
-    assert (loop.stands(), loop.idles()) == (
+    assert (loop.stopped(), loop.stalled()) == (
         None,
         "one decision has been under way for 601 s while 500 pods are ready",
     )
@@ -106,13 +106,13 @@ async def test_a_scheduler_that_takes_nothing_from_its_queue_idles() -> None:
     loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True)
     task = await turn(loop)
     for seconds in (59, 1):
-        assert loop.idles() is None
+        assert loop.stalled() is None
         stage.clock.move_to(stage.clock.now() + seconds)
         await go_on(loop)
-    assert loop.idles() == "nothing has been decided for 60 s while 500 pods are ready and 0 are being bound"
+    assert loop.stalled() == "nothing has been decided for 60 s while 500 pods are ready and 0 are being bound"
     stage.clock.move_to(stage.clock.now() + 940)
     await go_on(loop)
-    assert loop.idles() == "nothing has been decided for 1000 s while 500 pods are ready and 0 are being bound"
+    assert loop.stalled() == "nothing has been decided for 1000 s while 500 pods are ready and 0 are being bound"
     task.cancel()
 
 
@@ -124,9 +124,9 @@ async def test_a_pod_that_comes_after_a_long_time_without_any_does_not_make_it_i
     await go_on(loop)
     stage.engine.scheduler.step = lambda: False  # type: ignore[method-assign]
     stage.put_pod(make_pod("late"))
-    assert loop.idles() is None
+    assert loop.stalled() is None
     await go_on(loop)
-    assert loop.idles() is None
+    assert loop.stalled() is None
     task.cancel()
 
 
@@ -141,7 +141,7 @@ async def test_a_gang_that_is_bound_slowly_does_not_make_it_idle() -> None:
     task = await turn(loop)
     for _ in range(3):
         stage.clock.move_to(stage.clock.now() + 59)
-        assert loop.idles() is None
+        assert loop.stalled() is None
         stage.release_bindings()
         stage.hold_bindings()
         await go_on(loop)
@@ -158,11 +158,11 @@ async def test_a_standby_does_not_idle_nor_does_it_when_it_has_just_become_the_l
     task = await turn(loop)
     stage.clock.move_to(stage.clock.now() + 1000)
     await go_on(loop)
-    assert loop.idles() is None
+    assert loop.stalled() is None
     stage.engine.scheduler.step = lambda: False  # type: ignore[method-assign]
     leads = True
     await go_on(loop)
-    assert loop.idles() is None
+    assert loop.stalled() is None
     task.cancel()
 
 
@@ -171,7 +171,7 @@ async def test_a_loop_with_nothing_to_decide_is_not_idle() -> None:
     loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True)
     task = await turn(loop)
     stage.clock.move_to(stage.clock.now() + 1000)
-    assert loop.idles() is None
+    assert loop.stalled() is None
     task.cancel()
 
 

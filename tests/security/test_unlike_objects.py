@@ -16,6 +16,7 @@ import pytest
 
 from muster.framework.model import pod_info
 from muster.framework.model.label_selector import LabelSet
+from muster.framework.model.node_selector import NodeRequirement
 from muster.framework.model.pod_info import EquivalenceClass, PodInfo, PodSignature
 from muster.framework.queue.entity import QueuedEntity, QueuedPodInfo
 from muster.framework.scheduler.attempt import Attempt
@@ -86,6 +87,16 @@ def _spreading(number: int) -> Objects:
     return _pod(number, change)
 
 
+def _spreading_over_own_nodes(number: int) -> Objects:
+    def change(pod: PodDict) -> None:
+        for text in _texts(number)[:100]:
+            pod.require_nodes(require("kubernetes.io/hostname", "NotIn", text))
+        for key in ("kubernetes.io/hostname", "topology.kubernetes.io/zone"):
+            pod.spread(key, {"example.com/own": "x"})
+
+    return _pod(number, change)
+
+
 def _images(number: int) -> Objects:
     texts = _texts(number)[:60]
     return _pod(number, lambda pod: [pod.container(f"c{index}", image=text) for index, text in enumerate(texts)])
@@ -151,6 +162,7 @@ FAMILIES: Mapping[str, Callable[[int], Objects]] = {
     "required terms": _terms,
     "affinity": _affinity,
     "spreading": _spreading,
+    "spreading over own nodes": _spreading_over_own_nodes,
     "images": _images,
     "volumes": _volumes,
     "preemptors": _preemptors,
@@ -201,6 +213,7 @@ async def test_objects_unlike_all_others_leave_nothing(family: str, caplog: pyte
         await come_and_go(world, make, 3 * AT_ONCE, MANY)
         caplog.clear()
         assert alive() - before == Counter()
+        assert not [each for each in gc.get_objects() if isinstance(each, NodeRequirement) and each.terms]
         assert tracemalloc.get_traced_memory()[0] - held < MOST_BYTES
     finally:
         tracemalloc.stop()

@@ -27,6 +27,8 @@ from muster.framework.contract import (
     EnqueueExtensions,
     EventRegistration,
     EventResource,
+    EvictionRule,
+    EvictionRulePlugin,
     Favour,
     GroupDecision,
     GroupPlugin,
@@ -65,6 +67,7 @@ from muster.framework.contract import (
     StartForecaster,
     Status,
     StatusTable,
+    TenantOrderPlugin,
     Topology,
     Verdicts,
     Wait,
@@ -109,6 +112,8 @@ class Upright(
     PostBindPlugin,
     GroupPlugin,
     DisruptionPlugin,
+    EvictionRulePlugin,
+    TenantOrderPlugin,
     PodFollower,
     ObjectFollower,
     DecisionFollower,
@@ -136,6 +141,7 @@ class Upright(
         self.table = StatusTable([Status.unschedulable("too plain")])
         self.about: PodInfo | None = None
         self.judged: set[str] = set()
+        self.divided = False
 
     # Capacity that is reserved.
 
@@ -153,6 +159,18 @@ class Upright(
 
     def sort_key(self, queued: QueuedPod) -> tuple[int, float]:
         return -queued.priority, queued.timestamp
+
+    def tenants_moved(self) -> Sequence[str] | None:
+        if self.divided:
+            return ()
+        self.divided = True
+        return None
+
+    def tenant_of(self, pod: PodInfo) -> str:
+        return "all"
+
+    def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
+        return ()
 
     def concerns(self, pod: PodInfo) -> bool:
         return True
@@ -299,6 +317,12 @@ class Upright(
     def disruption(self, pod: PodInfo) -> Disruption | None:
         return None
 
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
+        return None
+
+    def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
+        return False
+
     def pod_group_post_filter(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
@@ -323,7 +347,7 @@ class Upright(
         for row in snapshot.live_rows().tolist():
             yield from (pod for pod in snapshot.pods[row].values() if pod.labels.get("group") == group)
 
-    # What it is told.
+    # Notifications.
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         pass
@@ -363,7 +387,7 @@ class World(VirtualScheduler):
     """Three nodes, and an engine of these plugins, NodeResourcesFit and DefaultPreemption.
 
     Attributes:
-        unreported: keys of pods whose binding the API accepts and never tells of.
+        unreported: keys of pods whose binding the API accepts and never reports.
     """
 
     def __init__(self, *plugins: type[Plugin], stopwatch: Callable[[], float] = lambda: 0.0) -> None:
@@ -394,7 +418,7 @@ class World(VirtualScheduler):
 
 
 class _Unreporting:
-    """Implements `contract.Binder`: the API does not tell of some bindings."""
+    """Implements `contract.Binder`: the API does not report some bindings."""
 
     def __init__(self, binder: Any, unreported: set[str]) -> None:
         self._binder = binder

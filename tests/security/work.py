@@ -33,7 +33,7 @@ class Work:
 
 
 class CountedArray(np.ndarray[Any, Any]):
-    """An array whose operations are counted while somebody counts. So are those of all that is derived from it."""
+    """An array whose operations are counted while a count is open, as are those of arrays derived from it."""
 
     work: Work | None = None
 

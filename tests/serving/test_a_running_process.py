@@ -145,7 +145,7 @@ def test_configz_is_the_configuration_in_force_and_loads_as_one(site: Site, read
     assert load(json.dumps(document), "configz") == with_scheduler_names(muster_configuration(), [NAME])
 
 
-def test_why_tells_the_last_decision_on_a_pod(
+def test_why_shows_the_last_decision_on_a_pod(
     site: Site, reader: str, cluster: Cluster, add_nodes: Callable[..., None]
 ) -> None:
     add_nodes(make_node("one", cpu="2"))

@@ -9,20 +9,11 @@ from typing import Any
 import pytest
 
 from muster.operator.serving import AccessDecision, ReviewAuthorizer
+from tests.clocks import ManualClock
 
 PROMETHEUS = {"username": "system:serviceaccount:mon:prometheus", "uid": "u1", "groups": ["system:authenticated"]}
 TOKENS = "/apis/authentication.k8s.io/v1/tokenreviews"
 ACCESS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
-
-
-@dataclass
-class Timer:
-    """A monotonic clock that stands still until it is set."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @dataclass
@@ -60,12 +51,12 @@ def reviewer() -> Reviewer:
 
 
 @pytest.fixture
-def timer() -> Timer:
-    return Timer()
+def timer() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def authorizer(reviewer: Reviewer, timer: Timer) -> ReviewAuthorizer:
+def authorizer(reviewer: Reviewer, timer: ManualClock) -> ReviewAuthorizer:
     return ReviewAuthorizer(reviewer, timer=timer)
 
 
@@ -139,25 +130,25 @@ async def test_what_is_granted_to_the_unauthenticated_needs_no_token(
     ("token", "path"), [("good", "/metrics"), ("good", "/configz"), ("bad", "/metrics"), (None, "/metrics")]
 )
 async def test_an_answer_holds_for_ten_seconds(
-    authorizer: ReviewAuthorizer, reviewer: Reviewer, timer: Timer, token: str | None, path: str
+    authorizer: ReviewAuthorizer, reviewer: Reviewer, timer: ManualClock, token: str | None, path: str
 ) -> None:
     first = await authorizer.authorize(token, path)
     questions = len(reviewer.asked)
-    timer.now += 9.9
+    timer.time += 9.9
     assert await authorizer.authorize(token, path) == first
     assert len(reviewer.asked) == questions
-    timer.now += 0.2
+    timer.time += 0.2
     assert await authorizer.authorize(token, path) == first
     assert len(reviewer.asked) == 2 * questions
 
 
 async def test_a_right_taken_away_is_gone_after_ten_seconds(
-    authorizer: ReviewAuthorizer, reviewer: Reviewer, timer: Timer
+    authorizer: ReviewAuthorizer, reviewer: Reviewer, timer: ManualClock
 ) -> None:
     await authorizer.authorize("good", "/metrics")
     reviewer.grants.clear()
     assert (await authorizer.authorize("good", "/metrics")).allowed
-    timer.now += 10.1
+    timer.time += 10.1
     assert (await authorizer.authorize("good", "/metrics")).status is HTTPStatus.FORBIDDEN
 
 
@@ -192,7 +183,7 @@ async def test_nobody_gets_in_while_the_api_server_is_down_and_the_failure_is_no
     assert (await authorizer.authorize("good", "/metrics")).allowed
 
 
-async def test_an_answer_that_is_no_review_lets_nobody_in(timer: Timer) -> None:
+async def test_an_answer_that_is_no_review_lets_nobody_in(timer: ManualClock) -> None:
     class Confused:
         async def post(self, path: str, body: bytes) -> bytes:
             return b'{"kind": "Status"}'
@@ -201,14 +192,14 @@ async def test_an_answer_that_is_no_review_lets_nobody_in(timer: Timer) -> None:
     assert decision.status is HTTPStatus.UNAUTHORIZED
 
 
-async def test_long_paths_are_asked_about_and_not_remembered(reviewer: Reviewer, timer: Timer) -> None:
+async def test_long_paths_are_asked_about_and_not_remembered(reviewer: Reviewer, timer: ManualClock) -> None:
     authorizer = ReviewAuthorizer(reviewer, timer=timer)
     for _ in range(2):
         assert (await authorizer.authorize("good", "/" + "x" * 5000)).status is HTTPStatus.FORBIDDEN
     assert reviewer.paths == [TOKENS, ACCESS, ACCESS]
 
 
-async def test_made_up_tokens_are_asked_about_a_few_at_a_time(timer: Timer) -> None:
+async def test_made_up_tokens_are_asked_about_a_few_at_a_time(timer: ManualClock) -> None:
     class Slow(Reviewer):
         under_way = most = 0
 

@@ -28,7 +28,7 @@ TRUSTING.verify_mode = ssl.CERT_NONE
 
 @dataclass
 class Site:
-    """A server that says hello, more than a client takes at once, or nothing until it is told to."""
+    """A server that says hello, more than a client takes at once, or nothing until the test lets it."""
 
     server: Server
     port: int

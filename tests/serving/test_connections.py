@@ -1,4 +1,4 @@
-"""Who has to go when one more connection comes: whoever idles longest, of the address that has most."""
+"""The connection that is closed for a new one: the longest idle, of the address that has most."""
 
 import pytest
 

@@ -17,10 +17,10 @@ from muster.operator.logs import (
     Style,
     TextFormatter,
     configure,
+    handle_loop_error,
     ignore_kopfs_end,
     level,
     redact,
-    tell_of_loop,
 )
 
 # uvloop goes on after what a signal's handler raises, so a test that hangs is ended with its process.
@@ -126,7 +126,9 @@ def test_a_json_error_has_no_verbosity_and_carries_its_traceback() -> None:
         ("muster.operator.process.tasks", 0, True),
     ],
 )
-def test_where_kopf_itself_failed_is_told_from_verbosity_four_on(name: str, verbosity: int, traced: bool) -> None:
+def test_the_place_where_kopf_itself_failed_is_logged_from_verbosity_four_on(
+    name: str, verbosity: int, traced: bool
+) -> None:
     stream = logged(verbosity=verbosity)
     try:
         raise ValueError("garbage")
@@ -240,9 +242,9 @@ def test_redacted_json_is_still_json() -> None:
 def test_something_left_to_be_sent_on_a_connection_that_broke_is_no_error() -> None:
     stream = logged("text", verbosity=2)
 
-    async def told() -> None:
+    async def reported() -> None:
         loop = asyncio.get_running_loop()
-        loop.set_exception_handler(tell_of_loop)
+        loop.set_exception_handler(handle_loop_error)
         ours, theirs = socket.socketpair()
         transport, _ = await loop.connect_accepted_socket(asyncio.Protocol, ours)
         transport.abort()
@@ -254,13 +256,13 @@ def test_something_left_to_be_sent_on_a_connection_that_broke_is_no_error() -> N
             loop.call_exception_handler({"message": "Fatal error on SSL protocol", "exception": error})
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(told())
+        runner.run(reported())
     assert stream.getvalue().count("Fatal error on SSL protocol") == 1
     assert "RuntimeError: a bug" in stream.getvalue()
 
 
 @pytest.mark.parametrize("style", ["text", "json"])
-def test_a_request_of_kopf_that_failed_is_told_in_words(style: Style) -> None:
+def test_a_request_of_kopf_that_failed_is_logged_in_words(style: Style) -> None:
     out = logged(style)
     try:
         raise ConnectionRefusedError(errno.ECONNREFUSED, "Connect call failed ('127.0.0.1', 1)")

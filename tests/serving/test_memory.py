@@ -1,11 +1,11 @@
-"""What is taken for what stays, and becomes garbage all the same, is found when there is nothing else to do."""
+"""Objects that were frozen and became garbage are collected when there is nothing else to do."""
 
 import gc
 import weakref
 from asyncio import CancelledError
 from contextlib import suppress
 
-from muster.operator.process.memory import look_at_all
+from muster.operator.process.memory import collect_hourly
 
 
 class Itself:
@@ -15,9 +15,9 @@ class Itself:
         self.itself = self
 
 
-async def test_what_was_kept_and_became_garbage_is_found_once_an_hour_when_the_process_rests() -> None:
+async def test_frozen_objects_that_became_garbage_are_collected_once_an_hour_when_the_process_is_idle() -> None:
     left = weakref.ref(Itself())
-    rests, slept = iter((False, True)), list[float]()
+    idle, slept = iter((False, True)), list[float]()
 
     async def sleep(seconds: float) -> None:
         slept.append(seconds)
@@ -29,7 +29,7 @@ async def test_what_was_kept_and_became_garbage_is_found_once_an_hour_when_the_p
         gc.collect()
         assert left() is not None
         with suppress(CancelledError):
-            await look_at_all(lambda: next(rests), sleep)
+            await collect_hourly(lambda: next(idle), sleep)
         assert left() is None
         assert slept == [3600.0, 1.0, 3600.0]
     finally:

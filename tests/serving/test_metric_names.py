@@ -132,6 +132,8 @@ def exposed() -> Scrape:
         cache_size=lambda: {"nodes": 1},
         leading=lambda: {"muster": True},
         reserved_shares=lambda: {"cpu": 0.25},
+        quotas=lambda: {("ml/quota", "cpu", "used"): 1.5},
+        unmet_quotas=lambda: {"ml/quota": 2},
     )
     process = ProcessMetrics("api:6443", build())
     process.answered("GET", "200", 0.1)
@@ -175,6 +177,8 @@ OWN = {
     "muster_reservations": "gauge",
     "muster_reserved_share": "gauge",
     "muster_podgroup_quorum_duration_seconds": "histogram",
+    "muster_quota": "gauge",
+    "muster_quota_unmet_pods": "gauge",
     "muster_tasks": "gauge",
     "muster_waiting_podgroups": "gauge",
 }

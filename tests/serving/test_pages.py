@@ -1,4 +1,4 @@
-"""The pages over HTTP: what they answer, to whom, and in which form."""
+"""The pages over HTTP: their contents, their readers, and their forms."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -259,10 +259,10 @@ async def test_the_process_says_what_it_is_and_how_it_was_started() -> None:
         async with http.get("/statusz") as response:
             first, *_, version, paths = (await response.text()).strip().splitlines()
         async with http.get("/flagz") as response:
-            told = (await response.text()).splitlines()[-2:]
+            reported = (await response.text()).splitlines()[-2:]
     assert (first, version) == ("muster statusz", "Binary version: v1")
     assert paths == "Paths: /configz /debug/why /flagz /healthz /livez /metrics /metrics/resources /readyz"
-    assert told == ["config: /c.yaml", "v: 2"]
+    assert reported == ["config: /c.yaml", "v: 2"]
 
 
 @pytest.mark.parametrize("page", ["statusz", "flagz"])

@@ -68,14 +68,14 @@ def test_a_pod_evicts_by_the_priority_of_its_class_wherever_the_class_stands(tmp
 
 def test_a_class_of_which_nothing_is_known_is_said_not_to_be(tmp_path: Path) -> None:
     pods = listed(of_class("a", priorityClassName="high"), of_class("b", runtimeClassName="sandboxed"))
-    told = simulate(tmp_path, listed(make_node("one", cpu="4")), pods)
+    shown = simulate(tmp_path, listed(make_node("one", cpu="4")), pods)
     unknown = [
         "PriorityClass high is not known: pods that name it count with priority 0",
         "PriorityClasses are not known: pods that name none count with priority 0",
         "RuntimeClass sandboxed is not known: pods that name it count without its overhead",
     ]
-    assert told.stderr == "".join(f"{each}\n" for each in unknown) + BY_DEFAULT
-    assert json.loads(told.stdout)["unknown"] == unknown
+    assert shown.stderr == "".join(f"{each}\n" for each in unknown) + BY_DEFAULT
+    assert json.loads(shown.stdout)["unknown"] == unknown
 
 
 def test_what_the_caller_may_not_read_is_said_with_the_answer_of_the_api() -> None:
@@ -114,9 +114,9 @@ async def test_kinds_that_the_caller_may_not_list_are_kept_with_the_reason_and_t
 
 
 def test_a_class_that_the_cluster_does_not_have_is_refused_as_admission_does(tmp_path: Path) -> None:
-    told = simulate(tmp_path, listed(make_node("one"), HIGH), listed(of_class("a", priorityClassName="hihg")))
-    assert told.exit_code == 2
-    assert 'pods "a" is forbidden: no PriorityClass with name hihg was found' in told.output
+    shown = simulate(tmp_path, listed(make_node("one"), HIGH), listed(of_class("a", priorityClassName="hihg")))
+    assert shown.exit_code == 2
+    assert 'pods "a" is forbidden: no PriorityClass with name hihg was found' in shown.output
 
 
 def test_the_global_default_and_the_built_in_classes_count() -> None:
@@ -234,9 +234,9 @@ def test_the_classes_of_a_live_cluster_are_read(
     file = tmp_path / "wanted.json"
     for name, code in ((priority_classes["high"], 1), ("missing", 2)):
         file.write_text(listed(of_class("a", priorityClassName=name)))
-        told = CliRunner().invoke(main, ["simulate", "-f", str(file), "--kubeconfig", str(admin_kubeconfig)])
-        assert told.exit_code == code, told.output
-        assert ("no PriorityClass with name missing was found" in told.output) is (code == 2)
+        shown = CliRunner().invoke(main, ["simulate", "-f", str(file), "--kubeconfig", str(admin_kubeconfig)])
+        assert shown.exit_code == code, shown.output
+        assert ("no PriorityClass with name missing was found" in shown.output) is (code == 2)
 
 
 CLASS_OF = "the cluster's class"

@@ -53,7 +53,7 @@ def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
     assert answer["fits"] is True
     assert answer["missing"] is None
     assert [pod["pod"] for pod in answer["pods"]] == ["default/m-0", "default/m-1", "default/m-2", "default/web"]
-    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "selector": ""}
+    placed = {"pod": "default/m-0", "group": "default/gang", "node": "one", "reason": "", "selector": "", "size": ""}
     assert answer["pods"][0] == placed
 
 
@@ -93,7 +93,11 @@ def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> N
         ),
         (
             listed(make_pod("large").requests(cpu="3")),
-            ["0 of 1 pod would be scheduled.", "More nodes of the shapes that the cluster has would not help."],
+            [
+                "No node has 3 cpu: the largest has 2.",
+                "0 of 1 pod would be scheduled.",
+                "More nodes of the shapes that the cluster has would not help.",
+            ],
         ),
         (listed(make_pod("gated").gate("example.com/quota")), ["0 of 1 pod would be scheduled."]),
     ],
@@ -107,30 +111,30 @@ def test_the_table_is_plain_and_loses_nothing_of_long_names_and_reasons(dump: Pa
     pod = make_pod(f"a-{'very-' * 15}long-name").requests(cpu="3")
     title, row, *rest = simulate("-f", "-", "--from", dump, stdin=pod).stdout.splitlines()
     assert title.split() == ["PODS", "PODGROUP", "NODES", "WHICH"]
-    assert row.split() == ["1", "<none>", "<none>", f"default/{pod.name}"]
+    assert row.split() == ["1", "<none>", "<none>", pod.name]
     assert f"default/{pod.name}: {FULL}" in rest
     *_, reason = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=pod).stdout.splitlines()[1].split("   ")
     assert reason == FULL
 
 
-def test_what_keeps_the_members_of_a_group_is_told_once(dump: Path) -> None:
-    told = simulate("-f", "-", "--from", dump, stdin=gang(7)).stdout
-    assert told.count("is unschedulable") == 1
-    assert "default/m-0 and 6 more: pod group default/gang is unschedulable" in told
+def test_the_reason_of_the_members_of_a_group_is_shown_once(dump: Path) -> None:
+    shown = simulate("-f", "-", "--from", dump, stdin=gang(7)).stdout
+    assert shown.count("is unschedulable") == 1
+    assert "default/m-0 and 6 more: pod group default/gang is unschedulable" in shown
 
 
 def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_is_wide(dump: Path) -> None:
     web = [make_pod(f"web-{number}").requests(cpu="600m") for number in range(5)]
     wanted = listed(*gang(9)["items"], *web, make_pod("other").requests(cpu="100m"))  # type: ignore[misc]
-    told = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
-    assert told[:5] == [
+    shown = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
+    assert shown[:5] == [
         "PODS   PODGROUP       NODES      WHICH",
-        "9      default/gang   <none>     default/m-0, default/m-1, default/m-2 and 6 more",
-        "5      <none>         one, two   default/web-0, default/web-1, default/web-2 and 2 more",
-        "1      <none>         two        default/other",
+        "9      default/gang   <none>     m-0, m-1, m-2 and 6 more",
+        "5      <none>         one, two   web-0, web-1, web-2 and 2 more",
+        "1      <none>         two        other",
         "",
     ]
-    assert told[5].startswith("default/m-0 and 8 more: pod group default/gang is unschedulable, ")
+    assert shown[5].startswith("default/m-0 and 8 more: pod group default/gang is unschedulable, ")
     wide = simulate("-f", "-", "--from", dump, "-o", "wide", stdin=wanted).stdout.splitlines()
     assert wide[0].split() == ["POD", "PODGROUP", "NODE", "REASON"]
     assert [line.split()[0] for line in wide[1:16]] == [
@@ -140,20 +144,26 @@ def test_members_of_a_group_and_like_pods_have_one_line_each_unless_the_output_i
     ]
 
 
+def test_pods_of_several_namespaces_are_named_with_them(dump: Path) -> None:
+    wanted = listed(make_pod("web"), make_pod("db", namespace="team"))
+    shown = simulate("-f", "-", "--from", dump, stdin=wanted).stdout.splitlines()
+    assert [line.split()[-1] for line in shown[1:3]] == ["default/web", "team/db"]
+
+
 def test_the_namespace_of_pods_that_name_none_may_be_chosen(dump: Path) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {"containers": [{"name": "main"}]}}
     answer = json.loads(simulate("-f", "-", "--from", dump, "-n", "team", "-o", "json", stdin=pod).stdout)
     assert [each["pod"] for each in answer["pods"]] == ["team/web"]
 
 
-def test_reasons_that_differ_in_the_names_of_pods_alone_are_told_once(dump: Path) -> None:
+def test_reasons_that_differ_in_the_names_of_pods_alone_are_shown_once(dump: Path) -> None:
     few = listed(pod_group("gang", 9), *(member(f"m-{n}", "gang") for n in range(3)))
-    told = simulate("-f", "-", "--from", dump, stdin=few).stdout
-    assert told.count("cannot find enough sibling pods") == 1
-    assert "default/m-0 and 2 more: " in told
+    shown = simulate("-f", "-", "--from", dump, stdin=few).stdout
+    assert shown.count("cannot find enough sibling pods") == 1
+    assert "default/m-0 and 2 more: " in shown
 
 
-def test_the_selector_that_nodes_do_not_match_is_told(dump: Path) -> None:
+def test_the_selector_that_nodes_do_not_match_is_shown(dump: Path) -> None:
     pods = [make_pod(f"p-{n}").node_selector({"disk": "fast", "kubernetes.io/hostname": "one"}) for n in range(2)]
     result = simulate("-f", "-", "--from", dump, stdin=listed(*pods))
     assert result.stdout.splitlines()[4] == (
@@ -215,14 +225,17 @@ def test_bad_input_ends_with_2_and_its_name(dump: Path, tmp_path: Path, content:
     assert result.stderr.startswith(f"Error: {tmp_path}/{message}")
 
 
-def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
+def test_a_pod_to_which_no_profile_answers_is_not_scheduled_and_one_that_chooses_no_scheduler_yet_is_tried(
+    dump: Path,
+) -> None:
     nameless = make_pod("nameless")
     del nameless["spec"]["schedulerName"]
     pods = [nameless, make_pod("web").scheduler("default-scheduler"), make_pod("job").scheduler("b"), make_pod("own")]
     result = simulate("-f", "-", "--from", dump, stdin=listed(*pods))
-    assert result.exit_code == 0
+    assert result.exit_code == 1
+    assert "default/job: no profile answers to b, so the pod waits for a scheduler of that name" in result.stdout
+    assert result.stdout.endswith("3 of 4 pods would be scheduled.\n")
     assert result.stderr.splitlines() == [
-        "1 pod names scheduler b; decided as if by profile muster",
         "2 pods name scheduler default-scheduler; decided as if by profile muster",
         *BY_DEFAULT.splitlines(),
     ]
@@ -231,10 +244,25 @@ def test_pods_of_other_schedulers_are_named(dump: Path) -> None:
 CRON_JOB = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}}
 
 
-def test_what_was_left_out_is_told(dump: Path) -> None:
+def test_everything_that_was_left_out_is_reported(dump: Path) -> None:
     result = simulate("-f", "-", "--from", dump, stdin=listed(CRON_JOB, CRON_JOB, make_pod("web")))
     assert result.exit_code == 0
     assert result.stderr == f"left out: 2 of batch/v1 CronJob\n{BY_DEFAULT}"
+
+
+@pytest.mark.parametrize(
+    ("version", "hint"),
+    [
+        ("kubeflow.org/v2beta1", "; its pods, if any, are made by its operator: simulate the pods"),
+        ("leaderworkerset.x-k8s.io/v1", "; its pods, if any, are made by its operator: simulate the pods"),
+        ("networking.k8s.io/v1", ""),
+        ("v1", ""),
+    ],
+)
+def test_the_pods_of_custom_resources_are_left_to_their_operators(dump: Path, version: str, hint: str) -> None:
+    custom = {"apiVersion": version, "kind": "Some", "metadata": {"name": "own"}}
+    result = simulate("-f", "-", "--from", dump, stdin=custom)
+    assert (result.exit_code, result.stderr) == (2, f"left out: 1 of {version} Some{hint}\nError: no pods in -\n")
 
 
 @pytest.mark.parametrize("content", ["", "---\n", json.dumps(CRON_JOB), json.dumps(pod_group("gang", 3))])

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.operator.explain.group_trial import TriedGroup, told, try_group
+from muster.operator.explain.group_trial import TriedGroup, sentences, try_group
 from muster.operator.simulate.manifests import read
 from tests.builders import PodDict, make_node, make_pod
 from tests.simulate.rehearsing import GANG_ID, KINDS, member, muster, pod_group
@@ -93,7 +93,7 @@ async def test_those_are_named_without_whom_the_gang_would_start(cluster: Manife
     assert sorted(map(str, trial.ending)) == named
 
 
-async def test_a_port_that_another_holds_is_told_too() -> None:
+async def test_a_port_that_another_holds_is_reported_too() -> None:
     def listening(pod: PodDict) -> PodDict:
         pod["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80}]
         return pod
@@ -105,7 +105,7 @@ async def test_a_port_that_another_holds_is_told_too() -> None:
 
 async def test_people_read_it_in_one_sentence_after_the_nodes_that_would_help() -> None:
     trial = await tried(*TWO, *(runs(f"p-{node}", node, "3") for node in ("one", "two")), *gang(2, "3"))
-    _, room, nodes, ending, *_ = told(trial)
+    _, room, nodes, ending, *_ = sentences(trial)
     assert room == "Capacity for 2 more members is lacking: 3 cpu on one node for each."
     assert nodes.startswith("2 more nodes like ")
     assert ending == "The group would fit if pod default/p-one and pod default/p-two ended."
@@ -130,7 +130,7 @@ async def test_people_read_it_in_one_sentence_after_the_nodes_that_would_help() 
         "members are lacking",
     ],
 )
-async def test_the_room_that_is_lacking_is_told(cluster: Manifests, members: int, each: dict[str, str]) -> None:
+async def test_the_capacity_that_is_lacking_is_shown(cluster: Manifests, members: int, each: dict[str, str]) -> None:
     lack = (await tried(*cluster)).lack
     assert (lack.members, lack.each) == (members, each) if lack is not None else not members
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from muster.operator.cli import main
-from muster.operator.explain.group_trial import told, try_group
+from muster.operator.explain.group_trial import sentences, try_group
 from muster.operator.simulate.manifests import read
 from tests.builders import PodDict, make_node, make_pod
 from tests.simulate.rehearsing import GANG_ID, KINDS, member, muster, pod_group
@@ -72,7 +72,7 @@ def test_programs_read_who_would_be_evicted(
     assert sorted(found, key=lambda each: each["node"]) == expected
 
 
-TOLD = [
+REASONS = [
     "For pod group default/gang would be evicted: ",
     "default/guarded (priority 1) on one",
     "default/free (priority 1) on two",
@@ -82,7 +82,7 @@ TOLD = [
 
 def test_people_read_who_would_be_evicted_for_a_gang(tmp_path: Path) -> None:
     output = simulate(tmp_path, gang(3))
-    assert [line for line in TOLD if line not in output] == []
+    assert [line for line in REASONS if line not in output] == []
 
 
 async def test_why_a_gang_waits_says_whom_it_would_evict() -> None:
@@ -90,6 +90,6 @@ async def test_why_a_gang_waits_says_whom_it_would_evict() -> None:
     trial = await try_group(muster(), cluster, GANG_ID)
     assert trial is not None
     assert trial.reason == ""
-    output = "\n".join(told(trial))
+    output = "\n".join(sentences(trial))
     assert output.startswith("Tried now, it would be placed once others are evicted.")
-    assert [line for line in TOLD if line not in output] == []
+    assert [line for line in REASONS if line not in output] == []

@@ -130,7 +130,7 @@ async def test_a_gang_is_tried_with_what_extenders_let_its_members_have() -> Non
     assert (await tried(PlayedExtender(filters=only("a", "b")), objects(*NODES, *gang))).reason == ""
 
 
-async def test_a_gang_whose_extender_is_down_is_told_so() -> None:
+async def test_a_gang_whose_extender_is_down_says_so() -> None:
     gang = [pod_group("gang", 2), *(member(f"m-{number}", "gang").requests(cpu="1") for number in range(2))]
     trial = await tried(PlayedExtender(filters=only("a"), fails=DOWN), objects(*NODES, *gang))
     assert DOWN in trial.reason

@@ -56,7 +56,7 @@ def test_a_gang_that_fits_is_placed_on_nodes_that_have_what_it_needs(dump: Path,
     assert max(nodes.count(number) for number in set(nodes)) <= 8
 
 
-def test_a_gang_that_does_not_fit_is_told_how_many_nodes_are_missing(dump: Path, tmp_path: Path) -> None:
+def test_the_number_of_nodes_that_a_gang_lacks_is_shown(dump: Path, tmp_path: Path) -> None:
     answer = simulate(train(tmp_path, gpus=8), dump)
     assert not answer["fits"]
     assert {pod["reason"] for pod in answer["pods"]} == {

@@ -159,7 +159,7 @@ def test_objects_without_a_namespace_are_in_the_default_one() -> None:
     assert found.watched[POD_GROUPS][0].metadata.namespace == "default"
 
 
-def test_pods_whose_names_the_api_generates_are_told_apart() -> None:
+def test_pods_whose_names_the_api_generates_are_distinguished() -> None:
     pods = [make_pod("") for _ in range(3)]
     for pod in pods:
         pod["metadata"] = {"generateName": "worker-"}

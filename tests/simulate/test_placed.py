@@ -48,6 +48,16 @@ async def test_what_is_said_of_the_best_node(on: str, nodes: list[NodeDict], bes
     assert view.heading == (f"It could go to {best}." if on else f"It can go to {best}.")
 
 
+async def test_the_page_of_a_pod_says_first_that_no_profile_answers_to_it() -> None:
+    cluster = objects(make_node("a", cpu="4"), make_pod("web").scheduler("mustre"))
+    found = await explain_among(muster(), cluster, PodInfo(cluster.pods[0]))
+    view = pod_view(found.pod.pod, take(ClusterState((), (), KINDS, {})), found, now=0.0)
+    assert (view.heading, view.told) == (
+        "No profile answers to mustre (did you mean muster?), so the pod waits for a scheduler of that name.",
+        ["It could go to a."],
+    )
+
+
 async def test_a_worse_node_is_compared_by_its_points() -> None:
     found = await explained("small", make_node("large", cpu="64"), make_node("small", cpu="2"))
     totals = found.explanation.totals

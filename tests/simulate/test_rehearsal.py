@@ -3,7 +3,7 @@
 from muster.framework.config import load
 from muster.framework.contract import Wait
 from muster.operator.explain.group_trial import try_group
-from muster.operator.process.settings import assemble
+from muster.operator.process.settings import assemble, muster_configuration
 from tests.builders import make_node, make_pod
 from tests.scheduler.scripted import permitting
 from tests.simulate.rehearsing import GANG_ID, GROUP_LABEL, member, muster_with, objects, place, pod_group, simulate
@@ -47,9 +47,20 @@ async def test_a_pod_that_is_in_the_cluster_already_is_placed_anew() -> None:
     assert await place(cluster, objects(pod)) == {"web": "one"}
 
 
-async def test_a_pod_that_names_another_scheduler_is_tried_as_if_it_named_muster() -> None:
-    assert await place(objects(make_node("one")), objects(make_pod("web").scheduler("default-scheduler"))) == {
-        "web": "one"
+async def test_a_pod_that_names_no_scheduler_is_tried_by_the_first_profile_and_one_that_names_another_is_not() -> None:
+    wanted = objects(make_pod("web").scheduler(""), make_pod("foreign").scheduler("default-scheduler"))
+    assert await place(objects(make_node("one")), wanted) == {"web": "one", "foreign": ""}
+
+
+async def test_members_of_a_group_to_which_no_profile_answers_are_not_tried() -> None:
+    gang = [pod_group("gang", 2), member("mine", "gang"), member("astray", "gang").scheduler("mustre")]
+    trial = await try_group(assemble(muster_configuration()), objects(make_node("one"), *gang), GANG_ID)
+    assert trial is not None
+    assert (trial.blocked, trial.help) == ("", None)
+    placements, _ = await simulate(objects(make_node("one")), objects(*gang))
+    assert {name: each.reason for name, each in placements.items()} == {
+        "mine": trial.reason,
+        "astray": "no profile answers to mustre (did you mean muster?), so the pod waits for a scheduler of that name",
     }
 
 
@@ -136,6 +147,6 @@ async def test_the_configuration_decides() -> None:
       plugins: {score: {disabled: [{name: NodeResourcesBalancedAllocation}]}}
     """
     cluster = objects(make_node("empty"), make_node("used"), make_pod("old").requests(cpu="1").node("used"))
-    wanted = objects(make_pod("web").requests(cpu="1").labels({GROUP_LABEL: "nobody-asks"}))
+    wanted = objects(make_pod("web").scheduler("dense").requests(cpu="1").labels({GROUP_LABEL: "nobody-asks"}))
     assert await place(cluster, wanted, assemble(load(config, "test"))) == {"web": "used"}
     assert await place(cluster, objects(make_pod("web").requests(cpu="1"))) == {"web": "empty"}

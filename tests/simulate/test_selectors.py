@@ -8,10 +8,10 @@ import pytest
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.operator.explain.group_trial import told, try_group
+from muster.operator.explain.group_trial import sentences, try_group
 from muster.operator.explain.live import explain_among
 from muster.operator.explain.tables import render
-from muster.operator.simulate.selectors import selector_told
+from muster.operator.simulate.selectors import selector_sentence
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.simulate.rehearsing import GANG_ID, member, muster, objects, pod_group
 
@@ -59,13 +59,13 @@ def labels(*expressions: tuple[str, str, list[str]]) -> dict[str, Any]:
         (requiring({}), "a term that matches no node."),
     ],
 )
-def test_each_part_is_told_with_how_many_nodes_match_it(pod: PodDict, sentence: str) -> None:
+def test_each_part_is_shown_with_the_number_of_nodes_that_match_it(pod: PodDict, sentence: str) -> None:
     nodes = [msgspec.convert(dict(each), Node) for each in NODES]
-    told_of = selector_told(msgspec.convert(dict(pod), Pod), nodes)
+    told_of = selector_sentence(msgspec.convert(dict(pod), Pod), nodes)
     assert told_of == (f"Its node selector: {sentence}" if sentence else "")
 
 
-async def test_why_tells_the_selector_of_a_pod_and_of_the_member_of_a_group_that_finds_no_node() -> None:
+async def test_why_shows_the_selector_of_a_pod_and_of_the_member_of_a_group_that_finds_no_node() -> None:
     sentence = "Its node selector: disk=slow (0 of 3 nodes match)."
     pod = msgspec.convert(dict(requiring(disk="slow")), Pod)
     explained = await explain_among(muster(), objects(*NODES), PodInfo(pod))
@@ -75,4 +75,4 @@ async def test_why_tells_the_selector_of_a_pod_and_of_the_member_of_a_group_that
     cluster = objects(*NODES, pod_group("gang", 2), gang[0], gang[1].node_selector({"disk": "slow"}))
     trial = await try_group(muster(), cluster, GANG_ID)
     assert trial is not None
-    assert sentence in told(trial)
+    assert sentence in sentences(trial)

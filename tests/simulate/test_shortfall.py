@@ -74,7 +74,7 @@ async def test_a_hopeless_group_does_not_keep_the_others_from_their_answer() -> 
     assert missing.hopeless == (LikePods("default/gang", True, 2), LikePods("default/huge", False, 1))
 
 
-async def test_each_group_and_set_of_like_pods_is_told_what_it_takes_by_itself() -> None:
+async def test_each_group_and_set_of_like_pods_is_shown_with_what_it_takes_by_itself() -> None:
     gangs = [pod_group("small", 2), pod_group("large", 5)]
     members = [member(f"{name}-{n}", name).requests(cpu="3") for name, size in GANGS.items() for n in range(size)]
     wanted = objects(*gangs, *members, *(make_pod(f"web-{n}").requests(cpu="1") for n in range(8)))
@@ -95,7 +95,7 @@ async def test_each_group_and_set_of_like_pods_is_told_what_it_takes_by_itself()
     ]
 
 
-async def test_what_nodes_of_one_shape_do_not_help_is_told_of_another_shape() -> None:
+async def test_groups_that_nodes_of_one_shape_do_not_help_are_listed_with_another_shape() -> None:
     nodes = [make_node("plain", cpu="4"), make_node("gpu", cpu="4").resources({"cpu": "4", "example.com/gpu": "1"})]
     full = [make_pod(f"full-{node.name}").requests(cpu="4").node(node.name) for node in nodes]
     picky = [member(f"m-{n}", "gang").node_selector({"kind": "plain"}).requests(cpu="2") for n in range(4)]
@@ -194,10 +194,10 @@ async def test_the_answer_is_what_trying_every_number_finds(
         first, *others = missing.additions
         assert found[[node.name for node in nodes].index(first.like)] == best
         assert first.nodes == best[1]
-        told = sum(
+        shown = sum(
             each.pods for each in (*chain.from_iterable(one.sets for one in (first, *others)), *missing.hopeless)
         )
-        assert told == len(rest.pods)
+        assert shown == len(rest.pods)
 
 
 async def least(cluster: Objects, wanted: Objects, node: NodeDict) -> tuple[int, int]:

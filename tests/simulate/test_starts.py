@@ -13,7 +13,7 @@ from muster.framework.contract.reservation import Start
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time, rfc3339
 from muster.operator.cli import main
-from muster.operator.explain.group_trial import told, try_group
+from muster.operator.explain.group_trial import sentences, try_group
 from muster.operator.explain.live import explain_among
 from muster.operator.explain.tables import render
 from muster.operator.process.settings import assemble
@@ -72,11 +72,11 @@ async def test_each_starts_beside_what_is_reserved_for_those_before_it() -> None
     ],
     ids=["it fits", "nobody says when it ends", "it never fits", "it is not room that it lacks"],
 )
-async def test_nothing_is_foretold(cluster: Sequence[Mapping[str, Any]], wanted: Sequence[Mapping[str, Any]]) -> None:
+async def test_no_start_is_predicted(cluster: Sequence[Mapping[str, Any]], wanted: Sequence[Mapping[str, Any]]) -> None:
     assert await starts(cluster, wanted) == []
 
 
-async def test_nothing_is_foretold_where_nothing_is_reserved() -> None:
+async def test_no_start_is_predicted_where_nothing_is_reserved() -> None:
     document = configuration_of(["Coscheduling"], args={"Reservation": {"afterSeconds": 0}})
     assembly = assemble(load(document, "test"))
     async with Rehearsal(assembly, objects(*CLUSTER), objects(BIG), wall=NOW) as rehearsal:
@@ -89,10 +89,10 @@ SENTENCE = (
 )
 
 
-async def test_why_tells_it_of_a_gang() -> None:
+async def test_why_shows_it_for_a_gang() -> None:
     trial = await try_group(muster(), objects(*CLUSTER, *GANG), GANG_ID, now=NOW)
     assert trial is not None
-    assert SENTENCE.format("pod group default/gang", 5, ", default/second have") in told(trial)
+    assert SENTENCE.format("pod group default/gang", 5, ", default/second have") in sentences(trial)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ async def test_why_tells_it_of_a_gang() -> None:
         (GANG, SENTENCE.format("pod group default/gang", 5, ", default/second have")),
     ],
 )
-async def test_explain_tells_it_of_a_pod_alone_and_of_a_member(
+async def test_explain_shows_it_for_a_pod_alone_and_for_a_member(
     wanted: Sequence[Mapping[str, Any]], sentence: str
 ) -> None:
     cluster = objects(*CLUSTER, *wanted)
@@ -110,7 +110,7 @@ async def test_explain_tells_it_of_a_pod_alone_and_of_a_member(
     assert sentence in [*render(explained)]
 
 
-def test_simulate_tells_it(tmp_path: Path) -> None:
+def test_simulate_shows_it(tmp_path: Path) -> None:
     dump, asked = tmp_path / "dump.json", tmp_path / "wanted.json"
     runs_for_an_hour = (
         make_pod("first").requests(cpu="2").node("one").annotations({"muster-scheduler.io/run-seconds": "3600"})

@@ -118,7 +118,7 @@ def in_namespace(found: Mapping[str, Any], namespace: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_every_pod_goes_where_it_was_said_or_is_told_what_was_said(
+def test_every_pod_goes_to_the_predicted_node_or_has_the_predicted_reason(
     seed: int, start_muster: Callable[[], None], cluster: Cluster, tmp_path: Path
 ) -> None:
     plan = Plan(seed)
@@ -155,7 +155,7 @@ def verdict(pod: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def numberless(reason: str) -> str:
-    """The reason without its numbers: of a pod that has been told why it waits, new ones are written much later."""
+    """The reason without its numbers: of a pod that has a reason, new ones are written much later."""
     return re.sub(r"\d+", "#", reason)
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from muster.testing.simulation import SimulationOutcome
 
 KEPT = Path(__file__).parent / "kept"
-MOST_SEEDS = 200
-MOST_LOTS = 100
+MOST_SEEDS = 400
+MOST_LOTS = 200
 """Of a kept history, for one of which it has to go wrong."""
 
 
@@ -130,7 +130,9 @@ BUGS = {
         "muster.plugins.defaultpreemption.dry_run", "            if node.name in failures:\n", "            if True:\n"
     ),
     "a victim as important as whoever it is evicted for": Bug(
-        "muster.plugins.defaultpreemption.units", "placed.pod.priority >= below", "placed.pod.priority > below"
+        "muster.framework.contract.eviction",
+        "return (priority < self.below and pod.namespace",
+        "return (priority <= self.below and pod.namespace",
     ),
     "budgets that nobody counts": Bug(
         "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n", "budget_comes"
@@ -181,16 +183,25 @@ BUGS = {
         "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),
     "a reservation that outlasts the wait of its pod": Bug(
-        "muster.plugins.reservation.holds", "self.release(hold.holder)", "pass"
+        "muster.plugins.reservation.reserved_capacity", "self.release(hold.holder)", "pass"
+    ),
+    "a hold that nobody heeds": Bug(
+        "muster.framework.groups.holds", "if HOLD not in annotations:", "if True:", "held_group_comes"
+    ),
+    "a resume that wakes nobody": Bug(
+        "muster.framework.groups.plugin",
+        "self._follow_group(group, new)\n            self._group_changed(group)",
+        "self._follow_group(group, new)\n            if known is None:\n                self._group_changed(group)",
+        "held_group_comes",
     ),
 }
 """Each is found by the first `MOST_SEEDS` seeds."""
 
 ONCE = {
     "a new leader that lists pods and nodes alone": Bug(
-        "muster.operator.process.watches",
-        "await asyncio.gather(*(watch.refreshed() for watch in self._watches))",
-        "await asyncio.gather(*(watch.refreshed() for watch in self._watches[:2]))",
+        "muster.operator.process.informers",
+        "await asyncio.gather(*(kind.refreshed() for kind in self._kinds))",
+        "await asyncio.gather(*(kind.refreshed() for kind in self._kinds[:2]))",
         "standbys_miss_much",
     ),
     "a gang out of the queue that keeps the node that the leader before gave it": Bug(

@@ -22,7 +22,7 @@ from muster.testing.simulation.stage import Stage
 
 BEGIN_SECONDS, MOST_SECONDS = 6.0, 20.0
 STANDS_SECONDS, REST_SECONDS = 20.0, 32.0
-"""A leader stands for longer than its lease lasts; by the end whoever came after it has tried all again."""
+"""A leader is paused for longer than its lease lasts; by the end its successor has tried all again."""
 CHANGES = {
     act.what: act
     for act in (

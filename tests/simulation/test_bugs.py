@@ -17,7 +17,7 @@ from .bugs import BUGS, KEPT, ONCE, path_of
 LOTS = 3
 
 
-def told(name: str, *more: str) -> str:
+def output_of(name: str, *more: str) -> str:
     """What is found in a process of its own, whose Muster has the bug."""
     hunt = [sys.executable, "-m", "tests.simulation.bugs", name, *more]
     return subprocess.run(hunt, capture_output=True, text=True, check=True).stdout
@@ -26,14 +26,14 @@ def told(name: str, *more: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS)
 def test_a_bug_is_found_by_the_first_seeds(name: str) -> None:
-    found = re.match(r"\d+ seeds: seed (\d+): ", told(name))
+    found = re.match(r"\d+ seeds: seed (\d+): ", output_of(name))
     assert found is not None
     assert simulate(found[1]).wrong == ()
 
 
 @pytest.mark.parametrize("name", ONCE)
 def test_what_a_seed_found_once_is_found_by_its_history(name: str) -> None:
-    assert "seeds: " in told(name, "--kept")
+    assert "seeds: " in output_of(name, "--kept")
 
 
 @pytest.mark.parametrize("name", ONCE)

@@ -1,4 +1,4 @@
-"""The leader goes at every await of decisions: nothing is lost, bound twice or in part, and nobody evicted in vain."""
+"""The leader ends at every await of decisions: no pod is lost, bound twice or in part, or evicted without need."""
 
 import subprocess
 import sys

@@ -103,13 +103,13 @@ def test_one_of_a_gang_that_goes_anyway(stage: Stage) -> None:
 
 
 def test_one_with_a_budget_while_others_are_enough(stage: Stage) -> None:
-    told = [f"budget kept forbids to evict default/kept-0, and on {node} others are enough" for node in NODES]
-    assert faults(stage, ["kept-0"]) == told
+    reported = [f"budget kept forbids to evict default/kept-0, and on {node} others are enough" for node in NODES]
+    assert faults(stage, ["kept-0"]) == reported
 
 
 def test_one_with_a_budget_where_the_pod_may_have_no_node_that_others_are_enough_on(stage: Stage) -> None:
-    [told] = faults(stage, ["kept-0"], alternatives=["node-0"])
-    assert told == "budget kept forbids to evict default/kept-0, and on node-0 others are enough"
+    [reported] = faults(stage, ["kept-0"], alternatives=["node-0"])
+    assert reported == "budget kept forbids to evict default/kept-0, and on node-0 others are enough"
     assert faults(stage, ["kept-0"], alternatives=()) == []
 
 

@@ -53,5 +53,5 @@ def test_a_seed_that_goes_wrong_is_kept_and_its_file_goes_wrong_alike(
     path = tmp_path / "seed-12.json"
     assert read(path).history == tuple(needed)
     assert read(path).wrong == "both have happened"
-    assert played.again[-1] == f"  again: python -m muster.testing.simulation {path} --tell"
+    assert played.again[-1] == f"  again: python -m muster.testing.simulation {path} --trace"
     assert command.play(str(path)).outcome.wrong == ("both have happened",)

@@ -18,7 +18,7 @@ ELSEWHERE = ("muster.testing", "muster.sandbox")
 
 
 def churn(name: str) -> Iterator[Act]:
-    """In each round a node, pods and gangs of either kind come, of which some do not fit, and others change and go."""
+    """In each round a node, pods and gangs come, of which some do not fit, and others change, are held and go."""
     for number in range(ROUNDS):
         at, of = number * ROUND_SECONDS, f"{name}-{number}"
         yield Act(at, "node_comes", (f"node-{of}", ZONES[number % 2]))
@@ -30,6 +30,7 @@ def churn(name: str) -> Iterator[Act]:
             yield Act(at, "group_comes", (gang, 2, native))
             yield from (Act(at, "member_comes", (gang, member, cpu, native)) for member in range(2))
         yield from (Act(at + 3, what, (number / ROUNDS,)) for what in ("pod_ends", "pod_is_made_again", "pod_goes"))
+        yield Act(at + 3.5, "group_is_held", (number / ROUNDS, ROUND_SECONDS))
         yield Act(at + 4, "all_goes")
         yield Act(at + 4, "node_goes", (0.0,))
 

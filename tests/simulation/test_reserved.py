@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from muster.framework.scheduler.engine import Engine
-from muster.plugins.reservation.holds import Hold
+from muster.plugins.reservation.reserved_capacity import ReservedCapacity
 from muster.testing.simulation import reserved
 from muster.testing.simulation.reserved import Reserved
 
 
-def hold(holder: str, row: int, *, start: float = inf, members: int = 1) -> Hold:
+def hold(holder: str, row: int, *, start: float = inf, members: int = 1) -> ReservedCapacity:
     """A CPU on a node for each of the members `holder-0`, `holder-1` and so on."""
     names = [f"{holder}-{number}" for number in range(members)]
     pods = np.array([members], np.int64)
-    return Hold(holder, holder, 0, names, start, np.array([row], np.intp), pods, {"cpu": pods * 1000})
+    return ReservedCapacity(holder, holder, 0, names, start, np.array([row], np.intp), pods, {"cpu": pods * 1000})
 
 
 HOLDS = (hold("oldest", 0), hold("old", 0), hold("gang", 0, members=2), hold("soon", 0, start=60.0), hold("other", 1))

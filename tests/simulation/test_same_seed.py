@@ -86,7 +86,7 @@ def watched(stage: Stage, node: Object) -> None:
 
 
 @pytest.mark.parametrize("happens", [asked, answered, watched])
-def test_bodies_of_one_length_are_told_apart(happens: Callable[[Stage, Object], None]) -> None:
+def test_bodies_of_one_length_are_distinguished(happens: Callable[[Stage, Object], None]) -> None:
     """Nothing that Muster does follows from a node's address."""
 
     def digest(address: str) -> str:

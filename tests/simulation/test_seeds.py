@@ -16,22 +16,32 @@ TAKES_PART = {
         "claimers_come",
         "claiming_member_comes",
         "devices_come",
+        "group_is_held",
+        "held_group_comes",
         "leader_is_killed",
         "leader_stands",
         "member_is_lost",
+        "quota_is_set",
         "stream_begins",
         "tree_comes",
     },
     "groups": {"Kubernetes' own", "by label", REQUIRED, PREFERRED, SLICE_SIZE, HEALING, MIN_RESOURCES},
-    "plugins asked": {"Coscheduling", "DynamicResources", "GangScheduling", "Reservation"},
-    "pods held back": {"Coscheduling", "DynamicResources", "GangScheduling", "NodeResourcesFit", "Reservation"},
+    "plugins asked": {"CapacityScheduling", "Coscheduling", "DynamicResources", "GangScheduling", "Reservation"},
+    "pods held back": {
+        "CapacityScheduling",
+        "Coscheduling",
+        "DynamicResources",
+        "GangScheduling",
+        "NodeResourcesFit",
+        "Reservation",
+    },
     "events": {"groups judged", "pods evicted", "reservations", "waited for a reservation"},
 }
-"""What nobody asks for: the seeds choose it. A promise about something that never takes part is not proven."""
+"""Things that only the seeds choose. A promise about a thing that never takes part is not proven."""
 
 
 def test_all_that_is_promised_holds_and_all_that_it_is_promised_about_takes_part() -> None:
-    """In processes of their own, on all cores; a seed that fails is cut down, and told with what plays it again."""
+    """In processes of their own, on all cores; a failing seed is reduced, and reported with its command."""
     command = [sys.executable, "-m", "muster.testing.simulation", "--quiet", "--output", "json", f"0-{_HOW_MANY - 1}"]
     played = subprocess.run(command, capture_output=True, text=True)
     assert played.returncode == 0, played.stderr + played.stdout

@@ -1,10 +1,10 @@
-"""The judge sees that somebody starves beside a crowd who could be helped, and only then."""
+"""The judge reports that a claimant starves beside a crowd if it could be helped, and only then."""
 
 from collections.abc import Sequence
 
 import pytest
 
-from muster.plugins.reservation.holds import Holds
+from muster.plugins.reservation.reserved_capacity import ReservationBook
 from muster.sandbox.kinds import PODS
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.passing import passes
@@ -49,12 +49,12 @@ def test_a_gang_starts_beside_a_crowd_by_a_reservation() -> None:
     ids=["known at once", "known when half-open watches are noticed"],
 )
 def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reservations that keep nobody off are as good as none."""
-    monkeypatch.setattr(Holds, "kept_off", lambda self, pod, snapshot, now: None)
+    """Reservations that keep no pod off are as good as none."""
+    monkeypatch.setattr(ReservationBook, "kept_off", lambda self, pod, snapshot, now: None)
     wrong, started = played(history, CROWD, since + BOUND)
     assert started == set()
-    [told] = wrong
-    assert told.startswith("2 of 2 members of whole wait for")
+    [reported] = wrong
+    assert reported.startswith("2 of 2 members of whole wait for")
 
 
 def test_who_comes_while_watches_are_half_open_starves_no_earlier_than_that_is_noticed() -> None:

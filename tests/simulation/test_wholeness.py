@@ -1,4 +1,4 @@
-"""The judge tells a gang that Muster started in part from one whose capacity went to pods that owe it nothing."""
+"""The judge distinguishes a gang that Muster started in part from one whose capacity other pods took rightly."""
 
 import pytest
 

@@ -146,8 +146,8 @@ class TeamReporter(GroupReporter):
         after = TeamStatus("Playing" if plays else "Benched", message)
         if after == team.status:
             return None
-        told = [Notice("Normal", "Playing", message)] if plays else []
-        return self.report_of(record, msgspec.json.encode({"status": msgspec.to_builtins(after)}), lambda: told)
+        reported = [Notice("Normal", "Playing", message)] if plays else []
+        return self.report_of(record, msgspec.json.encode({"status": msgspec.to_builtins(after)}), lambda: reported)
 
 
 class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, DecisionFollower):

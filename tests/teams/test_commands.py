@@ -36,14 +36,14 @@ def test_teams_are_listed_among_the_groups(kubeconfig: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["alpha", "team/alpha", "tm/alpha", "teams.example.com/alpha"])
-def test_why_tries_a_team_and_tells_in_the_words_of_its_plugin(
+def test_why_tries_a_team_and_reports_in_the_words_of_its_plugin(
     kubeconfig: Path, configuration: Path, word: str
 ) -> None:
-    told = ask("why", word, "--kubeconfig", str(kubeconfig), "--config", str(configuration)).stdout.splitlines()
-    assert told[:2] == ["default/alpha needs 3 pods, 3 exist, 0 have nodes", "Benched: nobody has looked yet"]
-    assert LACKING in told
-    assert "Place 1 of 1 waiting groups." in told
-    assert "Capacity for 1 more member is lacking: 1 cpu on one node." in told
+    shown = ask("why", word, "--kubeconfig", str(kubeconfig), "--config", str(configuration)).stdout.splitlines()
+    assert shown[:2] == ["default/alpha needs 3 pods, 3 exist, 0 have nodes", "Benched: nobody has looked yet"]
+    assert f"Tried now: {LACKING}" in shown
+    assert "Place 1 of 1 waiting groups." in shown
+    assert "Capacity for 1 more member is lacking: 1 cpu on one node." in shown
 
 
 def test_the_shell_offers_teams(
@@ -55,8 +55,8 @@ def test_the_shell_offers_teams(
 
 
 def test_a_member_is_explained_with_its_team(kubeconfig: Path, configuration: Path) -> None:
-    told = ask("why", "pod/alpha-0", "--kubeconfig", str(kubeconfig), "--config", str(configuration)).stdout
-    assert LACKING in told.splitlines()
+    shown = ask("why", "pod/alpha-0", "--kubeconfig", str(kubeconfig), "--config", str(configuration)).stdout
+    assert LACKING in shown.splitlines()
 
 
 @pytest.mark.parametrize(("size", "placed"), [(3, 0), (2, 2)])

@@ -105,7 +105,7 @@ async def running(folder: Path) -> AsyncIterator[Running]:
                     await process.stop()
 
 
-async def test_a_team_is_written_told_shown_and_recorded(tmp_path: Path) -> None:
+async def test_a_team_is_written_reported_shown_and_recorded(tmp_path: Path) -> None:
     lacking = "team default/beta: 0 of the 3 that it lacks fit: 0/1 nodes are available: 1 Insufficient cpu."
     async with running(tmp_path) as muster:
         muster.create(team("alpha", 2), team("beta", 3))

@@ -17,6 +17,8 @@ from muster.framework.contract import (
     Wire,
 )
 from muster.framework.contract.cycle_state import CycleState
+from muster.framework.model.meta import from_plain
+from muster.framework.model.pod import Pod
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.testing import Cluster, make_node, make_pod
 from muster.testing.handle import ClusterHandle
@@ -46,7 +48,7 @@ class Gatekeeper(PermitPlugin, ObjectFollower):
                     self.handle.spawn(self._report(waiting.pod))
 
     async def _report(self, pod: PodInfo) -> None:
-        self.handle.events.event(pod, kind="Normal", reason="Approved", action="Permit", note="it may go on")
+        self.handle.events.event(pod, type="Normal", reason="Approved", action="Permit", note="it may go on")
         self.handle.activate({pod.key: pod})
 
 
@@ -82,7 +84,7 @@ def test_a_hold_ends_with_its_time() -> None:
     cluster = Cluster(make_node("one"))
     cluster.permit(cluster.plugin(Gatekeeper), make_pod("web"), "one")
     cluster.clock.move_to(cluster.clock.now() + 60.0)
-    assert [waiting.turned_away for waiting in cluster.waiting] == [True]
+    assert [waiting.is_rejected for waiting in cluster.waiting] == [True]
 
 
 def test_a_plugin_that_asks_others_needs_the_whole_engine() -> None:
@@ -95,3 +97,10 @@ def test_the_handle_has_every_member_of_the_contract() -> None:
     handle = whole(ClusterHandle(cluster.snapshot, cluster.clock))
     members = {name for name in dir(Handle) if not name.startswith("_")}
     assert {name for name in members if not hasattr(handle, name)} == set()
+
+
+def test_a_gate_that_a_plugin_reports_is_an_event_of_the_pod() -> None:
+    cluster = Cluster()
+    handle = ClusterHandle(cluster.snapshot, cluster.clock)
+    handle.report_gate(PodInfo(from_plain(make_pod("web"), Pod)), "the gate is closed")
+    assert handle.recorded == [("default/web", "FailedScheduling", "the gate is closed")]

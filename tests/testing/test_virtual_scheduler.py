@@ -68,7 +68,7 @@ class Warden(PreFilterPlugin, EnqueueExtensions):
         return [EventRegistration(ClusterEvent(PERMITS, Action.ADD))]
 
 
-async def test_time_passes_only_when_it_is_told_to() -> None:
+async def test_time_passes_only_when_the_test_moves_it() -> None:
     scheduler = VirtualScheduler()
     began = scheduler.clock.now()
     scheduler.add_nodes(make_node("a"))

@@ -60,7 +60,7 @@ def openings(module: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def exemptions(text: str) -> Iterator[tuple[int, str]]:
-    """Comments that silence mypy or ruff without a second comment on the line that tells why."""
+    """Comments that silence mypy or ruff without a second comment on the line that says why."""
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         found = token.type == tokenize.COMMENT and EXEMPTION.search(token.string)
         if found and not WITH_REASON.search(token.string):

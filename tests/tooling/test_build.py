@@ -1,5 +1,6 @@
 """The builder of the control plane's programs, with a stand-in for Go that answers at once."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ case "$1 $2" in
     {"Old": {"Path": "example.org/fork"}, "New": {"Path": "example.org/other"}}]}' ;;
 "build "*)
     cp go.mod "$RECORD/go.mod"
+    cp suite/main.go "$RECORD/main.go" 2>/dev/null
     while [ "$1" != -o ]; do shift; done
     echo "built from $3" > "$2"
     exit "${BUILD_EXIT:-0}" ;;
@@ -75,6 +77,31 @@ def test_the_module_of_kubernetes_replaces_each_staging_folder(machine: Path) ->
         "tool k8s.io/kubernetes/cmd/kube-scheduler",
         "replace k8s.io/api => k8s.io/api v0.37.1",
     ]
+
+
+def test_a_program_of_our_own_source_is_built_within_the_module_and_anew_when_the_source_changes(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = machine / "suite.go"
+    source.write_text("package main")
+    tests = replace(binaries.E2E_TESTS, source=source)
+    monkeypatch.setitem(BINARIES, tests.name, tests)
+
+    build([tests.name])
+
+    assert binaries.locate(tests.name).read_text() == "built from ./suite\n"
+    assert (machine / "main.go").read_text() == "package main"
+    assert "tool" not in (machine / "go.mod").read_text()
+    source.write_text("package main // changed")
+    with pytest.raises(MissingBinaryError, match=r"e2e-tests 1\.37\.1 is not built"):
+        binaries.locate(tests.name)
+
+
+def test_the_end_to_end_tests_are_built_only_when_they_are_named(machine: Path) -> None:
+    assert main([]) == 0
+
+    assert {"kube-apiserver", "kube-scheduler", "helm"} <= cached(machine)
+    assert "e2e-tests" not in cached(machine)
 
 
 def test_a_failed_build_says_why_and_leaves_nothing_half_done(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:

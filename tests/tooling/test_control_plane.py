@@ -17,7 +17,7 @@ from tests.controlplane.server import StartError
 
 REPOSITORY = Path(__file__).parents[2]
 
-# Starts a server that would run for hours, tells its process id and waits for its own end.
+# Starts a server that would run for hours, prints its process id and waits for its own end.
 OWNER = """
 import sys
 from pathlib import Path

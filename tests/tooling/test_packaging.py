@@ -16,7 +16,7 @@ FOLDERS = ("framework", "operator", "plugins", "sandbox", "testing")
 
 @pytest.fixture
 def setup_arguments(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What setup.py tells setuptools."""
+    """The arguments that setup.py passes to setuptools."""
     monkeypatch.chdir(REPOSITORY)
     with patch("setuptools.setup") as setup:
         runpy.run_path("setup.py")

@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 import yaml
 
+from deploy.release.__main__ import listed
 from deploy.release.agreement import expected, findings, missing_from_the_wheel, placeholders, write_checksums
 from deploy.release.bill import closure, pinned_versions
-from deploy.release.build import build
+from deploy.release.build import absolute, build, build_notes, folded, heading_of_notes, section
 from deploy.release.kubectl_plugin import LAUNCHER
-from deploy.release.notes import absolute, build_notes, section
 from deploy.release.plan import Plan, ReleaseError, disagreements, project_version
 from tests.tooling.test_make import recipe
 from tests.tooling.test_packaging import FOLDERS, REPOSITORY
@@ -147,6 +147,35 @@ def test_notes_of_a_final_release_are_the_section_of_its_version(tmp_path: Path)
     assert section(changelog, "0.2") is None
     with pytest.raises(ReleaseError, match=r"CHANGELOG\.md has no section '## 99\.0\.0'"):
         build_notes(Plan("99.0.0", tmp_path), final=True)
+
+
+def test_notes_show_the_introduction_and_fold_the_lists_of_changes() -> None:
+    changes = "What is new.\n\n### Added\n\n#### Groups\n\n- a\n\n### Fixed\n\n- b"
+    assert folded(changes) == (
+        "What is new.\n\n<details>\n<summary>All changes</summary>\n\n"
+        "### Added\n\n#### Groups\n\n- a\n\n### Fixed\n\n- b\n\n</details>"
+    )
+    assert folded("### Added\n\n- a") == "### Added\n\n- a"
+    assert folded("What is new.") == "What is new."
+
+
+def test_notes_of_unreleased_changes_are_for_a_trial_only() -> None:
+    changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n## 0.2.0\n\n- old\n"
+    assert heading_of_notes(changelog, "0.2.0", final=False) == "0.2.0"
+    assert heading_of_notes(changelog, "0.3.0", final=False) == "Unreleased"
+    assert heading_of_notes(changelog, "0.3.0", final=True) == "0.3.0"
+
+
+def test_the_list_names_every_file_and_what_is_not_fit_for_publication(release: Plan) -> None:
+    title, *lines = listed(release, final=False)
+    assert title == f"Muster {VERSION} in {release.output}"
+    files = [line for line in lines if line.startswith("  ")]
+    assert {line.split()[-1] for line in files} == {path.name for path in release.output.iterdir()}
+    assert lines[len(files) :] == [
+        f"Not for publication: notes.md is the section Unreleased of CHANGELOG.md, which has no {VERSION}."
+    ]
+    unowned = Plan(VERSION, release.output, "acme")
+    assert [*listed(unowned, final=True)][-1].startswith("Not for publication: OWNER= or IMAGE= is not given")
 
 
 def test_links_in_notes_lead_to_the_repository_at_the_tag(tmp_path: Path) -> None:

@@ -5,8 +5,11 @@
 
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
-from deploy.site import gather, with_addresses
+import pytest
+
+from deploy.site import gather, main, with_addresses
 from tests.tooling.test_make import recipe
 from tests.tooling.test_packaging import REPOSITORY
 from tests.tooling.test_pages import PAGES
@@ -46,3 +49,14 @@ def test_make_site_builds_with_the_tools_of_a_release() -> None:
     commands = recipe("site", "OWNER=acme", "--always-make")
     assert commands[-1].split()[1:] == ["-m", "deploy.site", "--owner=acme"]
     assert any(command.endswith("-e '.[release]'") for command in commands)
+
+
+def test_the_build_gets_the_address_and_no_advertisement_of_the_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran = Mock(return_value=Mock(returncode=0))
+    monkeypatch.setattr("deploy.site.gather", Mock())
+    monkeypatch.setattr("deploy.site.subprocess.run", ran)
+    monkeypatch.setattr("sys.argv", ["site", "--owner=acme"])
+    assert main() == 0
+    environment = ran.call_args.kwargs["env"]
+    assert environment["REPOSITORY_URL"] == "https://github.com/acme/muster"
+    assert environment["NO_MKDOCS_2_WARNING"] == "1"

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from muster.framework.contract import GroupId
-from muster.operator.top.drawing import TopView, draw
+from muster.framework.groups.holds import HOLD
+from muster.operator.top.drawing import TopView, draw, page_of, rows_of
 from muster.operator.top.keys import Key, KeyDecoder
-from muster.operator.top.reasons import wrapped
 from muster.operator.top.rows import WaitingState, summarize
 from muster.operator.top.state import Extent, SortColumn, TopState, press, shown
 from tests.builders import make_pod
@@ -30,9 +30,11 @@ def names(state: TopState) -> list[str]:
     return [row.name.removeprefix("default/") for row in shown(SUMMARY.rows, state)]
 
 
-def screen(state: TopState, *, why: Sequence[str] = (), missing: Sequence[str] = (), height: int = 16) -> list[str]:
+def screen(
+    state: TopState, *, why: Sequence[str] = (), missing: Sequence[str] = (), width: int = 160, height: int = 16
+) -> list[str]:
     view = TopView("here", SUMMARY, shown(SUMMARY.rows, state), state, why=why, missing=missing, now=1767225660.0)
-    return [line.plain for line in draw(view, width=120, height=height)]
+    return [line.plain for line in draw(view, width=width, height=height)]
 
 
 def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_state() -> None:
@@ -41,7 +43,7 @@ def test_waiting_groups_come_first_then_pods_then_other_groups_each_with_its_sta
         ("default/broken", WaitingState.BACKOFF, "0/1"),
         ("default/fresh", WaitingState.ACTIVE, "0/1"),
         ("default/gated", WaitingState.GATED, "0/1"),
-        ("default/held", WaitingState.HELD, "0/1"),
+        ("default/kept", WaitingState.PERMIT, "0/1"),
         ("default/large", WaitingState.UNSCHEDULABLE, "0/1"),
         ("default/bare", WaitingState.EMPTY, "0/3"),
         ("default/done", WaitingState.PLACED, "1/1"),
@@ -53,15 +55,41 @@ def test_a_pod_whose_group_does_not_exist_has_a_row_of_its_own() -> None:
     assert [(row.kind, row.name, row.message) for row in found.rows] == [("pod", "default/ghost-0", "no group")]
 
 
-def test_a_group_stands_as_the_member_that_tells_most() -> None:
+def test_a_group_has_the_state_of_its_most_telling_member() -> None:
     members = [member("train", 0), said(member("train", 1), "WaitingOnPermit"), member("train", 2).node("node-1")]
-    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.HELD]
+    assert [row.state for row in summarize(cluster([group("train", 3)], members)).rows] == [WaitingState.PERMIT]
+
+
+def test_a_held_group_is_counted_as_held_and_comes_after_those_that_wait_and_says_why() -> None:
+    calm = group("calm", 2)
+    calm["metadata"]["annotations"] = {HOLD: "rack 4 moves"}
+    members = [said(member("calm", 0), "SchedulingGated"), member("train", 0)]
+    found = summarize(cluster([calm, group("train", 2)], [*members, make_pod("alone")]))
+    assert [(row.place, row.name, row.state) for row in found.rows] == [
+        (1, "default/train", WaitingState.ACTIVE),
+        (0, "default/calm", WaitingState.HELD),
+        (0, "default/alone", WaitingState.ACTIVE),
+    ]
+    assert found.rows[1].message == "Held: pod group default/calm is held: rack 4 moves"
+    assert (found.waiting_groups, found.held_groups, found.pods[WaitingState.GATED]) == (1, 1, 1)
+    counts = draw(TopView("here", found, found.rows, TopState()), width=160, height=16)[1].plain
+    assert counts.startswith("active 2  backoff 0  unschedulable 0  gated 1  permit 0  | 1 group waits, 1 held, 0 pods")
+
+
+def test_a_held_group_that_has_its_quorum_has_the_state_of_its_members() -> None:
+    calm = group("calm", 1)
+    calm["metadata"]["annotations"] = {HOLD: ""}
+    found = summarize(cluster([calm], [member("calm", 0).node("node-1"), member("calm", 1)]))
+    assert [(row.state, row.message) for row in found.rows] == [
+        (WaitingState.ACTIVE, "Held: pod group default/calm is held")
+    ]
+    assert found.held_groups == 0
 
 
 def test_the_status_line_counts_waiting_pods_by_state() -> None:
     title, counts, *_ = screen(TopState())
     assert title == "muster top  here"
-    assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  held 1  | 1 group waits, 1 pod placed, 0 nodes")
+    assert counts == ("active 1  backoff 1  unschedulable 3  gated 1  permit 1  | 1 group waits, 1 pod placed, 0 nodes")
 
 
 def test_the_table_has_a_row_for_each_and_the_selected_one_is_reversed() -> None:
@@ -69,7 +97,7 @@ def test_the_table_has_a_row_for_each_and_the_selected_one_is_reversed() -> None
     assert lines[2].split() == ["STATE", "PLACE", "KIND", "NAME", "PODS", "PRIORITY", "AGE", "MESSAGE"]
     assert lines[3].split()[:5] == ["unschedulable", "1", "group", "default/train", "0/2"]
     view = TopView("here", SUMMARY, shown(SUMMARY.rows, TopState()), after(["j"]))
-    drawn = draw(view, width=120, height=16)
+    drawn = draw(view, width=160, height=16)
     assert [line.plain.split()[3] for line in drawn if any(span.style == "reverse" for span in line.spans)] == [
         "default/broken"
     ]
@@ -103,12 +131,12 @@ def test_the_cursor_follows_its_row_and_stays_where_the_row_was_when_that_is_gon
 
 
 def test_the_filter_takes_letters_until_enter_and_escape_clears_it() -> None:
-    typed = after(["/", *"held!", Key.BACKSPACE])
-    assert (typed.find, typed.typing, names(typed)) == ("held", True, ["held"])
-    assert screen(typed)[-1] == "/held_"
+    typed = after(["/", *"permit!", Key.BACKSPACE])
+    assert (typed.find, typed.typing, names(typed)) == ("permit", True, ["kept"])
+    assert screen(typed)[-1] == "/permit_"
     kept = after([Key.ENTER], typed)
-    assert (kept.find, kept.typing) == ("held", False)
-    assert screen(kept)[-1].endswith("sorted by queue  filter: held")
+    assert (kept.find, kept.typing) == ("permit", False)
+    assert screen(kept)[-1].endswith("sorted by queue  filter: permit")
     assert names(after([Key.ESCAPE], kept)) == names(TopState())
     assert after([*"/q"]) == TopState(find="q", typing=True, cursor=GroupId("Coscheduling", "default/train"))
 
@@ -122,7 +150,7 @@ def test_a_filter_that_nothing_matches_is_said_to() -> None:
     [
         (SortColumn.QUEUE, "train"),
         (SortColumn.NAME, "bare"),
-        (SortColumn.STATE, "held"),
+        (SortColumn.STATE, "kept"),
         (SortColumn.PRIORITY, "train"),
         (SortColumn.AGE, "done"),
     ],
@@ -158,11 +186,47 @@ def test_q_quits_except_in_the_filter_and_an_interrupt_everywhere(keys: Sequence
 
 
 @pytest.mark.parametrize("height", [1, 3, 5, 40])
-@pytest.mark.parametrize("opened", [None, "default/held"])
-def test_the_lines_are_as_many_as_the_screen_has(height: int, opened: str | None) -> None:
-    assert (
-        len(screen(TopState(opened=opened), why=["a"] * 50, missing=["pods cannot be read"], height=height)) == height
-    )
+@pytest.mark.parametrize("width", [1, 80, 160])
+@pytest.mark.parametrize("opened", [None, "default/kept"])
+def test_the_lines_are_as_many_as_the_screen_has(height: int, width: int, opened: str | None) -> None:
+    drawn = screen(TopState(opened=opened), why=["a"] * 50, missing=["pods cannot be read"], width=width, height=height)
+    assert len(drawn) == height
+
+
+def test_on_80_columns_the_counts_have_two_lines_and_each_row_has_its_message_below_it() -> None:
+    drawn = screen(after(["j"]), width=80, height=12)
+    assert [line.rstrip() for line in drawn[1:7]] == [
+        "active 1  backoff 1  unschedulable 3  gated 1  permit 1",
+        "1 group waits, 1 pod placed, 0 nodes",
+        "STATE           NAME             PODS   AGE",
+        "unschedulable   default/train    0/2    60s",
+        "backoff         default/broken   0/1    <unknown>",
+        "  no room",
+    ]
+    assert all(len(line) <= 80 for line in drawn)
+
+
+def test_a_long_message_below_a_row_has_two_lines_and_an_ellipsis_where_more_is_left_out() -> None:
+    summary = summarize(cluster([], [said(make_pod("large"), "Unschedulable", "word " * 100)]))
+    drawn = [line.plain for line in draw(TopView("", summary, summary.rows, TopState()), width=80, height=12)]
+    assert [len(line) > 70 for line in drawn[5:7]] == [True, True]
+    assert drawn[6].endswith("word …")
+    assert drawn[7] == ""
+
+
+@pytest.mark.parametrize("height", [5, 7, 9, 12, 30])
+@pytest.mark.parametrize("at", range(len(SUMMARY.rows)))
+def test_the_selected_row_is_on_the_screen_and_a_page_down_skips_no_row(height: int, at: int) -> None:
+    def seen(at: int) -> list[str]:
+        view = TopView("", SUMMARY, SUMMARY.rows, TopState(at=at))
+        lines = [line.plain for line in draw(view, width=80, height=height)]
+        return [row.name for row in SUMMARY.rows if any(row.name in line for line in lines[4:-1])]
+
+    names = [row.name for row in SUMMARY.rows]
+    assert not seen(at) if height == 5 else names[at] in seen(at)
+    if height > 5:
+        below = min(at + rows_of(80, page_of(80, height, ())), len(names) - 1)
+        assert {*names[at : below + 1]} <= {*seen(at), *seen(below)}
 
 
 def test_what_cannot_be_read_is_said_above_the_table() -> None:
@@ -176,10 +240,6 @@ def test_no_control_sequence_of_the_cluster_reaches_the_terminal() -> None:
     assert not any("\x1b" in line.plain for line in drawn)
     assert "\\x1b]0;title\\x07" in drawn[3].plain
     assert screen(TopState(opened="default/evil"), why=["\x1b]0;title\x07"])[3] == "\\x1b]0;title\\x07"
-
-
-def test_long_lines_of_an_explanation_are_wrapped() -> None:
-    assert wrapped(["a bb ccc", "", "d"], 5) == ["a bb", "  ccc", "", "d"]
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def mixed() -> ClusterState:
         [
             *(said(member("train", number), "Unschedulable") for number in range(2)),
             member("done", 0).node("node-1"),
-            said(make_pod("held"), "WaitingOnPermit", "quota is asked"),
+            said(make_pod("kept"), "WaitingOnPermit", "quota is asked"),
             said(make_pod("broken"), "SchedulerError"),
             said(make_pod("large"), "Unschedulable"),
             gated("gated"),

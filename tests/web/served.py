@@ -20,6 +20,7 @@ from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.serving import Server
 from muster.operator.web.following import Asked, Following
+from muster.operator.web.history import ClusterHistory
 from muster.operator.web.routes import Clocks, Pages
 from muster.operator.web.safety import KEY, only_with
 from muster.operator.web.stream import Ticker
@@ -122,6 +123,7 @@ async def shown(
     every: float = _LOOK_SECONDS,
     stand_ins: bool = False,
     extenders: Sequence[ExtenderConfig] = (),
+    history: ClusterHistory | None = None,
 ) -> AsyncIterator[Shown]:
     """A cluster without a scheduler, without kubelets unless there are `stand_ins`, followed by pages below `base`."""
     sandbox = Sandbox([definition()], stand_ins=stand_ins)
@@ -133,7 +135,7 @@ async def shown(
         async with Transport(connection) as transport:
             cluster = Following(asked, ApiClient(transport))
             clocks = Clocks(wall=time.time, timer=time.monotonic)
-            pages = Pages(cluster, time=clocks, about=connection.server, base=base, every=every)
+            pages = Pages(cluster, time=clocks, about=connection.server, base=base, every=every, history=history)
             server = Server(_guarded(pages, base), host="127.0.0.1", port=0, tls=None)
             port = await server.start()
             await cluster.start()

@@ -58,7 +58,7 @@ async def test_pods_and_groups_are_decided_with_extenders_asked_once_for_many_lo
         assert extender.asked("bind") == []
 
 
-async def test_a_page_tells_of_an_extender_that_cannot_be_reached(tmp_path: Path) -> None:
+async def test_a_page_shows_that_an_extender_cannot_be_reached(tmp_path: Path) -> None:
     port = free_port()
     async with shown(tmp_path, nodes=1, extenders=[configured(f"http://127.0.0.1:{port}")]) as cluster:
         cluster.pod(make_pod("web"))

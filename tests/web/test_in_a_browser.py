@@ -1,11 +1,15 @@
 """The pages in a real browser: they show the cluster, follow it, and keep to what they promise."""
 
-from contextlib import AsyncExitStack
+import time
+from contextlib import AsyncExitStack, closing
 from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from muster.operator.web.history import ClusterHistory
+from muster.operator.web.history_file import HistoryFile, StoredHistory
+from muster.operator.web.series import QueueSample
 from tests.builders import make_pod
 from tests.web.browser import DESK, PHONE, opened
 from tests.web.served import Shown, member, shown
@@ -230,3 +234,21 @@ async def test_a_page_says_when_nobody_answers_any_more(browser: Browser, tmp_pa
             await expect(status).to_have_text("Live")
             await serving.aclose()
             await expect(status).to_have_text("Not connected")
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+async def test_the_history_of_a_day_is_drawn_where_one_is_kept(
+    browser: Browser, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    now = time.time()
+    samples = [QueueSample(now - ago, pods=ago % 7, longest=ago, used={"cpu": 0.5}) for ago in range(7200, 60, -10)]
+    with closing(HistoryFile(tmp_path / "history", "here")) as file:
+        history = ClusterHistory(file, StoredHistory(samples))
+        async with shown(tmp_path, history=history) as cluster, opened(browser, cluster.entrance, size=size) as watched:
+            page = watched.page
+            await page.get_by_role("link", name="History").click()
+            await expect(page.get_by_role("heading", level=1)).to_have_text("History")
+            await expect(page.locator("figure.chart path.line")).to_have_count(5)
+            await expect(page.get_by_text("now 50 %, highest 50 %")).to_be_visible()
+            assert not await page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            watched.expect_no_fault()

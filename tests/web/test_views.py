@@ -3,7 +3,9 @@
 import msgspec
 import pytest
 
+from muster.framework.contract import GroupId
 from muster.framework.groups.annotations import GroupMeta
+from muster.framework.groups.holds import HOLD
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
@@ -14,7 +16,8 @@ from muster.operator.web.census import take
 from muster.operator.web.changes import KEPT_SECONDS, ChangeLog, Glance, compare
 from muster.operator.web.cluster import ClusterState
 from muster.operator.web.templating import Templates
-from muster.operator.web.views.nodes import map_view
+from muster.operator.web.views.group import group_view
+from muster.operator.web.views.nodes import map_view, node_view
 from muster.operator.web.views.queue import queue_view
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, PodGroupSpec
@@ -39,7 +42,7 @@ def glance(*pods: PodDict, nodes: tuple[NodeDict, ...] = ()) -> Glance:
     )
 
 
-def told(before: Glance, after: Glance) -> list[str]:
+def reported(before: Glance, after: Glance) -> list[str]:
     return [f"{change.kind} {change.subject} {change.text}" for change in compare(before, after, 0.0)]
 
 
@@ -62,15 +65,23 @@ def told(before: Glance, after: Glance) -> list[str]:
     ],
 )
 def test_two_looks_are_compared(before: Glance, after: Glance, expected: list[str]) -> None:
-    assert told(before, after) == expected
+    assert reported(before, after) == expected
 
 
-def test_the_log_tells_of_the_last_minutes_and_of_nothing_that_was_there_before() -> None:
+def looked(log: ChangeLog, glance: Glance, now: float) -> bool:
+    """Let the log take a look; whether anything has changed."""
+    found = log.differences(glance, now)
+    if found is not None:
+        log.take_in(glance, found)
+    return found is not None
+
+
+def test_the_log_shows_the_last_minutes_and_nothing_that_was_there_before() -> None:
     log = ChangeLog()
     first = glance(make_pod("old"))
-    assert log.look(first, 0.0)
-    assert not log.look(first, 1.0)
-    assert log.look(Glance({**first.pods, **glance(make_pod("new")).pods}, {}, {}, KINDS), 2.0)
+    assert looked(log, first, 0.0)
+    assert not looked(log, first, 1.0)
+    assert looked(log, Glance({**first.pods, **glance(make_pod("new")).pods}, {}, {}, KINDS), 2.0)
     assert log.version == 2
     assert [change.subject for change in log.latest(3.0)] == ["default/new"]
     assert log.latest(3.0 + KEPT_SECONDS) == []
@@ -110,6 +121,20 @@ def test_nodes_are_put_into_bands_by_what_is_free() -> None:
     }
     assert {each.band for each in capacities(NodeAmounts.of(snapshot, "example.com/gpu"))} == {Band.NONE, Band.CLOSED}
     assert resources(snapshot) == ["cpu", "memory", "pods"]
+
+
+@pytest.mark.parametrize(
+    ("requests", "percent"), [("0", "0 %"), ("10m", "< 1 %"), ("40m", "1 %"), ("3999m", "99 %"), ("4", "100 %")]
+)
+async def test_a_node_of_which_anything_is_taken_is_not_said_to_be_empty(requests: str, percent: str) -> None:
+    snapshot = filled((make_node("a"), requests))
+    [listed] = map_view(NodeAmounts.of(snapshot, "cpu"), resource="cpu", label="", listed="").rows
+    assert listed.percent == percent
+    page = node_view(snapshot, "a", 0.0)
+    assert page is not None
+    assert {row.name: row.percent for row in page.resources} == {"cpu": percent, "memory": "0 %", "pods": "< 1 %"}
+    drawn = await Templates().render("node", view=page, page="Nodes", base="", about="", version=0, missing=[])
+    assert f"<span>{percent.replace('<', '&lt;')}</span>" in drawn
 
 
 def test_domains_are_those_of_the_label_and_the_rest_is_last() -> None:
@@ -199,3 +224,25 @@ async def test_native_groups_wait_in_the_same_queue_and_parts_name_their_parent(
     ]
     drawn = await Templates().render("queue", view=view, page="Queue", base="", about="", version=0, missing=[])
     assert drawn.count("part of job") == 1
+
+
+async def test_held_groups_have_a_table_of_their_own_and_no_place() -> None:
+    held = group("calm", needs=2, created="2026-01-01T00:00:00Z")
+    held.metadata.annotations[HOLD] = "rack 4 <moves>"
+    running = group("runs", needs=1, created="2026-01-01T00:00:00Z")
+    running.metadata.annotations[HOLD] = ""
+    groups = [held, running, group("waits", needs=2, created="2026-01-02T00:00:00Z")]
+    pods = [member("calm", 0), member("waits", 0), member("runs", 0).node("n1")]
+    census = take(ClusterState([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups}))
+    view = queue_view(census, [], nodes=1, find="", now=0.0)
+    assert [(row.place, row.name.text) for row in view.waiting] == [(1, "default/waits")]
+    [row] = view.held
+    assert (row.place, row.reason, row.message) == (0, "Held", "pod group default/calm is held: rack 4 <moves>")
+    assert [(row.name.text, row.reason) for row in view.settled] == [("default/runs", "Held")]
+    drawn = await Templates().render("queue", view=view, page="Queue", base="", about="", version=0, missing=[])
+    assert "Held groups" in drawn
+    assert "pod group default/calm is held: rack 4 &lt;moves&gt;" in drawn
+
+    page = group_view(census.groups[GroupId("Coscheduling", "default/calm")], None, Snapshot(), 0.0)
+    drawn = await Templates().render("group", view=page, page="Queue", base="", about="", version=0, missing=[])
+    assert drawn.count("pod group default/calm is held: rack 4 &lt;moves&gt;") == 1

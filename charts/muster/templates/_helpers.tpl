@@ -77,11 +77,20 @@ httpGet:
     {{- $_ := set $multiPoint $part $plugins -}}
   {{- end -}}
 {{- end -}}
+{{- $pluginConfig := .Values.pluginConfig | default list -}}
+{{- if .Values.podGroups.auto -}}
+  {{- if $given.profiles -}}
+    {{- fail "podGroups.auto: config.profiles replaces it. Enable AutoPodGroups in these profiles instead." -}}
+  {{- end -}}
+  {{- $_ := set $multiPoint "enabled" (append ($multiPoint.enabled | default list) (dict "name" "AutoPodGroups")) -}}
+  {{- $auto := dict "namespaces" .Values.podGroups.auto "apiGroup" .Values.podGroups.apiGroup -}}
+  {{- $pluginConfig = append $pluginConfig (dict "name" "AutoPodGroups" "args" $auto) -}}
+{{- end -}}
 {{- $profiles := list -}}
 {{- range (.Values.schedulerNames | default (list .Values.scheduler.name)) -}}
   {{- $profile := dict "schedulerName" . "plugins" (dict "multiPoint" $multiPoint) -}}
-  {{- if $.Values.pluginConfig -}}
-    {{- $_ := set $profile "pluginConfig" $.Values.pluginConfig -}}
+  {{- if $pluginConfig -}}
+    {{- $_ := set $profile "pluginConfig" $pluginConfig -}}
   {{- end -}}
   {{- $profiles = append $profiles $profile -}}
 {{- end -}}

@@ -1,4 +1,4 @@
-"""What changed in the last quarter of an hour."""
+"""What changed in the last quarter of an hour, or in the last day where a history is kept."""
 
 from __future__ import annotations
 
@@ -6,18 +6,36 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from muster.framework.model.times import human_duration
+from muster.operator.simulate.wording import counted
+
 from ..census import Census
 from ..changes import KEPT_SECONDS, ChangeKind, RecentChange
+from ..series import DAY_SECONDS
 from .parts import ChangeRow, change_rows
 
-_MINUTE = 60
 _BAR = 18
 _TALLEST = 60
+_MOST_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The time that the page covers: so many bars of so many seconds, `bar` in words."""
+
+    words: str
+    bars: int
+    bar_seconds: float
+    bar: str
+
+
+QUARTER = Period("15 minutes, since this page has been served", 15, KEPT_SECONDS / 15, "a minute")
+DAY = Period("24 hours, as far as they were recorded", 24, DAY_SECONDS / 24, "an hour")
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A minute of the drawing."""
+    """A part of the drawing."""
 
     x: int
     y: int
@@ -27,38 +45,46 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class ChangesView:
-    """The page; `kinds` are those to choose from, `kind` the one that is shown or ""."""
+    """The page; `kinds` are to choose from, `kind` is the one that is shown or "", `hidden` changes are not listed."""
 
-    minutes: int
+    period: Period
     kind: str
     kinds: Sequence[tuple[str, int]]
     rows: Sequence[ChangeRow]
+    hidden: int
     bars: Sequence[Bar]
     width: int
     height: int
 
 
-def changes_view(changes: Sequence[RecentChange], census: Census, *, kind: str, now: float) -> ChangesView:
-    """The view; `now` in seconds since the epoch."""
-    counted = Counter(change.kind for change in changes)
+def changes_view(
+    changes: Sequence[RecentChange], census: Census, period: Period, *, kind: str, now: float
+) -> ChangesView:
+    """The view of the changes in the period; `now` in seconds since the epoch."""
+    of_kind = Counter(change.kind for change in changes)
     shown = [change for change in changes if kind in ("", change.kind.value)]
-    minutes = int(KEPT_SECONDS // _MINUTE)
-    by_minute = Counter(min(int((now - change.wall) // _MINUTE), minutes - 1) for change in shown)
-    most = max(by_minute.values(), default=1)
+    by_bar = Counter(min(int((now - change.wall) // period.bar_seconds), period.bars - 1) for change in shown)
+    most = max(by_bar.values(), default=1)
     return ChangesView(
-        minutes=minutes,
+        period=period,
         kind=kind,
-        kinds=[(each.value, counted[each]) for each in ChangeKind],
-        rows=change_rows(shown, census, now),
+        kinds=[(each.value, of_kind[each]) for each in ChangeKind],
+        rows=change_rows(shown[:_MOST_ROWS], census, now),
+        hidden=max(len(shown) - _MOST_ROWS, 0),
         bars=[
             Bar(
-                x=_BAR * (minutes - 1 - ago),
-                y=_TALLEST - (tall := -(-_TALLEST * by_minute[ago] // most)),
+                x=_BAR * (period.bars - 1 - ago),
+                y=_TALLEST - (tall := -(-_TALLEST * by_bar[ago] // most)),
                 height=tall,
-                words=f"{by_minute[ago]} changes {ago} minutes ago",
+                words=f"{counted(by_bar[ago], 'change')} {_when(ago, period)}",
             )
-            for ago in range(minutes)
+            for ago in range(period.bars)
         ],
-        width=_BAR * minutes,
+        width=_BAR * period.bars,
         height=_TALLEST,
     )
+
+
+def _when(ago: int, period: Period) -> str:
+    """The time of a bar, which `ago` others follow."""
+    return f"{human_duration(ago * period.bar_seconds)} ago" if ago else f"less than {period.bar} ago"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.operator.explain.group_trial import TriedGroup, told
+from muster.operator.explain.group_trial import TRIED, TriedGroup, sentences
 from muster.operator.explain.group_views import said_of
 
 from ..capacity import ZONE
@@ -49,6 +49,7 @@ class GroupPage:
         tag, api_group: what tells its kind from others, "" where nothing has to; and the API group of that.
         share: how many hundredths of what it needs have nodes.
         since: for how long it waits; "" when it does not.
+        held: why it is held; "" when it is not.
         told: what a trial came to, sentence by sentence; empty where none was made.
         zones: how many of its members are in each zone, where nodes have zones.
         hidden: how many members are left out.
@@ -66,6 +67,7 @@ class GroupPage:
     phase: str
     age: str
     since: str
+    held: str
     reason: str
     message: str
     told: Sequence[str]
@@ -92,9 +94,10 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         phase=status.phase,
         age=age(group.metadata.creation_timestamp, now),
         since=age(group.since, now) if group.place else "",
+        held=group.held,
         reason=status.reason,
         message=status.message,
-        told=[trial.reason] if isinstance(trial, Unanswered) else list(told(tried)) if tried is not None else [],
+        told=_told(trial, status.message),
         nodes=[]
         if tried is None
         else [
@@ -119,6 +122,16 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         ],
         hidden=max(len(group.members) - _MOST_MEMBERS, 0),
     )
+
+
+def _told(trial: TriedGroup | Unanswered | None, said: str) -> list[str]:
+    """The sentences under the heading `Tried now`, which need not say so."""
+    if trial is None:
+        return []
+    if isinstance(trial, Unanswered):
+        return [trial.reason]
+    first, *further = sentences(trial, said)
+    return [first.removeprefix(TRIED), *further]
 
 
 def _zones(group: GroupView, snapshot: Snapshot) -> list[tuple[str, int]]:

@@ -71,13 +71,14 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class NodeRow:
-    """A node in a list; `share` is how many hundredths of the resource are taken."""
+    """A node in a list; `share` is how many hundredths of the resource are taken, `percent` the same in words."""
 
     name: Link
     free: str
     offered: str
     pods: int
     share: int
+    percent: str
     state: str
 
 
@@ -101,13 +102,14 @@ class MapView:
 
 @dataclass(frozen=True, slots=True)
 class ResourceRow:
-    """A resource of a node; `share` is how many hundredths of it are taken."""
+    """A resource of a node; `share` is how many hundredths of it are taken, `percent` the same in words."""
 
     name: str
     offered: str
     taken: str
     free: str
     share: int
+    percent: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +204,14 @@ def _plot(part: Domain, resource: str, label: str, pitch: int) -> Plot:
 
 
 def _row(node: NodeCapacity, resource: str) -> NodeRow:
+    taken = node.offered - node.free
     return NodeRow(
         name=node_link(node.name),
         free=amount(resource, node.free),
         offered=amount(resource, node.offered),
         pods=node.pods,
-        share=_share(node.offered - node.free, node.offered),
+        share=_share(taken, node.offered),
+        percent=_percent(taken, node.offered),
         state=node.band.words,
     )
 
@@ -220,8 +224,15 @@ def _of_node(snapshot: Snapshot, row: int, resource: str) -> ResourceRow:
         taken=amount(resource, taken),
         free=amount(resource, offered - taken),
         share=_share(taken, offered),
+        percent=_percent(taken, offered),
     )
 
 
 def _share(taken: int, offered: int) -> int:
     return min(max(100 * taken // offered, 0), 100) if offered > 0 else 0
+
+
+def _percent(taken: int, offered: int) -> str:
+    """The share in words; not 0 % unless nothing is taken."""
+    share = _share(taken, offered)
+    return "< 1 %" if not share and 0 < taken < offered else f"{share} %"

@@ -132,15 +132,16 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
     if answer.gated:
         return [answer.gated]
     explanation = answer.explanation
-    can = "could" if answer.pod.node_name else "can"
+    can = "could" if answer.pod.node_name or answer.unanswered else "can"
     where = f"It {can} go to {answer.best}." if explanation.chosen else ""
-    turned_away = explanation.prefilter
     found = [
+        f"{answer.unanswered[:1].upper()}{answer.unanswered[1:]}." if answer.unanswered else "",
         answer.group,
         answer.held,
-        explanation.message,
+        *answer.verdict,
+        answer.size,
+        *answer.quota,
         answer.selector,
-        f"{turned_away.plugin}: {turned_away.message}" if turned_away is not None else "",
         f"Alone, it could go to {answer.best}." if answer.group and where else where,
     ]
     return [sentence for sentence in dict.fromkeys(found) if sentence] or ["Nothing was found out."]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from muster.framework.contract import GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
+from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.explain.group_views import said_of
-from muster.operator.simulate.rehearsal import GATED
 
 from ..census import Census
 from ..changes import RecentChange
@@ -60,6 +60,7 @@ class QueueView:
     Attributes:
         find: what names have to contain to be shown.
         waiting: groups that wait for their quorum, in the order in which they are tried.
+        held: groups that lack their quorum and are held, by name.
         settled: other groups.
         hidden: how many groups are left out because there are too many.
         alone: pods without a group, by what they wait for.
@@ -68,6 +69,7 @@ class QueueView:
 
     find: str
     waiting: Sequence[GroupRow]
+    held: Sequence[GroupRow]
     settled: Sequence[GroupRow]
     hidden: int
     alone: Sequence[WaitingReason]
@@ -80,15 +82,16 @@ class QueueView:
 
 def queue_view(census: Census, changes: Sequence[RecentChange], *, nodes: int, find: str, now: float) -> QueueView:
     """The view; `now` in seconds since the epoch."""
-    waiting = [group for group in census.waiting if find in group.key]
-    settled = [group for group in census.groups.values() if not group.place and find in group.key]
-    settled.sort(key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
+    waiting, held, settled = (
+        [group for group in groups if find in group.key] for groups in (census.waiting, census.held, census.settled)
+    )
     left = max(_MOST_GROUPS - len(waiting), 0)
     return QueueView(
         find=find,
         waiting=[_row(group, now) for group in waiting[:_MOST_GROUPS]],
+        held=[_row(group, now) for group in held[:_MOST_GROUPS]],
         settled=[_row(group, now) for group in settled[:left]],
-        hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(settled) - left, 0),
+        hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(held) - _MOST_GROUPS, 0) + max(len(settled) - left, 0),
         alone=_reasons([pod for pod in census.alone if find in pod.metadata.key], now),
         changes=change_rows(changes[:_CHANGES], census, now),
         waiting_groups=len(census.waiting),
@@ -99,7 +102,7 @@ def queue_view(census: Census, changes: Sequence[RecentChange], *, nodes: int, f
 
 
 def _row(group: GroupView, now: float) -> GroupRow:
-    needs, placed, status = group.needed, group.placed, group.status
+    needs, placed, (reason, message) = group.needed, group.placed, group.said
     return GroupRow(
         place=group.place,
         name=group_link(group),
@@ -112,9 +115,9 @@ def _row(group: GroupView, now: float) -> GroupRow:
         share=share(placed, needs),
         priority=group.priority,
         age=age(group.since if group.place else group.metadata.creation_timestamp, now),
-        phase=status.phase,
-        reason=status.reason,
-        message=status.message,
+        phase=group.status.phase,
+        reason=reason,
+        message=message,
     )
 
 

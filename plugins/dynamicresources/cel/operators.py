@@ -21,7 +21,7 @@ def boolean(value: Any) -> bool:
 def either(left: Evaluate, right: Evaluate, decisive: bool) -> Evaluate:
     """`||` (decisive True) and `&&` (False): an error on one side does not matter when the other side decides.
 
-    Of two errors the left one is told.
+    Of two errors, the left one is reported.
     """
 
     def evaluate(activation: Activation) -> bool:

@@ -179,7 +179,7 @@ class Storm:
         return iter((objects["nodes"], objects["pods"], objects["podgroups"]))
 
     def _watch_from_outside(self) -> None:
-        tell, api, clock = self.world.api.tell, self.world.api, self.world.clock
+        report, api, clock = self.world.api.report, self.world.api, self.world.clock
         before: dict[str, dict[str, Any]] = {}
 
         def watch(kind: str, key: str, obj: dict[str, Any] | None) -> None:
@@ -194,9 +194,9 @@ class Storm:
                     self._bound(obj)
                 before[key] = obj
                 self.watch.pod_changed(key, obj, now)
-            tell(kind, key, obj)
+            report(kind, key, obj)
 
-        api.tell = watch  # type: ignore[method-assign]
+        api.report = watch  # type: ignore[method-assign]
 
     def _bound(self, pod: dict[str, Any]) -> None:
         """A pod was bound just now. The node may have gone meanwhile; if it is there it must have had room."""

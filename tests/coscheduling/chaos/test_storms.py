@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.clocks import Ticks
 from tests.coscheduling.chaos.storm import Storm, Weather
-from tests.scheduler.slices import Ticks
 
 
 def outlive(weather: Weather) -> Storm:
@@ -38,8 +38,8 @@ def test_two_hundred_gangs_on_a_cluster_with_room_for_sixty_per_cent_of_them() -
 
     assert storm.faults == []
     records = [storm.world.groups.record(group) for group in storm.world.groups]
-    assert len([record for record in records if len(record.pods) > len(record.placed)]) > 40
-    assert len([record for record in records if record.placed]) > 40
+    assert len([record for record in records if len(record.pods) > len(record.placed)]) > 20
+    assert len([record for record in records if record.placed]) > 20
 
 
 @pytest.mark.parametrize("seed", range(3))

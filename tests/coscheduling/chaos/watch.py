@@ -1,4 +1,4 @@
-"""What somebody who only watches pods can say of gangs: were they ever started in part, do nodes hold what fits."""
+"""What a client that only watches pods can say of gangs: did one ever start in part, and are nodes full."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -17,8 +17,8 @@ import pytest
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.events import EventRecorder
@@ -28,7 +28,7 @@ from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServ
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.operator.process.clock import LoopClock
-from muster.operator.process.watches import PODS
+from muster.operator.process.informers import PODS
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
@@ -38,7 +38,7 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import define_pod_groups
 
-from .groups import told
+from .groups import report
 
 DEFINITION = Path(__file__).parents[3] / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1"
@@ -85,7 +85,7 @@ class Onlooker:
 
     def on_group(self, old: PodGroup | None, new: PodGroup | None) -> None:
         """A PodGroup came, changed or went."""
-        told(self._groups, old, new)
+        report(self._groups, old, new)
 
 
 class Watched:
@@ -122,7 +122,9 @@ async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -
             Informer(client, kinds, Watched(onlooker.on_group)),
         )
         ports = WorkerPorts(client, recorder, clock, leading=lambda: True, synced=[pods.synced])
-        controller = StatusController(groups, POD_GROUP_KIND, PodGroupReporter(groups, clock), ports)
+        controller = StatusController(
+            groups, POD_GROUP_KIND, PodGroupReporter(groups, clock), ports, ended_handler=groups.follow_ended
+        )
         validating = None
         if admission is not None:
             login = partial(log_in, connection)
@@ -169,7 +171,7 @@ async def running(
 ) -> AsyncIterator[Running]:
     """The controller at work on the session's API server, which has the definition of PodGroups.
 
-    It writes ten times as often as in earnest, so that nobody waits for it.
+    It writes ten times as often as in production, so that tests need not wait for it.
     """
     monkeypatch.setattr("muster.operator.podgroups.status_controller.WRITE_PERIOD", 0.1)
     define_pod_groups(control_plane)

@@ -1,12 +1,10 @@
-"""PodGroups as the API sends them, and what stands in for the API, the clock and the recorder."""
+"""PodGroups as the API sends them, and stand-ins for the API and the recorder."""
 
 import asyncio
-import heapq
 import itertools
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from muster.operator.kube.client import PatchType
@@ -27,8 +25,8 @@ def pod_group(name: str = "train", *, namespace: str = "ml", min_member: int = 3
     }
 
 
-def told(groups: PodGroups, old: PodGroup | None, new: PodGroup | None) -> None:
-    """Tell of a PodGroup as the plugin does."""
+def report(groups: PodGroups, old: PodGroup | None, new: PodGroup | None) -> None:
+    """Report a PodGroup to the book as the plugin does."""
     known = groups.get((new or old).key) if new or old else None  # type: ignore[union-attr]  # one of them is there
     if new is None and old is not None:
         groups.follow_group(old.key, None)
@@ -36,58 +34,6 @@ def told(groups: PodGroups, old: PodGroup | None, new: PodGroup | None) -> None:
         groups.refresh(new.key, new)
     elif new is not None:
         groups.follow_group(new.key, new)
-
-
-@dataclass
-class Clock:
-    """Time that moves when a test says so, and calls who wanted to be called on its way."""
-
-    time: float = 1000.0
-    _timers: list[tuple[float, int, Callable[[], None], list[bool]]] = field(default_factory=list)
-    _order: Any = field(default_factory=itertools.count)
-
-    def now(self) -> float:
-        return self.time
-
-    def wall(self) -> float:
-        return 1_800_000_000 + self.time
-
-    def call_later(self, seconds: float, callback: Callable[[], None]) -> "_Timer":
-        alive = [True]
-        heapq.heappush(self._timers, (self.time + seconds, next(self._order), callback, alive))
-        return _Timer(alive)
-
-    async def sleep(self, seconds: float) -> None:
-        """Wait until so much time has passed."""
-        over = asyncio.Event()
-        self.call_later(seconds, over.set)
-        await over.wait()
-
-    async def advance(self, seconds: float) -> None:
-        """Let so much time pass, and everybody act in it."""
-        await settle()
-        end = self.time + seconds
-        while self._timers and self._timers[0][0] <= end:
-            self.time, _, callback, alive = heapq.heappop(self._timers)
-            if alive[0]:
-                callback()
-            await settle()
-        self.time = end
-        await settle()
-
-
-@dataclass
-class _Timer:
-    alive: list[bool]
-
-    def cancel(self) -> None:
-        self.alive[0] = False
-
-
-async def settle() -> None:
-    """Let every task run until it waits for something that is not there."""
-    for _ in range(500):
-        await asyncio.sleep(0)
 
 
 class Recorder:
@@ -99,15 +45,15 @@ class Recorder:
     def record(self, key: EventKey) -> None:
         self.keys.append(key)
 
-    def told(self) -> list[tuple[str, str, str]]:
-        """Kind, reason and note of each, in order."""
-        return [(key.kind, key.reason, key.note) for key in self.keys]
+    def reported(self) -> list[tuple[str, str, str]]:
+        """Type, reason and note of each Event, in order."""
+        return [(key.type, key.reason, key.note) for key in self.keys]
 
 
 class FakeClient:
     """Holds PodGroups, versions them, and applies merge patches to their statuses as the API server does.
 
-    `listen` is called with each PodGroup that changed, as an informer would. Without it, nobody hears of changes.
+    `listen` is called with each PodGroup that changed, as an informer would. Without it, changes are not reported.
     """
 
     def __init__(self) -> None:

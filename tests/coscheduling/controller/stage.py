@@ -7,22 +7,24 @@ from typing import Any, cast
 
 import msgspec
 
+from muster.framework.groups import GROUP_LABELS
 from muster.framework.groups.record import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
-from muster.plugins.coscheduling.api import GROUP_LABELS, PodGroup
+from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.coscheduling.record import PodGroupReason
 from muster.plugins.coscheduling.reporting import PodGroupReporter
+from tests.clocks import SettlingClock
 
-from .groups import Clock, FakeClient, Recorder, told
+from .groups import FakeClient, Recorder, report
 
 PENDING, RUNNING, SUCCEEDED, FAILED = "Pending", "Running", "Succeeded", "Failed"
 TRAIN = "ml/train"
@@ -34,7 +36,7 @@ class Stage:
     def __init__(self) -> None:
         self.client = FakeClient()
         self.recorder = Recorder()
-        self.clock = Clock()
+        self.clock = SettlingClock()
         self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
         self.leads = True
         self.client.listen = self.hear
@@ -46,17 +48,18 @@ class Stage:
         """A controller begins, be it after another; it waits for `synced`."""
         client = cast("ApiClient", self.client)
         ports = WorkerPorts(client, self.recorder, self.clock, leading=lambda: self.leads, synced=synced)
+        reporter = PodGroupReporter(self.groups, self.clock)
         self.controller = StatusController(
-            self.groups, POD_GROUP_KIND, PodGroupReporter(self.groups, self.clock), ports
+            self.groups, POD_GROUP_KIND, reporter, ports, ended_handler=self.groups.follow_ended
         )
 
     def hear(self, body: Mapping[str, Any]) -> None:
         """The informer sees a PodGroup."""
-        told(self.groups, None, msgspec.json.decode(msgspec.json.encode(body), type=PodGroup))
+        report(self.groups, None, msgspec.json.decode(msgspec.json.encode(body), type=PodGroup))
 
     def lose(self, body: Mapping[str, Any]) -> None:
         """The informer sees that a PodGroup is gone."""
-        told(self.groups, msgspec.json.decode(msgspec.json.encode(body), type=PodGroup), None)
+        report(self.groups, msgspec.json.decode(msgspec.json.encode(body), type=PodGroup), None)
 
     def status(self, key: str = TRAIN) -> dict[str, Any]:
         status: dict[str, Any] = self.client.groups[key]["status"]

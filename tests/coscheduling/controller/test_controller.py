@@ -6,11 +6,13 @@ from typing import Any, cast
 
 import pytest
 
+from muster.framework.groups.holds import HOLD, RESUMED_BY
 from muster.framework.groups.record import EndedMember
 from muster.operator.kube.errors import Forbidden, Rejected, TooManyRequests, Unreachable
 from muster.plugins.coscheduling.record import PodGroupReason
+from tests.clocks import settle
 
-from .groups import pod_group, settle
+from .groups import pod_group
 from .stage import FAILED, PENDING, RUNNING, SUCCEEDED, TRAIN, Stage
 
 
@@ -74,6 +76,19 @@ async def test_a_group_is_written_at_most_once_a_second(stage: Stage) -> None:
     assert stage.status()["phase"] == "Running"
     await stage.clock.advance(60)
     assert stage.writes() == 6
+
+
+async def test_the_event_of_a_resume_names_the_user_who_resumed_the_group(stage: Stage) -> None:
+    stage.come(PENDING)
+    for annotations, needed in (({HOLD: ""}, 3), ({RESUMED_BY: "ann"}, 4)):
+        group = pod_group(min_member=needed)
+        group["metadata"]["annotations"] = annotations
+        stage.client.put(group)
+        await stage.clock.advance(1)
+    assert stage.recorder.reported() == [
+        ("Normal", "Held", "pod group ml/train is held"),
+        ("Normal", "Resumed", "the pod group is no longer held: resumed by ann"),
+    ]
 
 
 async def test_groups_do_not_wait_for_each_other(stage: Stage) -> None:
@@ -144,10 +159,10 @@ async def test_only_the_leader_writes_and_a_new_one_catches_up(stage: Stage) -> 
     stage.leads = True
     await stage.clock.advance(1)
     assert stage.condition() == ("False", "Unschedulable", "no room")
-    assert stage.recorder.told() == [("Warning", "Unschedulable", "no room")]
+    assert stage.recorder.reported() == [("Warning", "Unschedulable", "no room")]
 
 
-async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
+async def test_the_schedulers_announcement_is_written_and_recorded(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING)
     stage.decide(PodGroupReason.WAITING_FOR_PODS, "2 of 3 pods exist")
@@ -161,7 +176,7 @@ async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
     stage.become(PENDING, RUNNING, times=3)
     await stage.clock.advance(1)
     assert stage.condition() == ("True", "Scheduled", "the 3 pods that it needs are scheduled")
-    assert stage.recorder.told() == [
+    assert stage.recorder.reported() == [
         ("Warning", "Unschedulable", "WaitingForPods: 2 of 3 pods exist"),
         ("Warning", "Unschedulable", "2 of 3 fit: 0/4 nodes are available"),
         ("Warning", "Timeout", "given up after 10s"),
@@ -172,7 +187,7 @@ async def test_the_schedulers_word_is_written_and_told(stage: Stage) -> None:
     }
 
 
-async def test_each_timeout_is_told_although_nothing_else_changes(stage: Stage) -> None:
+async def test_each_timeout_is_reported_although_nothing_else_changes(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING, PENDING)
     for _ in range(3):
@@ -181,10 +196,10 @@ async def test_each_timeout_is_told_although_nothing_else_changes(stage: Stage) 
         stage.come(PENDING)
         await stage.clock.advance(10)
 
-    assert stage.recorder.told() == [("Warning", "Timeout", "given up after 10s")] * 3
+    assert stage.recorder.reported() == [("Warning", "Timeout", "given up after 10s")] * 3
 
 
-async def test_a_timeout_that_another_process_saw_is_not_told_again(stage: Stage) -> None:
+async def test_a_timeout_that_another_process_saw_is_not_reported_again(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING, PENDING)
     stage.decide(PodGroupReason.TIMEOUT, "given up after 10s")
@@ -196,7 +211,7 @@ async def test_a_timeout_that_another_process_saw_is_not_told_again(stage: Stage
     stage.hear(stage.client.put(pod_group()))
     await stage.clock.advance(10)
 
-    assert stage.recorder.told() == [("Warning", "Timeout", "given up after 10s")]
+    assert stage.recorder.reported() == [("Warning", "Timeout", "given up after 10s")]
 
 
 async def test_a_member_that_ends_is_counted_before_and_after_and_missing_never(stage: Stage) -> None:
@@ -226,7 +241,7 @@ async def test_a_note_is_cut_to_what_the_api_takes(stage: Stage) -> None:
     stage.come(PENDING)
     stage.decide(PodGroupReason.UNSCHEDULABLE, "x" * 5000)
     await stage.clock.advance(1)
-    ((_, _, note),) = stage.recorder.told()
+    ((_, _, note),) = stage.recorder.reported()
     assert len(note) == 1024
 
 
@@ -235,7 +250,7 @@ async def test_a_timeout_that_is_too_long_is_warned_of_once(stage: Stage) -> Non
     await stage.clock.advance(5)
     stage.come(PENDING)
     await stage.clock.advance(5)
-    assert [reason for _, reason, _ in stage.recorder.told()] == ["TimeoutTooLong"]
+    assert [reason for _, reason, _ in stage.recorder.reported()] == ["TimeoutTooLong"]
 
 
 async def test_same_names_in_two_namespaces_do_not_mix(stage: Stage) -> None:

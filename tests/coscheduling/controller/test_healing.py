@@ -1,4 +1,4 @@
-"""The healer evicts what is left of a group that cannot go on, and nobody else."""
+"""The healer evicts the other members of a group that cannot continue, and no other pods."""
 
 import asyncio
 import json
@@ -10,11 +10,13 @@ import msgspec
 import pytest
 
 from muster.framework.groups.book import GroupBook
+from muster.framework.groups.healing import HEALING_POLICY
+from muster.framework.groups.holds import HOLD
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
-from muster.framework.runtime.waiting import HeldPods
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing
@@ -26,9 +28,10 @@ from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
 from muster.plugins.coscheduling.groups import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
+from tests.clocks import SettlingClock
 from tests.coscheduling.objects import make_member
 
-from .groups import Clock, Recorder, pod_group
+from .groups import Recorder, pod_group
 
 
 class Evictions:
@@ -37,7 +40,7 @@ class Evictions:
     Attributes:
         ended: the phases of those that are still there, by name.
         asked: the names of those that a list was asked for, one by one.
-        refuses: whether nobody is told of them by a list.
+        refuses: whether a list of them fails.
     """
 
     def __init__(self) -> None:
@@ -54,8 +57,8 @@ class Evictions:
         self._broken = True
         self._events.put_nowait(None)
 
-    def tell(self, *events: tuple[str, str]) -> None:
-        """A watch works, and tells of pods that succeeded: what happened, and the name."""
+    def report(self, *events: tuple[str, str]) -> None:
+        """A watch works, and reports pods that succeeded: what happened, and the name."""
         self._broken = False
         for kind, name in events:
             self._events.put_nowait(msgspec.json.encode({"type": kind, "object": _ended(name, "Succeeded")}) + b"\n")
@@ -96,7 +99,7 @@ class Evictions:
         return Reply(201, b"{}")
 
 
-def watch(client: Evictions, clock: Clock, groups: GroupBook[Any, Any], group_of: GroupOf) -> Informer[Any]:
+def watch(client: Evictions, clock: SettlingClock, groups: GroupBook[Any, Any], group_of: GroupOf) -> Informer[Any]:
     """The watch of pods that have ended."""
     timing = Timing(sleep=clock.sleep, random=lambda: 0.0, clock=clock.now)
     return ended_pods(cast("ApiClient", client), group_of, groups.follow_ended, timing)
@@ -106,18 +109,25 @@ class Stage:
     """A healer and a group of three, all bound."""
 
     def __init__(self, policy: str) -> None:
-        self.clock, self.client, self.recorder = Clock(), Evictions(), Recorder()
+        self.clock, self.client, self.recorder = SettlingClock(), Evictions(), Recorder()
         self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)
         self.healer = Healer(self.groups, POD_GROUP_KIND, ports, self.ended)
-        body = pod_group("train", namespace="default")
-        body["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": policy}
-        self.groups.follow_group("default/train", from_plain(body, PodGroup))
+        self.body = pod_group("train", namespace="default")
+        self.body["metadata"]["annotations"] = {HEALING_POLICY: policy}
+        self.groups.follow_group("default/train", from_plain(self.body, PodGroup))
         self.pods = {f"train-{n}": _bound(f"train-{n}") for n in range(3)}
         for pod in self.pods.values():
             self.groups.follow_pod(None, pod)
+
+    def hold(self, reason: str | None) -> None:
+        """The group is held for this reason, or resumed."""
+        self.body["metadata"]["annotations"].pop(HOLD, None)
+        if reason is not None:
+            self.body["metadata"]["annotations"][HOLD] = reason
+        self.groups.follow_group("default/train", from_plain(self.body, PodGroup))
 
     def lose(self, *names: str) -> None:
         for name in names:
@@ -141,7 +151,7 @@ async def test_the_rest_is_evicted_when_a_loss_has_stood_for_a_moment(restarting
     await restarting.clock.advance(2)
     assert restarting.client.evicted == ["train-0", "train-2"]
     note = "1 of its pods were lost for good: the 2 left are evicted, so that all start anew"
-    assert restarting.recorder.told() == [("Warning", "Restarting", note)]
+    assert restarting.recorder.reported() == [("Warning", "Restarting", note)]
 
 
 async def test_nobody_is_evicted_of_a_group_whose_pods_all_go(restarting: Stage) -> None:
@@ -157,7 +167,7 @@ async def test_a_pod_that_a_budget_protects_is_asked_for_again(restarting: Stage
     restarting.lose("train-1")
     await restarting.clock.advance(5)
     assert restarting.client.evicted == ["train-0"]
-    assert restarting.recorder.told()[-1][1] == "RestartDelayed"
+    assert restarting.recorder.reported()[-1][1] == "RestartDelayed"
     restarting.lose("train-0")
     restarting.client.protected.clear()
     await restarting.clock.advance(10)
@@ -211,7 +221,7 @@ async def test_nobody_is_evicted_while_the_api_does_not_say_how_a_member_ended(r
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_nobody_is_evicted_for_one_that_succeeded_and_was_deleted_while_no_watch_told_of_it(
+async def test_nobody_is_evicted_for_one_that_succeeded_and_was_deleted_while_no_watch_reported_it(
     restarting: Stage,
 ) -> None:
     await restarting.clock.advance(1)
@@ -219,7 +229,7 @@ async def test_nobody_is_evicted_for_one_that_succeeded_and_was_deleted_while_no
     restarting.lose("train-1")
     await restarting.clock.advance(60)
     assert restarting.client.evicted == []
-    restarting.client.tell(("ADDED", "train-1"), ("DELETED", "train-1"))
+    restarting.client.report(("ADDED", "train-1"), ("DELETED", "train-1"))
     await restarting.clock.advance(60)
     assert restarting.client.evicted == []
 
@@ -229,12 +239,12 @@ async def test_a_loss_counts_once_the_watch_works_again_and_knows_of_no_success(
     restarting.client.break_the_watch()
     restarting.lose("train-1")
     await restarting.clock.advance(60)
-    restarting.client.tell(("ADDED", "stranger"))
+    restarting.client.report(("ADDED", "stranger"))
     await restarting.clock.advance(60)
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_a_loss_counts_when_all_was_listed_after_a_compaction_before_the_watch_has_told_of_anything(
+async def test_a_loss_counts_when_all_was_listed_after_a_compaction_before_the_watch_has_reported_anything(
     restarting: Stage,
 ) -> None:
     await restarting.clock.advance(1)
@@ -263,3 +273,13 @@ def _bound(name: str) -> PodInfo:
     pod = make_member(name, "train", cpu="1").node("one")
     pod["metadata"]["uid"] = f"uid-{name}"
     return PodInfo(from_plain(pod, Pod))
+
+
+async def test_nobody_is_evicted_while_the_group_is_held_and_the_rest_is_when_it_is_resumed(restarting: Stage) -> None:
+    restarting.hold("rack 4 moves")
+    restarting.lose("train-1")
+    await restarting.clock.advance(60)
+    assert restarting.client.evicted == []
+    restarting.hold(None)
+    await restarting.clock.advance(12)
+    assert restarting.client.evicted == ["train-0", "train-2"]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.coscheduling.api import GROUP_LABELS
+from muster.framework.groups import GROUP_LABELS
 from muster.plugins.coscheduling.record import PodGroupReason
 from tests.builders import PodDict, make_pod
 from tests.controlplane.api import Api, ApiError
@@ -196,7 +196,7 @@ async def test_owners_are_named_by_namespace_and_name(running: Running, cluster:
     await eventually(cluster.shows("train", occupiedBy=both))
 
 
-async def test_the_schedulers_word_is_shown_with_the_group_and_told_as_an_event(
+async def test_the_schedulers_announcement_is_shown_with_the_group_and_recorded_as_an_event(
     running: Running, control_plane: ControlPlane, cluster: Cluster, create_group: Create
 ) -> None:
     create_group("train", minMember=2, scheduleTimeoutSeconds=3600)
@@ -208,12 +208,12 @@ async def test_the_schedulers_word_is_shown_with_the_group_and_told_as_an_event(
     await eventually(lambda: cluster.condition("train") == ("False", "NotEnoughResources", "resource gap: cpu: 2"))
     running.groups.announce(key, PodGroupReason.SCHEDULED, "the 2 pods that it needs are scheduled")
     cluster.bind("a", "b")
-    told = [
+    reported = [
         ("Warning", "TimeoutTooLong", "spec.scheduleTimeoutSeconds of 3600 is cut to 900 (15m)"),
         ("Warning", "Unschedulable", "NotEnoughResources: resource gap: cpu: 2"),
         ("Normal", "Scheduled", "the 2 pods that it needs are scheduled"),
     ]
-    await eventually(lambda: cluster.events("train") == told)
+    await eventually(lambda: cluster.events("train") == reported)
     described = control_plane.kubectl("describe", "pg", "train", "-n", cluster.namespace)
     assert "NotEnoughResources: resource gap: cpu: 2" in described
     assert "the 2 pods that it needs are scheduled" in described

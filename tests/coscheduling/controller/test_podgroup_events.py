@@ -28,30 +28,30 @@ def announced(reason: str) -> Announcement:
     return Announcement(PodGroupReason(reason), "so it is", 0.0)
 
 
-def told(
+def reported(
     before: PodGroupStatus, after: PodGroupStatus, word: Announcement | None, **spec: Any
 ) -> list[tuple[str, ...]]:
     return [tuple(notice) for notice in notices(group(**spec), before, after, word)]
 
 
 @pytest.mark.parametrize("before", [None, "Unschedulable", "WaitingForPods", "Scheduling"])
-def test_a_group_that_is_scheduled_is_told_once(before: str | None) -> None:
+def test_a_group_that_is_scheduled_is_reported_once(before: str | None) -> None:
     scheduled = status("Scheduled")
-    assert told(status(before), scheduled, None) == [("Normal", "Scheduled", "so it is")]
-    assert told(scheduled, scheduled, None) == []
+    assert reported(status(before), scheduled, None) == [("Normal", "Scheduled", "so it is")]
+    assert reported(scheduled, scheduled, None) == []
 
 
-def test_a_group_whose_lost_members_were_replaced_is_not_told_as_scheduled_again() -> None:
-    assert told(status("LostMembers"), status("Scheduled"), announced("Scheduled")) == []
+def test_a_group_whose_lost_members_were_replaced_is_not_reported_as_scheduled_again() -> None:
+    assert reported(status("LostMembers"), status("Scheduled"), announced("Scheduled")) == []
 
 
 @pytest.mark.parametrize("reason", ["LostMembers", "Scheduling"])
 def test_what_only_the_members_show_is_no_event(reason: str) -> None:
-    assert told(status("Scheduled"), status(reason), announced("Scheduled")) == []
+    assert reported(status("Scheduled"), status(reason), announced("Scheduled")) == []
 
 
 def test_another_minimum_of_a_scheduled_group_is_no_news() -> None:
-    assert told(status("Scheduled"), status("Scheduled", "the 4 pods that it needs are scheduled"), None) == []
+    assert reported(status("Scheduled"), status("Scheduled", "the 4 pods that it needs are scheduled"), None) == []
 
 
 @pytest.mark.parametrize(
@@ -64,36 +64,53 @@ def test_another_minimum_of_a_scheduled_group_is_no_news() -> None:
         ("Timeout", ("Warning", "Timeout", "so it is")),
     ],
 )
-def test_each_refusal_is_told_with_its_reason(reason: str, event: tuple[str, ...]) -> None:
-    assert told(status(), status(reason), announced(reason)) == [event]
-    assert told(status(reason), status(reason), announced(reason)) == []
+def test_each_refusal_is_reported_with_its_reason(reason: str, event: tuple[str, ...]) -> None:
+    assert reported(status(), status(reason), announced(reason)) == [event]
+    assert reported(status(reason), status(reason), announced(reason)) == []
 
 
-def test_a_refusal_with_another_message_is_told_again() -> None:
+def test_a_hold_and_its_end_are_reported() -> None:
+    held, resumed = ("Normal", "Held", "so it is"), ("Normal", "Resumed", "the pod group is no longer held")
+    refusal = status("Unschedulable", "0/5 nodes")
+    assert reported(refusal, status("Held"), announced("Unschedulable")) == [held]
+    assert reported(status("Held"), status("Held"), None) == []
+    assert reported(status("Held"), status("Scheduling", "0 of 3 pods are scheduled"), None) == [resumed]
+    assert reported(status("Held"), refusal, announced("Unschedulable")) == [
+        resumed,
+        ("Warning", "Unschedulable", "0/5 nodes"),
+    ]
+
+
+def test_the_end_of_a_hold_is_reported_with_the_user_who_resumed_the_group_if_known() -> None:
+    [notice] = notices(group(), status("Held"), status("Scheduling", "waits"), None, resumed_by="ann")
+    assert notice == ("Normal", "Resumed", "the pod group is no longer held: resumed by ann")
+
+
+def test_a_refusal_with_another_message_is_reported_again() -> None:
     before, after = status("Unschedulable", "0/5 nodes"), status("Unschedulable", "0/6 nodes")
-    assert told(before, after, announced("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
+    assert reported(before, after, announced("Unschedulable")) == [("Warning", "Unschedulable", "0/6 nodes")]
 
 
 @pytest.mark.parametrize("word", [None, announced("Scheduled")])
 def test_a_group_that_the_scheduler_did_not_turn_away_is_not_spoken_of(word: Announcement | None) -> None:
-    assert told(status(), status("WaitingForPods"), word) == []
+    assert reported(status(), status("WaitingForPods"), word) == []
 
 
 def test_a_condition_that_is_taken_back_is_no_event() -> None:
-    assert told(status("Scheduled"), status(), announced("Unschedulable")) == []
+    assert reported(status("Scheduled"), status(), announced("Unschedulable")) == []
 
 
-def test_a_timeout_that_is_too_long_is_told_once_for_each_spec() -> None:
+def test_a_timeout_that_is_too_long_is_reported_once_for_each_spec() -> None:
     warning = ("Warning", "TimeoutTooLong", "spec.scheduleTimeoutSeconds of 901 is cut to 900 (15m)")
     new, first, second = PodGroupStatus(), status(), status(generation=2)
-    assert told(new, first, None, scheduleTimeoutSeconds=901) == [warning]
-    assert told(first, first, None, scheduleTimeoutSeconds=901) == []
-    assert told(first, second, None, scheduleTimeoutSeconds=901) == [warning]
+    assert reported(new, first, None, scheduleTimeoutSeconds=901) == [warning]
+    assert reported(first, first, None, scheduleTimeoutSeconds=901) == []
+    assert reported(first, second, None, scheduleTimeoutSeconds=901) == [warning]
 
 
 @pytest.mark.parametrize("seconds", [None, 0, -5, 900])
 def test_a_timeout_that_is_kept_is_not_warned_of(seconds: int | None) -> None:
-    assert told(PodGroupStatus(), status(), None, scheduleTimeoutSeconds=seconds) == []
+    assert reported(PodGroupStatus(), status(), None, scheduleTimeoutSeconds=seconds) == []
 
 
 def test_an_event_names_the_group_but_not_its_version() -> None:

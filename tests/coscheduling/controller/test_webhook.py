@@ -33,7 +33,7 @@ async def decide(request: Any, **_: Any) -> Any:
 
 @asynccontextmanager
 async def serving(decide: Any = decide) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
-    """A session that trusts anybody, and where to post reviews, about which `decide` does."""
+    """A session that trusts any certificate, and the address for reviews, on which `decide` decides."""
     server = ReviewServer(
         CERTIFICATE,
         CERTIFICATE.with_name("key.pem"),
@@ -90,8 +90,8 @@ async def test_what_is_no_review_is_answered_with_400_and_no_word_in_the_log(
     with caplog.at_level(logging.WARNING):
         async with serving() as (session, url):
             async with session.post(url, data=body) as refused:
-                told = await refused.text()
-            assert (refused.status, told.count("\n"), PYTHON.search(told)) == (400, 1, None)
+                reported = await refused.text()
+            assert (refused.status, reported.count("\n"), PYTHON.search(reported)) == (400, 1, None)
             async with session.post(url, json=REVIEW) as answered:
                 assert (await answered.json())["response"] == {"uid": "1", "allowed": True}
     assert caplog.text == ""

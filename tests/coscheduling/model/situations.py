@@ -63,4 +63,5 @@ observations = st.builds(
     counts=counts,
     owners=st.sampled_from(["", "ns/job", "ns/a,ns/b"]),
     announcement=announcements | st.none(),
+    held=st.sampled_from(["", "pod group ns/g is held"]),
 )

@@ -1,4 +1,4 @@
-"""Messages of groups: one pod is told of as one."""
+"""Messages of groups, in the singular for one pod."""
 
 import pytest
 
@@ -24,5 +24,5 @@ from muster.plugins.coscheduling import messages
         ),
     ],
 )
-def test_one_pod_is_told_of_as_one(said: str, text: str) -> None:
+def test_one_pod_is_reported_in_the_singular(said: str, text: str) -> None:
     assert said == text

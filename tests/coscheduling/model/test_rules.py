@@ -1,4 +1,4 @@
-"""What a PodGroup may ask for, and how a mistake is told."""
+"""What a PodGroup may ask for, and how a mistake is reported."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_a_group_without_a_spec_is_no_problem() -> None:
         ({"minResources": []}, "spec.minResources: Invalid value: []: should be a valid dictionary"),
     ],
 )
-def test_a_mistake_is_told_with_the_path_of_its_field(spec: dict[str, Any], problem: str) -> None:
+def test_a_mistake_is_reported_with_the_path_of_its_field(spec: dict[str, Any], problem: str) -> None:
     assert problems({"spec": spec}) == [problem]
 
 
@@ -69,7 +69,7 @@ def test_an_annotation_of_musters_that_it_does_not_know_is_refused_and_others_ar
     ]
 
 
-def test_a_slice_size_that_is_no_number_is_told_so_with_and_without_a_slice_topology() -> None:
+def test_a_slice_size_that_is_no_number_is_reported_with_and_without_a_slice_topology() -> None:
     size = {"muster-scheduler.io/slice-size": "abc"}
     for more in ({}, {"muster-scheduler.io/slice-topology": "example.com/rack"}):
         assert problems({"metadata": {"annotations": size | more}, "spec": {"minMember": 1}}) == [
@@ -78,7 +78,7 @@ def test_a_slice_size_that_is_no_number_is_told_so_with_and_without_a_slice_topo
         ]
 
 
-def test_every_mistake_is_told() -> None:
+def test_every_mistake_is_reported() -> None:
     found = problems({"spec": {"minMember": 0, "scheduleTimeoutSeconds": -1, "minResources": {"cpu": "x", "gpu": ""}}})
     assert [line.partition(":")[0] for line in found] == [
         "spec.minMember",

@@ -131,3 +131,27 @@ def test_a_refusal_survives_a_restart_of_the_scheduler() -> None:
     no_room = Announcement(PodGroupReason.NOT_ENOUGH_RESOURCES, "resource gap", NOW)
     refused = next_status(NEW, seen(members(waiting=3), announcement=no_room), now=NOW)
     assert next_status(refused, seen(members(waiting=3)), now=NOW + 60) == refused
+
+
+@given(statuses, observations)
+def test_a_held_group_that_lacks_its_quorum_says_so_unless_it_has_ended(
+    before: PodGroupStatus, there: Observation
+) -> None:
+    after = next_status(before, there, now=NOW)
+    said = after.condition(SCHEDULED)
+    is_short = there.counts.scheduled < max(1, there.min_member)
+    if there.held and is_short and after.phase not in (Phase.FINISHED, Phase.FAILED):
+        assert said is not None
+        assert (said.status, said.reason, said.message) == ("False", "Held", there.held)
+    elif not there.held and there.announcement is None:
+        assert said is None or said == before.condition(SCHEDULED) or said.reason != "Held"
+
+
+def test_a_running_part_of_a_held_group_is_no_quorum_and_a_resume_is_seen() -> None:
+    held = Observation(3, 1, members(waiting=1, running=2), held="pod group ns/g is held")
+    stuck = next_status(NEW, held, now=NOW)
+    assert stuck.phase == Phase.UNKNOWN
+    resumed = next_status(stuck, seen(members(waiting=1, running=2)), now=NOW)
+    said = resumed.condition(SCHEDULED)
+    assert said is not None
+    assert (resumed.phase, said.reason, said.message) == (Phase.SCHEDULING, "Scheduling", "2 of 3 pods are scheduled")

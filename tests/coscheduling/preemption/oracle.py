@@ -18,7 +18,7 @@ from muster.plugins.defaultpreemption.group_search import GroupPreemption
 
 
 class Judge(PostBindPlugin, DecisionFollower):
-    """Looks at each decision before anybody is evicted. What it knows of groups is set by the test.
+    """Checks each decision before a pod is evicted. What it knows of groups is set by the test.
 
     Attributes:
         min_members: by group, `namespace/name`; of those with a mode of their own nothing is expected here.
@@ -81,7 +81,7 @@ class Judge(PostBindPlugin, DecisionFollower):
         return units
 
     def _fits(self, plan: GroupPreemption, gone: set[str], ahead_of: PodGroupInfo | None) -> bool:
-        """Whether the placement does without these pods, and beside those whom other nodes are promised to."""
+        """Whether the placement fits without these pods, beside those that are nominated to nodes."""
         snapshot = self.handle.snapshot
         own = set() if ahead_of is None else {pod.uid for pod in ahead_of.members}
         for name in {placed.node_name for placed in plan.placement}:

@@ -1,4 +1,4 @@
-"""A gang makes room only where extenders let its members go, and evicts only whom they agree to."""
+"""A gang preempts only on nodes that extenders allow, and evicts only pods that they agree to."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

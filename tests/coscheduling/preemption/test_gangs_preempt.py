@@ -1,4 +1,4 @@
-"""A gang of higher priority makes room for all that it lacks, or touches nobody."""
+"""A gang of higher priority evicts for all members that it lacks, or not at all."""
 
 from collections.abc import Sequence
 from random import Random

@@ -69,7 +69,7 @@ class Life:
             assert not there or len(there) >= quorum, (name, there)
 
     def check_causes(self) -> None:
-        """Each eviction was for somebody of a strictly higher priority."""
+        """Each eviction was for a pod of strictly higher priority."""
         for key, reason, note in self.world.events:
             if reason == "Preempted":
                 uid = note.split()[3]

@@ -281,8 +281,8 @@ async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> Non
     world.gang("high", 2, priority=10)
     await world.run(3)
 
-    told: Any = world.groups.record("default/high").announced
-    assert told.message.endswith("pod group preemption: found a placement for podgroup, preempting 1 victims")
+    reported: Any = world.groups.record("default/high").announced
+    assert reported.message.endswith("pod group preemption: found a placement for podgroup, preempting 1 victims")
     uid = world.api.objects["podgroups"]["default/high"]["metadata"]["uid"]
     assert world.notes("default/low", "Preempted") == [f"Preempted by podgroup {uid} on node cluster"]
     [condition] = world.api.pods["default/low"]["status"]["conditions"]
@@ -316,7 +316,7 @@ async def test_a_gang_that_lost_a_member_or_its_group_gives_up_the_room_made_for
 async def test_a_nomination_that_the_watch_has_not_reported_is_withdrawn_in_the_api_when_the_group_goes(
     world: EvictingWorld,
 ) -> None:
-    """Else the late report brings it back, and nobody ever ends it."""
+    """Otherwise the late report restores it, and it never ends."""
     world.grace = 60.0
     nodes(world, a=2)
     runs(world, "low", "a", 2)

@@ -64,7 +64,7 @@ class GangCluster(Cluster):
         return said["reason"], said["message"]
 
     def wait_until_said(self, pod: str, text: str) -> str:
-        """The last FailedScheduling message of a pod, once it holds this text; numbers are told every half minute."""
+        """The last FailedScheduling message of a pod, once it has this text; numbers change every half minute."""
         return eventually(lambda: next((note for note in self.said(pod) if text in note), ""), within=90)
 
     def said(self, pod: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a watch on one namespace's pods tells somebody who is not Muster."""
+"""What a watch on one namespace's pods reports to a client other than Muster."""
 
 from typing import Any
 

@@ -20,7 +20,7 @@ Classes = dict[str, str]
 
 
 def low(name: str, cpu: str = "1", **labels: str) -> PodDict:
-    """A pod that anybody may evict."""
+    """A pod that any other may evict."""
     return make_pod(name).requests(cpu=cpu).labels(labels)
 
 
@@ -37,7 +37,7 @@ def run(gangs: GangCluster, *pods: PodDict) -> None:
 
 
 def victims(gangs: GangCluster) -> list[str]:
-    """The pods that were told to go and have not gone yet."""
+    """The pods that are being deleted."""
     return sorted(pod["metadata"]["name"] for pod in gangs.pods() if "deletionTimestamp" in pod["metadata"])
 
 
@@ -56,7 +56,7 @@ def condition(pod: Any, kind: str) -> Any:
     return next((each for each in pod["status"].get("conditions", ()) if each["type"] == kind), None)
 
 
-def test_a_gang_tells_at_every_step_how_it_makes_room(
+def test_a_gang_reports_at_every_step_how_it_makes_room(
     gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
 ) -> None:
     add_nodes(make_node("one", cpu="2"), make_node("two", cpu="2"))
@@ -74,15 +74,15 @@ def test_a_gang_tells_at_every_step_how_it_makes_room(
     uid = gangs.kubectl("get", "podgroup.scheduling.x-k8s.io", "train", "--output=jsonpath={.metadata.uid}")
     [preempted] = eventually(lambda: gangs.events("a", "Preempted"))
     assert (preempted["note"], preempted["action"]) == (f"Preempted by podgroup {uid} on node cluster", "Preempting")
-    told = (
+    reported = (
         f"pod group {gangs.namespace}/train is unschedulable, 1 of the 3 members that it needs fits; "
         "with that one placed: 0/2 nodes are available: 2 Insufficient cpu. "
         "pod group preemption: found a placement for podgroup, preempting 1 victims"
     )
     for name in ("train-0", "train-1", "train-2"):
-        assert gangs.wait_until_unschedulable(name) == told
-        assert gangs.wait_until_said(name, "preempting 1 victims") == told
-    eventually(lambda: gangs.condition("train") == ("Unschedulable", told))
+        assert gangs.wait_until_unschedulable(name) == reported
+        assert gangs.wait_until_said(name, "preempting 1 victims") == reported
+    eventually(lambda: gangs.condition("train") == ("Unschedulable", reported))
     promised = {name: gangs.pod(name)["status"]["nominatedNodeName"] for name in ("train-0", "train-1", "train-2")}
     assert sorted(promised.values()) == sorted([gangs.node_of("a")] * 2 + [gangs.node_of("b")])
     assert gangs.nodes("train") == {}

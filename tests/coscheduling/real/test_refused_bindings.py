@@ -51,8 +51,8 @@ def test_a_gang_of_which_one_binding_is_denied_says_so_and_is_whole_when_it_is_a
     gangs.add_group("g", 3)
     gangs.add(*make_members("g", 3))
 
-    told = f"2 of 3 pods are bound, 1 was refused: {gangs.namespace}/g-1: "
-    eventually(lambda: gangs.condition("g")[1].startswith(told))
+    reported = f"2 of 3 pods are bound, 1 was refused: {gangs.namespace}/g-1: "
+    eventually(lambda: gangs.condition("g")[1].startswith(reported))
     reason, message = gangs.condition("g")
     assert (reason, "g-1 stays where it is" in message) == ("BindingFailed", True)
     assert len(gangs.nodes("g")) == 2

@@ -1,1 +1,1 @@
-"""Stories of gangs, each told once: in virtual time, and again on a real API server where it takes a `Backend`."""
+"""Scenarios of gangs, each written once: run in virtual time, and on a real API server too if it takes a `Backend`."""

@@ -1,4 +1,4 @@
-"""A cluster for stories of gangs that are told once and proven twice: in virtual time, and by a process on a real API.
+"""A cluster for scenarios of gangs that are written once and run twice: in virtual time, and on a real API server.
 
 A story gets a `Backend`: it changes nodes, pods and PodGroups, waits until a condition holds, and reads what a person
 can read. It cannot reach into the engine. Stories run on both backends where the API server takes part in them: its

@@ -1,4 +1,4 @@
-"""The cluster of a story that is told once: in virtual time, then on a real API server."""
+"""The cluster of a scenario that is written once: in virtual time, then on a real API server."""
 
 from collections.abc import AsyncIterator
 

@@ -52,7 +52,7 @@ async def test_a_podgroup_that_comes_between_its_pods_starts_them_with_the_last(
     assert world.notes(last) == []
 
 
-async def test_members_that_come_while_others_wait_are_told_the_latest_number_within_half_a_minute(
+async def test_members_that_come_while_others_wait_get_the_latest_number_within_half_a_minute(
     world: World,
 ) -> None:
     world.add_nodes(make_node("a", cpu="100"))
@@ -72,7 +72,7 @@ async def test_members_that_come_while_others_wait_are_told_the_latest_number_wi
         assert world.conditions[key][:2] == ("Unschedulable", world.notes(key)[-1])
 
 
-async def test_members_that_come_fast_are_not_told_for_each_of_them(world: World) -> None:
+async def test_members_that_come_fast_are_not_reported_for_each_of_them(world: World) -> None:
     world.add_nodes(make_node("a", cpu="100"))
     world.add_group("g", 10)
     for pod in make_members("g", 10):
@@ -83,7 +83,7 @@ async def test_members_that_come_fast_are_not_told_for_each_of_them(world: World
     assert [event for event in world.events if event[1] == "FailedScheduling"] == []
 
 
-async def test_members_that_come_slowly_do_not_keep_each_other_from_being_told(world: World) -> None:
+async def test_members_that_come_slowly_do_not_keep_each_other_from_being_reported(world: World) -> None:
     world.add_nodes(make_node("a", cpu="100"))
     world.add_group("g", 200)
     for pod in make_members("g", 10):

@@ -1,4 +1,4 @@
-"""Gangs that want the same room: one gets it whole, the others leave it alone, and nobody waits for nothing."""
+"""Gangs that compete for capacity: one gets all that it needs, the others take none, and none waits without cause."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What keeps a gang from starting is said in the words of whoever does, not hidden behind talk of groups."""
+"""The reason why a gang waits is given in the words of the plugin that rejects it, not in general words on groups."""
 
 from typing import ClassVar
 
@@ -76,7 +76,7 @@ class Unreserving(ReservePlugin):
         """Nothing was reserved."""
 
 
-async def test_the_reason_of_another_plugin_is_what_all_members_are_told(make_world: MakeWorld) -> None:
+async def test_the_reason_of_another_plugin_is_the_reason_of_all_members(make_world: MakeWorld) -> None:
     world = make_world(plugins={"ClaimCheck": ClaimCheck})
     world.add_nodes(make_node("a"), make_node("b"))
     world.add_group("g", 3)
@@ -129,14 +129,14 @@ async def test_a_plugins_bug_is_called_an_error_and_tried_again(make_world: Make
     await world.settle()
     assert world.conditions[keys[0]][0] == "SchedulerError"
     assert "a bug" in world.conditions[keys[0]][1]
-    told = len(world.notes(keys[0]))
+    reported = len(world.notes(keys[0]))
 
     await world.run(60)
-    assert len(world.notes(keys[0])) > told
+    assert len(world.notes(keys[0])) > reported
     assert world.engine.cache.assumed_count == 0
 
 
-async def test_a_member_beyond_the_quorum_is_told_its_own_reason(world: World) -> None:
+async def test_a_member_beyond_the_quorum_has_a_reason_of_its_own(world: World) -> None:
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2)
     world.add(*make_members("g", 2), make_member("huge", "g", cpu="64"))

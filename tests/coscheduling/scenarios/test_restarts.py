@@ -62,7 +62,7 @@ async def test_members_that_held_nodes_at_permit_hold_them_no_more(make_world: M
     world.add_group("g", 3)
     world.add(*make_members("g", 3))
     await world.settle()
-    assert len(world.engine.waiting) == 2
+    assert len(world.engine.held_pods) == 2
     await world.kill()
     assert world.bound() == []
 
@@ -141,7 +141,7 @@ async def test_an_old_job_of_which_most_has_ended_keeps_nothing_after_a_restart(
     assert world.bound("two") == ["default/two-1"]
 
 
-async def test_members_of_a_podgroup_that_exists_are_not_told_that_it_does_not_after_a_restart(
+async def test_members_of_a_podgroup_that_exists_get_no_event_that_it_is_missing_after_a_restart(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()

@@ -199,7 +199,7 @@ async def test_racks_of_one_name_in_two_zones_are_two_domains(world: World) -> N
     )
 
 
-async def test_an_annotation_that_cannot_be_read_is_told_on_the_group_until_it_is_mended(world: World) -> None:
+async def test_an_annotation_that_cannot_be_read_is_reported_on_the_group_until_it_is_mended(world: World) -> None:
     add_racks(world, [4])
     key = world.add_group("g", 2, annotations={REQUIRED: "not a label"})
     world.add(*make_members("g", 2))
@@ -319,7 +319,7 @@ async def test_a_member_that_begins_a_slice_goes_to_no_node_without_the_label(wo
     assert racks(world, "g") == {"ar0": 2}
 
 
-async def test_annotations_of_slices_that_mean_nothing_are_told(world: World) -> None:
+async def test_annotations_of_slices_that_mean_nothing_are_reported(world: World) -> None:
     add_racks(world, [4])
     wrong = {
         "no size": {"muster-scheduler.io/slice-topology": RACK},

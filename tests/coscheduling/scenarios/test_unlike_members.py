@@ -41,7 +41,7 @@ async def test_of_more_members_than_needed_small_ones_start_where_a_large_one_le
     assert world.bound() == ["default/g-0", "default/g-1"]
 
 
-async def test_a_gang_that_fits_in_no_order_is_told_what_the_order_of_its_members_came_to(world: World) -> None:
+async def test_a_gang_that_fits_in_no_order_gets_the_result_of_its_own_order(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"), make_node("b", cpu="2"))
     world.add_group("g", 3)
     world.add(*(make_member(f"g-{size}", "g", cpu=size) for size in "134"))

@@ -56,13 +56,13 @@ class Reader:
             deadline = time.monotonic() + _WITHIN_SECONDS
             while True:
                 done = self.run(step.commands)
-                told = f"{step.commands}\nends with {done.returncode}: {done.stdout}{done.stderr}"
+                reported = f"{step.commands}\nends with {done.returncode}: {done.stdout}{done.stderr}"
                 if step.printed is None:
-                    assert done.returncode == 0, told
+                    assert done.returncode == 0, reported
                     break
                 if same(step.printed, done.stdout):
                     break
-                assert time.monotonic() < deadline, f"{told}\nbut the page says:\n{step.printed}"
+                assert time.monotonic() < deadline, f"{reported}\nbut the page says:\n{step.printed}"
                 time.sleep(_LOOK_EVERY_SECONDS)
 
     def run(self, commands: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""Every page that tells how to do something, followed literally from its first command to its last."""
+"""Every page that says how to do something, followed literally from its first command to its last."""
 
 import json
 from collections.abc import Iterator, Mapping

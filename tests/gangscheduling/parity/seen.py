@@ -25,7 +25,7 @@ class SeenPod:
     scores: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def told(self) -> Condition | None:
+    def reported(self) -> Condition | None:
         """The condition PodScheduled."""
         return next((each for each in self.conditions if each.type == "PodScheduled"), None)
 
@@ -82,5 +82,5 @@ class Seen:
 
 
 def _partly_told(group: SeenGroup) -> bool:
-    told = [pod.told is not None for pod in group.pods.values() if not pod.node]
-    return any(told) and not all(told)
+    reported = [pod.reported is not None for pod in group.pods.values() if not pod.node]
+    return any(reported) and not all(reported)

@@ -176,7 +176,7 @@ def stages(folder: Path) -> Iterator[tuple[Stage, Stage]]:
 
 
 def _brief(pod: PodDict) -> PodDict:
-    """The pod is gone as soon as it is deleted: nobody runs it."""
+    """The pod is removed as soon as it is deleted, as no kubelet runs it."""
     pod["spec"]["terminationGracePeriodSeconds"] = 0
     return pod
 

@@ -80,7 +80,7 @@ def compare(theirs: Seen, ours: Seen, scope: Scope) -> Verdict:
         _compare_bound(name, group, other, verdict)
         _compare_group(name, group, other, scope, verdict)
         for pod in group.pods:
-            _compare_told(pod, (group, other), scope.acting == name, scope, verdict)
+            _compare_reports(pod, (group, other), scope.acting == name, scope, verdict)
     return verdict
 
 
@@ -134,7 +134,7 @@ def _scored(group: SeenGroup) -> tuple[list[str], dict[str, int]]:
     return sorted(group.domains), dict(group.placements)
 
 
-# What groups are told.
+# The messages of groups.
 
 
 def _compare_group(name: str, theirs: SeenGroup, ours: SeenGroup, scope: Scope, verdict: Verdict) -> None:
@@ -173,7 +173,7 @@ def _plainer(
 
 
 def _without_claims(message: str) -> str:
-    """Without claims; what came of preemption is told once for each part of a tree, with how many went."""
+    """Without claims; the result of preemption is given once for each part of a tree, with the number of victims."""
     reason, *preemption = message.replace(_NO_CLAIMS, "").split(_PREEMPTION)
     return _PREEMPTION.join([reason, *dict.fromkeys(_VICTIMS.sub("n victims", each) for each in preemption)])
 
@@ -199,22 +199,24 @@ def _without_text(message: str) -> str:
     return ""
 
 
-# What pods are told.
+# The messages of pods.
 
 
-def _compare_told(name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope, verdict: Verdict) -> None:
+def _compare_reports(
+    name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope, verdict: Verdict
+) -> None:
     mine, other = (group.pods[name] for group in groups)
     if mine.node or other.node:
         parted = mine.node != other.node  # of which there is a verdict already
         if (mine.conditions, mine.nominated) != (other.conditions, other.nominated) and not parted:
-            verdict.differs(f"told {name}", mine, other)
+            verdict.differs(f"reported {name}", mine, other)
         return
-    told = replace(mine, choice=None, scores={}), replace(other, choice=None, scores={})
-    if told[0] == told[1]:
+    reported = replace(mine, choice=None, scores={}), replace(other, choice=None, scores={})
+    if reported[0] == reported[1]:
         return
     excuse = _excuse(mine, other, groups, acting, scope)
     if excuse is None:
-        verdict.differs(f"told {name}", told[0], told[1])
+        verdict.differs(f"reported {name}", reported[0], reported[1])
     else:
         verdict.excused[excuse] += 1
 
@@ -222,12 +224,12 @@ def _compare_told(name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, 
 def _excuse(
     theirs: SeenPod, ours: SeenPod, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope
 ) -> str | None:
-    """Why pods without nodes may be told different things."""
+    """Why the messages of pods without nodes may differ."""
     if theirs.nominated != ours.nominated:
         return None
-    mine, other = theirs.told, ours.told
+    mine, other = theirs.reported, ours.reported
     if other is None and mine is not None and groups[1].has_quorum:
-        likes = [pod.told for pod in groups[1].pods.values() if not pod.node and pod.told is not None]
+        likes = [pod.reported for pod in groups[1].pods.values() if not pod.node and pod.reported is not None]
         return ONE_FOR_ALL if any(_alike(mine, like) for like in likes) else None
     if mine is None or other is None:
         return None
@@ -243,8 +245,8 @@ def _excuse(
     return WAITS_BESIDE if (waits and mine.reason == other.reason) or _alike(*plain) else None
 
 
-def _plain(told: Condition) -> Condition:
-    return told._replace(message=_ALONE.sub("", _without_domain(_unwrapped(_without_claims(told.message)))))
+def _plain(reported: Condition) -> Condition:
+    return reported._replace(message=_ALONE.sub("", _without_domain(_unwrapped(_without_claims(reported.message)))))
 
 
 def _alike(theirs: Condition, ours: Condition) -> bool:

@@ -1,4 +1,4 @@
-"""CompositePodGroups as somebody sees them who has kubectl and nothing else."""
+"""CompositePodGroups as a user sees them who has only kubectl."""
 
 from tests.e2e.eventually import eventually
 from tests.gangscheduling.real.native import NativeCluster
@@ -15,8 +15,8 @@ def test_parts_of_a_composite_start_together_once_there_is_room_for_as_many_as_i
     native.add_part("right", "job", 2)
     native.add(*make_members("right", 2))
     for part in ("left", "right"):
-        told = native.wait_until_said(part, "False", "Unschedulable")
-        assert told["message"].startswith("minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
+        reported = native.wait_until_said(part, "False", "Unschedulable")
+        assert reported["message"].startswith("minCount (2) cannot be satisfied: 1 scheduled, 0 remaining")
     assert (native.nodes("left"), native.nodes("right")) == ({}, {})
 
     native.add_nodes("two", cpu="1")

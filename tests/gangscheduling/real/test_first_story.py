@@ -1,4 +1,4 @@
-"""Kubernetes' own PodGroups as somebody sees them who has kubectl and nothing else."""
+"""Native PodGroups as a user sees them who has only kubectl."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,8 +17,8 @@ def test_a_gang_that_does_not_fit_says_so_and_starts_whole_when_there_is_room(na
     native.add_nodes("one", cpu="2")
     native.add_group("train", 3)
     native.add(*make_members("train", 3))
-    told = native.wait_until_said("train", "False", "Unschedulable")
-    assert told["message"].startswith("minCount (3) cannot be satisfied: 2 scheduled, 0 remaining")
+    reported = native.wait_until_said("train", "False", "Unschedulable")
+    assert reported["message"].startswith("minCount (3) cannot be satisfied: 2 scheduled, 0 remaining")
     assert native.wait_until_turned_away("train-2").startswith("0/1 nodes are available: 1 Insufficient cpu.")
     assert native.wait_until_unschedulable("train-0").startswith("pod group is unschedulable, minCount (3) cannot be ")
     assert native.nodes("train") == {}
@@ -34,7 +34,7 @@ def test_a_gang_that_does_not_fit_says_so_and_starts_whole_when_there_is_room(na
     assert "Scheduled" in native.kubectl("get", "podgroups.scheduling.k8s.io")
 
 
-def test_a_pod_without_its_group_and_a_group_without_its_pods_are_told(native: NativeCluster) -> None:
+def test_a_pod_without_its_group_and_a_group_without_its_pods_are_reported(native: NativeCluster) -> None:
     native.add_nodes("one", cpu="2")
     native.add(*make_members("train", 1))
     [event] = eventually(lambda: native.events("train-0", "FailedScheduling"))

@@ -98,7 +98,7 @@ def test_muster_reserves_room_for_it_and_it_starts_as_soon_as_those_have_ended_w
                 assert "had their capacity reserved" in cluster.wait_until_unschedulable(stream.goes_on())
             stream.goes_on()  # with the last place the gang may start before this one is decided
             eventually(lambda: stream.gang_runs)
-            told = cluster.wait_until_said("gang", "True", "Scheduled")
-            assert told["message"] == ""
+            reported = cluster.wait_until_said("gang", "True", "Scheduled")
+            assert reported["message"] == ""
     finally:
         cluster.remove_nodes()

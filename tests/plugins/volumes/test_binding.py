@@ -135,7 +135,7 @@ def test_a_volume_asks_for_well_formed_fields_but_goes_by_labels_alone() -> None
     assert reasons(cluster, pod_with("data")) == {"a": [NODE_CONFLICT], "b": [NODE_CONFLICT]}
 
 
-def test_of_several_bound_volumes_the_first_that_is_in_the_way_is_told() -> None:
+def test_of_several_bound_volumes_the_first_that_is_in_the_way_is_reported() -> None:
     cluster = Cluster(*nodes("a", "b"))
     cluster.keep(make_claim("zonal", volume="v"), make_volume("v").at(require(ZONE, "In", "zone-a")))
     cluster.keep(make_claim("lost", volume="gone"))
@@ -146,13 +146,13 @@ def test_of_several_bound_volumes_the_first_that_is_in_the_way_is_told() -> None
 def test_in_tree_volumes_are_used_where_their_driver_says_on_nodes_that_it_took_over() -> None:
     key = "topology.ebs.csi.aws.com/zone"
     cluster = Cluster(
-        make_node("told by labels").zone("a"),
+        make_node("known by labels").zone("a"),
         make_node("driver elsewhere").zone("a").labels({key: "b"}),
         make_node("driver here").zone("b").labels({key: "a"}),
     )
     for name in ("driver elsewhere", "driver here"):
         cluster.keep(make_csi_node(name, migrated=["kubernetes.io/gce-pd", "kubernetes.io/aws-ebs"]))
-    cluster.keep(make_csi_node("told by labels", migrated=["kubernetes.io/gce-pd"]))
+    cluster.keep(make_csi_node("known by labels", migrated=["kubernetes.io/gce-pd"]))
     disk = {"awsElasticBlockStore": {"volumeID": "vol-1"}}
     cluster.keep(make_claim("data", volume="v"), make_volume("v", source=disk).at(require(ZONE, "In", "a")))
     assert reasons(cluster, pod_with("data")) == {"driver elsewhere": [NODE_CONFLICT]}
@@ -305,7 +305,7 @@ def test_a_claim_whose_node_is_selected_goes_nowhere_else_and_takes_no_volume_th
     assert reasons(cluster, pod_with("data", "more")) == {"a": [BIND_CONFLICT], "b": [BIND_CONFLICT]}
 
 
-def test_everything_in_the_way_is_told_in_order_and_of_claims_to_be_made_the_first() -> None:
+def test_everything_in_the_way_is_reported_in_order_and_of_claims_to_be_made_the_first() -> None:
     cluster = Cluster(*nodes("a", "b"))
     cluster.keep(make_claim("bound", volume="v"), make_volume("v").at(require(ZONE, "In", "zone-b")))
     cluster.keep(LOCAL, make_claim("small", storage_class="local", size="1Gi"))

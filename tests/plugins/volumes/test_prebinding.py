@@ -90,14 +90,14 @@ class World:
         """A second passes."""
         self.cluster.clock.move_to(self.cluster.clock.now() + 1)
 
-    def tell(self, *names: str) -> None:
+    def report(self, *names: str) -> None:
         """The informers hear of these objects as they are by now."""
         self.cluster.keep(*(self.api.objects[name] for name in names))
 
     def change(self, name: str, patch: dict[str, Any]) -> None:
         """Change an object as another client would; the informers report it."""
         self.api.objects[name] = _newer(self.api.objects[name], patch)
-        self.tell(name)
+        self.report(name)
 
     def bind(self, claim: str, volume: str) -> None:
         """The controller of volumes is done with the claim."""
@@ -138,7 +138,7 @@ async def test_it_ends_as_soon_as_the_last_claim_is_bound_without_waiting_for_a_
     world = World()
     binding = world.begin()
     await settle()
-    world.tell("v", "made")
+    world.report("v", "made")
     world.bind("there", "v")
     await settle()
     assert not binding.done()
@@ -153,7 +153,7 @@ async def test_what_the_informers_have_not_heard_of_yet_is_waited_for() -> None:
     world = World()
     binding = world.begin()
     await settle()
-    # Both claims look bound, but to whom is told only by versions that have not come yet.
+    # Both claims look bound, but only versions that have not arrived yet say to which volume.
     world.cluster.keep(ClaimDict(make_claim("there", storage_class="local", volume="v")))
     world.cluster.keep(ClaimDict(make_claim("made", storage_class="late", volume="new")))
     await settle()
@@ -219,7 +219,7 @@ async def test_it_gives_up_when_it_can_never_come_to_an_end(event: Callable[[Wor
     world = World()
     binding = world.begin()
     await settle()
-    world.tell("v", "made")
+    world.report("v", "made")
     world.bind("there", "v")
     event(world)
     world.pass_time()
@@ -244,7 +244,7 @@ async def test_it_gives_up_when_time_is_up_and_what_was_written_stays() -> None:
 
 
 @pytest.mark.parametrize(("failing", "written"), [("v", 0), ("made", 1)])
-async def test_what_could_not_be_written_is_told_and_given_back(failing: str, written: int) -> None:
+async def test_a_change_that_could_not_be_written_is_reported_and_given_back(failing: str, written: int) -> None:
     world = World()
     world.api.fails_at = failing
     assert await world.begin() == Status.failure("the object has been modified")

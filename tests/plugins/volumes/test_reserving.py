@@ -139,7 +139,7 @@ def test_a_claim_that_changed_meanwhile_is_not_assumed_and_neither_is_anything_e
     assert world.assumed() == ({}, {})
 
 
-def test_what_the_api_tells_ends_what_was_assumed() -> None:
+def test_a_report_of_the_api_ends_an_assumption() -> None:
     world = World(*claims("p", "q"), make_volume("on-a", storage_class="local").on("a"))
     world.reserve(pod("p"), "a")
     volume = make_volume("on-a", storage_class="local").on("a")

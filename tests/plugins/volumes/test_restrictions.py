@@ -120,7 +120,7 @@ def test_a_claim_for_one_pod_alone_keeps_a_second_from_every_node_until_the_firs
     assert plugin.filter(state, info(second), cluster.view()).codes.all()
 
 
-def test_a_disk_is_told_before_a_claim() -> None:
+def test_a_disk_is_reported_before_a_claim() -> None:
     cluster = Cluster(make_node("one"), make_node("two"))
     cluster.keep(ALONE)
     cluster.place("one", make_pod("there").claim("alone").volume("v", **ebs("a")))

@@ -1,0 +1,69 @@
+"""Held groups in the engine: no member that is not bound is started, and every member says why.
+
+PreEnqueue gates members that enter the queue while their group is held. `HeldGroups` does the rest for the group plugin
+of one profile: members that Permit holds when the hold begins release their nodes, nominations are withdrawn, members
+that are already in the queue are gated after their next attempt, which PreFilter rejects, and gated members are
+reported. A member whose binding has begun is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..contract.handle import Handle
+from ..contract.status import Status
+from ..model.pod_info import PodInfo
+from .holds import GroupHolds
+from .members import Members
+from .nominations import MemberNominations
+
+
+class HeldGroups:
+    """Enforces `holds` for the plugin of this name."""
+
+    def __init__(
+        self,
+        holds: GroupHolds,
+        members: Members[Any],
+        nominations: MemberNominations,
+        handle: Handle,
+        *,
+        plugin: str,
+    ) -> None:
+        self._holds = holds
+        self._members = members
+        self._nominations = nominations
+        self._handle = handle
+        self._plugin = plugin
+
+    def begin(self, group: str) -> bool:
+        """Release what members of the group hold if the group is held; returns whether it is."""
+        reason = self._holds.text(group)
+        if reason is None:
+            return False
+        released: dict[str, PodInfo] = {}
+        for waiting in self._handle.waiting_pods:
+            if self._members.group_of(waiting.pod) == group:
+                waiting.reject(self._plugin, reason)
+                released[waiting.pod.key] = waiting.pod
+        self._handle.activate(released)
+        self._nominations.take_back(group)
+        return True
+
+    def gate(self, pods: Iterable[PodInfo]) -> None:
+        """Activate refused members of held groups, so that PreEnqueue gates them when they return to the queue."""
+        if self._holds:
+            self._handle.activate({pod.key: pod for pod in pods if self._reason(pod) is not None})
+
+    def report(self, pod: PodInfo, status: Status | None) -> None:
+        """Report a pod that PreEnqueue gates with this status, if its group is held."""
+        if not self._holds or status is None or status.plugin != self._plugin:
+            return
+        reason = self._reason(pod)
+        if reason is not None:
+            self._handle.report_gate(pod, reason)
+
+    def _reason(self, pod: PodInfo) -> str | None:
+        group = self._members.wanted(pod)
+        return None if group is None else self._holds.text(group)

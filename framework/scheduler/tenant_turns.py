@@ -1,0 +1,80 @@
+"""Tenants and their turns, as a plugin of one of the profiles says.
+
+The queue asks. Plugins of one name in several profiles share what they know, so the first plugin of all is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from math import isnan
+from typing import Any
+
+from ..contract.tenants import TenantOrderPlugin
+from ..model.pod_info import PodInfo
+from ..runtime.answers import Failed, all_of, of_type
+from ..runtime.plugin_calls import Named, PluginCalls
+from ..runtime.points import TENANT_OF, TENANTS_MOVED, TURN_OF
+from .disruption import PluginsOfProfiles
+
+_TENANTS = Named("tenants")
+
+
+class TenantTurns:
+    """Implements `queue.tenants.TenantOrder` for the plugins of all `profiles`."""
+
+    def __init__(self, profiles: PluginsOfProfiles) -> None:
+        self._profiles = profiles
+
+    @cached_property
+    def _asked(self) -> tuple[TenantOrderPlugin, PluginCalls] | None:
+        return next(iter(self._profiles.with_calls(TenantOrderPlugin)), None)
+
+    def tenants_moved(self) -> Sequence[str] | None:
+        """The tenants whose turn may have changed; None if pods may have other tenants now."""
+        if self._asked is None:
+            return ()
+        plugin, calls = self._asked
+        try:
+            return calls.ask(TENANTS_MOVED, plugin, _TENANTS, plugin.tenants_moved, sound=_names_or_none)
+        except Failed as failed:
+            calls.log_failure(TENANTS_MOVED, plugin, _TENANTS, failed.status)
+            return ()
+
+    def tenant_of(self, pod: PodInfo) -> str:
+        """The tenant of a pod; "" for none."""
+        if self._asked is None:
+            return ""
+        plugin, calls = self._asked
+        try:
+            return calls.ask(TENANT_OF, plugin, pod, plugin.tenant_of, pod, sound=_text)
+        except Failed as failed:
+            calls.log_failure(TENANT_OF, plugin, pod, failed.status)
+            return ""
+
+    def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
+        """How early the turn of the tenant is."""
+        if self._asked is None:
+            return ()
+        plugin, calls = self._asked
+        try:
+            return calls.ask(TURN_OF, plugin, pod, plugin.turn_of, tenant, pod, sound=_turn)
+        except Failed as failed:
+            calls.log_failure(TURN_OF, plugin, pod, failed.status)
+            return ()
+
+
+def _names_or_none(answer: Any) -> Sequence[str] | None:
+    return None if answer is None else all_of(of_type(answer, Sequence), str)
+
+
+def _text(answer: object) -> str:
+    text: str = of_type(answer, str)
+    return text
+
+
+def _turn(answer: Any) -> tuple[float, ...]:
+    found: tuple[float, ...] = tuple(float(of_type(each, int, float)) for each in of_type(answer, tuple))
+    if any(map(isnan, found)):
+        raise ValueError("it answered a turn that has no order")
+    return found

@@ -1,0 +1,113 @@
+"""Usage by namespace: what the pods of each namespace request on all nodes together.
+
+Quotas are counted by it. The snapshot adds and removes pods here as it does on their nodes, so the sums include assumed
+pods, follow trials and their undoing, and are computed again by the recount. Counting begins when a plugin first asks;
+clusters without quotas pay one comparison for each pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from ..model.pod_info import PodInfo
+from ..model.requests import PODS
+
+Amounts = Mapping[str, int]
+"""By resource: milli-cores for cpu, whole units otherwise; `pods` is the number of pods. No zeros."""
+
+NOTHING: Amounts = MappingProxyType({})
+
+
+class NamespaceUsage:
+    """Sums of effective requests by namespace.
+
+    Attributes:
+        counting: whether pods are counted; before the first question they are not.
+        revision: grows with each change that belongs to no trial.
+    """
+
+    __slots__ = ("_added", "_changed", "_gone", "_removed", "_settled", "_used", "counting", "revision")
+
+    def __init__(self) -> None:
+        self.counting = False
+        self.revision = 0
+        self._used: dict[str, dict[str, int]] = {}
+        self._settled: dict[str, dict[str, int]] = {}
+        self._removed: dict[str, dict[str, int]] = {}
+        self._added: set[str] = set()
+        self._gone: set[str] = set()
+        self._changed: dict[str, None] = {}
+
+    def begin(self, pods: Iterable[PodInfo]) -> None:
+        """Count these pods, all that the snapshot has, and from now on each that comes or goes."""
+        self.counting = True
+        for pod in pods:
+            self.change(pod, 1, tentative=False)
+
+    def change(self, pod: PodInfo, by: int, *, tentative: bool) -> None:
+        """The pod was added (1) or removed (-1). A `tentative` change belongs to a trial, or undoes one there."""
+        namespace, requests = pod.namespace, pod.signature.requests
+        self._changed[namespace] = None
+        _add(self._used, namespace, requests, by)
+        if tentative:
+            self._follow_trial(pod, by)
+        else:
+            self.revision += 1
+            _add(self._settled, namespace, requests, by)
+
+    def used(self, namespace: str) -> Amounts:
+        """What the namespace's pods request, in the current trial if there is one. Valid until the next change."""
+        return self._used.get(namespace, NOTHING)
+
+    def settled(self, namespace: str) -> Amounts:
+        """What they request outside of all trials. Valid until the next change."""
+        return self._settled.get(namespace, NOTHING)
+
+    def removed(self, namespace: str) -> Amounts:
+        """What those of its pods request that the current trial has removed. Valid until the next change."""
+        return self._removed.get(namespace, NOTHING)
+
+    @property
+    def any_removed(self) -> bool:
+        """Whether the current trial has removed pods that were there before."""
+        return bool(self._gone)
+
+    def namespaces(self) -> Mapping[str, Amounts]:
+        """What is used, by namespace, of all that have pods with nodes."""
+        return self._used
+
+    def take_changed(self) -> Iterable[str]:
+        """The namespaces whose usage has changed since the last call, in trials too, in the order of the changes."""
+        if not self._changed:
+            return ()
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def _follow_trial(self, pod: PodInfo, by: int) -> None:
+        """Keep which pods a trial has removed, and which it has added: undoing it leaves none of either."""
+        uid, requests = pod.uid, pod.signature.requests
+        before, now = (self._gone, self._added) if by > 0 else (self._added, self._gone)
+        is_back = uid in before
+        if is_back:
+            before.discard(uid)
+        else:
+            now.add(uid)
+        if is_back == (by > 0):
+            _add(self._removed, pod.namespace, requests, -by)
+
+
+def _add(sums: dict[str, dict[str, int]], namespace: str, requests: Amounts, by: int) -> None:
+    found = sums.get(namespace)
+    if found is None:
+        found = sums[namespace] = {}
+    found[PODS] = found.get(PODS, 0) + by
+    for resource, amount in requests.items():
+        if amount:
+            left = found.get(resource, 0) + by * amount
+            if left:
+                found[resource] = left
+            else:
+                del found[resource]
+    if not found[PODS]:
+        del sums[namespace]

@@ -1,0 +1,139 @@
+"""Admission: whether quotas let a pod, or a gang as a whole, be placed now, and which of them does not.
+
+1. No quota from the namespace's own up to the root may exceed its `max`.
+2. Each resource that some quota guarantees must be covered: by the `min` of the namespace's own quota, or, if that is
+   used up, by what a quota above it is guaranteed and its other children do not use. At the top, that is the sum of all
+   `min`s. In other words, a namespace may borrow as long as everything that is used stays within what is guaranteed.
+
+What is within its own `min` is never refused because others borrow: only a lack of capacity on nodes costs an eviction.
+Everything here is pure. `ahead` is what is nominated to nodes and counts as used already, by quota.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.requests import PODS, quantity
+
+from .tree import Amounts, Quota
+
+AmountsOf = Callable[[Quota], Amounts]
+"""What is used of a quota."""
+NONE_AHEAD: Mapping[Quota, Amounts] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A quota that is in the way.
+
+    Attributes:
+        quota: the quota; the root if nothing more can be borrowed.
+        resource: the resource that is short.
+        used: what is used of it, without the pod.
+        limit: what may be used.
+        needed: what the pod or gang asks for.
+    """
+
+    quota: Quota
+    resource: str
+    used: int
+    limit: int
+    needed: int
+
+    def told(self, namespace: str) -> str:
+        """Why pods of the namespace wait for quota, in a sentence."""
+        name, quota = self.resource, self.quota
+        used, limit, needed = (quantity(name, amount) for amount in (self.used, self.limit, self.needed))
+        more = f"{needed} more {'is' if needed == '1' else 'are'} needed"
+        if not quota.key:
+            return f"namespace {namespace} may borrow no more {name}, quotas use {used} of {limit} in all; {more}"
+        if quota.namespace == namespace:
+            return f"namespace {namespace} uses {used} of {limit} {name}, its max; {more}"
+        return f"quota {quota.key} above namespace {namespace} uses {used} of {limit} {name}, its max; {more}"
+
+
+def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
+    """What these pods request together."""
+    total = {PODS: 0}
+    for pod in pods:
+        total[PODS] += 1
+        for resource, amount in pod.signature.requests.items():
+            if amount:
+                total[resource] = total.get(resource, 0) + amount
+    return total
+
+
+def needed_at_once(pods: Iterable[PodInfo], missing: int, *, most: bool = False) -> dict[str, int]:
+    """The least, or the most, that `missing` of these pods, and at least one, request together, by resource."""
+    waiting, missing = [*pods], max(1, missing)
+    if len({pod.signature for pod in waiting}) <= 1:
+        return need_of(waiting[:missing])
+    total = {PODS: min(missing, len(waiting))}
+    for resource in {name for pod in waiting for name in pod.signature.requests}:
+        amounts = sorted((pod.signature.requests.get(resource, 0) for pod in waiting), reverse=most)[:missing]
+        if sum(amounts):
+            total[resource] = sum(amounts)
+    return total
+
+
+def refusal(
+    quota: Quota,
+    need: Amounts,
+    used_of: AmountsOf,
+    shared: frozenset[str],
+    *,
+    ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
+) -> Refusal | None:
+    """The quota that keeps pods of this quota's namespace with such a need from being placed; None if none does."""
+    for each in quota.path:
+        used = used_of(each)
+        for resource, limit in each.max.items():
+            amount = need.get(resource, 0)
+            if amount:
+                taken = _taken(each, resource, used, ahead)
+                if taken + amount > limit:
+                    return Refusal(each, resource, taken, limit, amount)
+    for resource in need:
+        if resource in shared and not any(
+            _covers(each, resource, need[resource], used_of(each), ahead=ahead) for each in quota.path
+        ):
+            root = quota.path[-1]
+            taken = _taken(root, resource, used_of(root), ahead)
+            return Refusal(root, resource, taken, root.min.get(resource, 0), need[resource])
+    return None
+
+
+def is_within(
+    quota: Quota,
+    need: Amounts,
+    used_of: AmountsOf,
+    shared: frozenset[str],
+    *,
+    ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
+) -> bool:
+    """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
+    used = used_of(quota)
+    return all(_covers(quota, resource, need[resource], used, ahead=ahead) for resource in need if resource in shared)
+
+
+def is_guaranteed(
+    quota: Quota,
+    need: Amounts,
+    used_of: AmountsOf,
+    shared: frozenset[str],
+    *,
+    ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
+) -> bool:
+    """Whether such pods may claim their place: they are within `min`, and need something that some quota guarantees."""
+    return not shared.isdisjoint(need) and is_within(quota, need, used_of, shared, ahead=ahead)
+
+
+def _covers(quota: Quota, resource: str, amount: int, used: Amounts, *, ahead: Mapping[Quota, Amounts]) -> bool:
+    return _taken(quota, resource, used, ahead) + amount <= quota.min.get(resource, 0)
+
+
+def _taken(quota: Quota, resource: str, used: Amounts, ahead: Mapping[Quota, Amounts]) -> int:
+    claimed = ahead.get(quota)
+    return used.get(resource, 0) + (claimed.get(resource, 0) if claimed else 0)

@@ -1,0 +1,147 @@
+"""Claims: what a pod or gang within the `min` of its quota may evict, and the rule of evictions that follows.
+
+A claim is made at one level of the tree: the claimant's quota, or one above it, stays within its `min` with the whole
+gang placed, and the victims are borrowed by a sibling of that quota. A victim is never one of the pods that the `min`
+of its own side covers, and a claim never takes a quota beyond its `min`. So no two namespaces can evict each other in
+turn: what was claimed is guaranteed from then on, and what was evicted would have to borrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import inf
+
+from muster.framework.contract import EvictionRule, PodInfo, PreemptionHandle, checkpoint
+from muster.framework.model.times import parse_time
+
+from .admission import is_guaranteed, needed_at_once
+from .guaranteed import RunningUnit, guaranteed
+from .ledger import QuotaLedger
+from .nominated import nominated_beside
+from .tree import Amounts, Quota
+
+HIGHEST_USER_PRIORITY = 1_000_000_000
+"""Priorities above it are the system's own; nothing keeps its pods off a node."""
+
+_Units = Mapping[Quota, Sequence[RunningUnit]]
+
+
+class Claims:
+    """Answers for the plugin of one profile."""
+
+    def __init__(self, handle: PreemptionHandle, ledger: Callable[[], QuotaLedger]) -> None:
+        self._handle = handle
+        self._ledger_now = ledger
+        self._known: dict[Quota, Mapping[str, int]] = {}
+        self._known_at = (-1, -1)
+
+    @property
+    def _ledger(self) -> QuotaLedger:
+        return self._ledger_now()
+
+    def rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
+        """The rule for these waiting pods; None for that of priorities."""
+        by_namespace = self._ledger.tree.by_namespace
+        if not by_namespace:
+            return None
+        quota, revision = by_namespace.get(members[0].namespace), self._ledger.revision
+        if quota is None:
+            if priority > HIGHEST_USER_PRIORITY:
+                return None
+            borrowed = (self._borrowed(each) for each in self._ledger.tree.root.children)
+            below = {uid for found in borrowed for uid, of_unit in found.items() if of_unit < priority}
+            return EvictionRule(priority, by_namespace.keys(), below, epoch=revision)
+        exempt = by_namespace.keys() - {quota.namespace}
+        claimable = {uid for side in self._sides(quota, members, missing) for uid in self._borrowed(side)}
+        claimable |= {uid for above in self._above(quota, members, missing) for uid in self._direct(above)}
+        return EvictionRule(priority, exempt, claimable, reclaims=True, epoch=revision)
+
+    def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
+        """Whether any of these waiting pods may claim anything."""
+        quota = self._ledger.tree.by_namespace.get(pods[0].namespace)
+        if quota is None:
+            return False
+        over = self._ledger.over()
+        return any(
+            any(side in over for side in self._sides(quota, (pod,), 1))
+            or any(self._ledger.own(above) for above in self._above(quota, (pod,), 1))
+            for pod in pods
+        )
+
+    def _levels(self, quota: Quota, members: Sequence[PodInfo], missing: int) -> Iterator[Quota]:
+        """The quotas from the namespace's own up that stay within their `min`, whichever of the members are placed."""
+        need: Amounts = needed_at_once(members, missing, most=True)
+        own = {pod.uid for pod in members}
+        beside = nominated_beside(members[0], own, self._handle.nominator.nominations(), self._ledger)
+        ledger = self._ledger
+        return (
+            each
+            for each in quota.path[:-1]
+            if is_guaranteed(each, need, ledger.used, ledger.tree.shared, ahead=beside.ahead)
+        )
+
+    def _sides(self, quota: Quota, members: Sequence[PodInfo], missing: int) -> Iterator[Quota]:
+        """The quotas beside those of `_levels`: what they borrow may be claimed."""
+        for level in self._levels(quota, members, missing):
+            parent = quota.path[quota.path.index(level) + 1]
+            yield from (side for side in parent.children if side is not level)
+
+    def _above(self, quota: Quota, members: Sequence[PodInfo], missing: int) -> Iterator[Quota]:
+        """The quotas right above those of `_levels`, without the root: their own namespaces' pods are all borrowed."""
+        for level in self._levels(quota, members, missing):
+            parent = quota.path[quota.path.index(level) + 1]
+            if parent.namespace:
+                yield parent
+
+    def _direct(self, quota: Quota) -> Iterator[str]:
+        """UIDs of the pods in the quota's own namespace."""
+        return (pod.uid for unit in self._running({quota}).get(quota, ()) for pod in unit.pods)
+
+    def _borrowed(self, quota: Quota) -> Mapping[str, int]:
+        """UIDs of the pods that the quota, with those below it, borrows; each with the priority of its unit."""
+        if quota not in self._ledger.over():
+            return {}
+        if self._known_at != self._ledger.revision:
+            self._known, self._known_at = {}, self._ledger.revision
+        found = self._known.get(quota)
+        if found is None:
+            units = self._running({*quota.subtree()})
+            covered = guaranteed(quota, units, self._ledger.tree.shared)
+            found = self._known[quota] = {
+                pod.uid: unit.priority
+                for running in units.values()
+                for unit in running
+                for pod in unit.pods
+                if pod.uid not in covered
+            }
+        return found
+
+    def _running(self, quotas: set[Quota]) -> _Units:
+        """The running units of these quotas' own namespaces. Pods that are being deleted are no part of them."""
+        wanted = {quota.namespace: quota for quota in quotas}
+        found: dict[Quota, dict[str, RunningUnit]] = {quota: {} for quota in quotas}
+        seen: set[str] = set()
+        for pods in self._handle.snapshot.pods:
+            checkpoint()
+            for pod in pods.values():
+                quota = wanted.get(pod.namespace)
+                if quota is not None and not pod.terminating and pod.uid not in seen:
+                    unit = self._unit(pod)
+                    seen.update(each.uid for each in unit.pods)
+                    found[quota][unit.key] = unit
+        return {quota: [*units.values()] for quota, units in found.items()}
+
+    def _unit(self, pod: PodInfo) -> RunningUnit:
+        unit = self._handle.disruption_unit(pod)
+        if unit is None:
+            return RunningUnit(pod.uid, (pod,), pod.priority, _start(pod))
+        staying = [placed.pod for placed in unit.pods if not placed.pod.terminating]
+        staying.sort(key=lambda each: (_start(each), each.uid))
+        spare = max(0, unit.spare - len(unit.pods) + len(staying))
+        return RunningUnit(unit.key, staying, unit.priority, min(map(_start, staying), default=inf), spare)
+
+
+def _start(pod: PodInfo) -> float:
+    """When the pod began to run; infinity before that."""
+    started = pod.pod.status.start_time
+    return inf if started is None else parse_time(started)

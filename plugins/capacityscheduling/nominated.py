@@ -1,0 +1,82 @@
+"""Nominated pods as quotas count them: capacity is being freed for them, so what they request is spoken for.
+
+Without them, two gangs could each fit into what is left of a `min` and both evict for it, and what a claim has freed
+could be borrowed again before the claimant takes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from muster.framework.model.pod_info import PodInfo
+
+from .admission import is_guaranteed, need_of
+from .ledger import QuotaLedger
+from .tree import Quota, branch
+
+_Sums = dict[str, int]
+
+
+@dataclass(slots=True)
+class Nominated:
+    """What is spoken for, as one preemptor or pod sees it.
+
+    Attributes:
+        ahead: amounts that count as used, by quota.
+        claims: amounts that are being freed for pods within their `min` whose priority is lower, by node.
+        uids: the pods that `ahead` counts.
+    """
+
+    ahead: dict[Quota, _Sums] = field(default_factory=dict)
+    claims: dict[str, _Sums] = field(default_factory=dict)
+    uids: set[str] = field(default_factory=set)
+
+    def without(self, placed: Iterable[PodInfo], ledger: QuotaLedger) -> Nominated:
+        """The rest, if a trial has put these pods on their nodes, so that the ledger counts them."""
+        twice = [pod for pod in placed if pod.uid in self.uids]
+        if not twice:
+            return self
+        rest = Nominated({quota: {**sums} for quota, sums in self.ahead.items()}, self.claims, {*self.uids})
+        for pod in twice:
+            rest.uids.discard(pod.uid)
+            rest.count(ledger.tree.by_namespace[pod.namespace], need_of((pod,)), -1)
+        return rest
+
+    def count(self, quota: Quota, need: _Sums, times: int = 1) -> None:
+        """Add what a pod of the quota's namespace requests, so many times."""
+        for each in quota.path:
+            _add(self.ahead.setdefault(each, {}), need, times)
+
+
+NOTHING_NOMINATED = Nominated()
+
+
+def nominated_beside(
+    pod: PodInfo, own: Collection[str], nominations: Iterable[tuple[PodInfo, str]], ledger: QuotaLedger
+) -> Nominated:
+    """What is spoken for beside the pod, and beside those of `own` (UIDs), which are decided together with it.
+
+    Pods of its priority or a higher one count, and of other namespaces also all pods within the `min` of their quota:
+    they claim what is theirs.
+    """
+    found, by_namespace = Nominated(), ledger.tree.by_namespace
+    seen_from = by_namespace.get(pod.namespace)
+    for nominee, node_name in nominations:
+        quota = by_namespace.get(nominee.namespace)
+        if quota is None or nominee.uid == pod.uid or nominee.uid in own:
+            continue
+        need = need_of((nominee,))
+        side = None if seen_from is None else branch(quota, seen_from)
+        claims = side is not None and is_guaranteed(side, need, ledger.used, ledger.tree.shared)
+        if nominee.priority >= pod.priority or claims:
+            found.uids.add(nominee.uid)
+            found.count(quota, need)
+        if claims and nominee.priority < pod.priority:
+            _add(found.claims.setdefault(node_name, {}), need)
+    return found
+
+
+def _add(sums: _Sums, need: _Sums, times: int = 1) -> None:
+    for resource, amount in need.items():
+        sums[resource] = sums.get(resource, 0) + times * amount

@@ -1,0 +1,297 @@
+"""CapacityScheduling: shares of the cluster between namespaces, by ElasticQuotas.
+
+The catalog puts it into every profile; without an ElasticQuota it changes no decision. Deciding reads the ledger of
+what quotas use, which follows from the snapshot, so there is nothing to reserve or to give back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from muster.framework.contract import (
+    QUOTA_EXCEEDED,
+    REFUSED_AS_ONE,
+    Action,
+    ClusterEvent,
+    Code,
+    CycleState,
+    DecisionFollower,
+    EnqueueExtensions,
+    EventRegistration,
+    EventResource,
+    EvictionRule,
+    EvictionRulePlugin,
+    FilterPlugin,
+    GroupDecision,
+    Hint,
+    Mask,
+    Node,
+    NodeView,
+    ObjectFollower,
+    PodDecision,
+    PodFollower,
+    PodInfo,
+    PreemptionHandle,
+    PreemptionPlugin,
+    PreFilterPlugin,
+    Status,
+    StatusTable,
+    TenantOrderPlugin,
+    Verdicts,
+    WaitingTogether,
+)
+
+from .admission import Refusal, is_guaranteed, need_of, needed_at_once, refusal
+from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
+from .claims import Claims
+from .ledger import QuotaLedger
+from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
+from .shared import SharedQuotas, decide_alike
+from .tree import Amounts, Quota
+
+KEPT_OFF = "node(s) had capacity that is being freed for namespaces below the min of their quota"
+OVER_QUOTA = "node(s) were left alone because the quota of the namespace is used up"
+_SKIP = Status.skip()
+_OVER_QUOTA, _KEPT_OFF = 1, 2
+_HELPFUL: tuple[ClusterEvent, ...] = (
+    ClusterEvent(ELASTIC_QUOTAS, Action.ADD | Action.UPDATE | Action.DELETE),
+    ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN),
+    ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What PreFilter leaves to Filter.
+
+    Attributes:
+        quota: the quota of the pod's namespace.
+        need: what the pod requests.
+        nominated: what is spoken for.
+        binding: whether the quota has to be asked again, because pods may come back that a trial has removed.
+        yields: whether the pod has to leave alone what is being freed for claims.
+    """
+
+    quota: Quota
+    need: Amounts
+    nominated: Nominated
+    binding: bool
+    yields: bool
+
+
+class CapacityScheduling(
+    PreFilterPlugin,
+    FilterPlugin,
+    EnqueueExtensions,
+    ObjectFollower,
+    DecisionFollower,
+    PodFollower,
+    EvictionRulePlugin,
+    TenantOrderPlugin,
+    PreemptionPlugin,
+):
+    """Lets pods wait for quota, and says whose pods go first, and what may be evicted for whom."""
+
+    name = NAME
+    watches = (ELASTIC_QUOTAS,)
+    recorded = RECORDED
+    refuses_alike = True
+
+    def __init__(self, args: None, handle: PreemptionHandle) -> None:
+        super().__init__(args, handle)
+        self._shared = handle.shared(self.name, lambda: SharedQuotas(handle))
+        self._claims = Claims(handle, lambda: self._shared.ledger)
+        self._table = StatusTable([Status.unschedulable(OVER_QUOTA), Status.unschedulable(KEPT_OFF)])
+        self._last_together: tuple[WaitingTogether | None, Amounts] = (None, {})
+
+    # Quotas.
+
+    def on_object(self, resource: str, old: object | None, new: object | None) -> None:
+        """Makes the tree anew, unless only the status has changed, and retries pods that may evict others now."""
+        before = old if isinstance(old, ElasticQuota) else None
+        after = new if isinstance(new, ElasticQuota) else None
+        self.handle.snapshot.usage()
+        changed = self._shared.changed(before, after)
+        self._shared.statuses.changed()
+        if changed and self._shared.short:
+            self.handle.activate({pod.key: pod for pod in self._shared.short.values()})
+
+    @property
+    def _ledger(self) -> QuotaLedger:
+        return self._shared.ledger
+
+    # The queue.
+
+    def tenants_moved(self) -> Sequence[str] | None:
+        """See `Turns`."""
+        return self._shared.turns.moved(self._ledger)
+
+    def tenant_of(self, pod: PodInfo) -> str:
+        """The namespace, if it has a quota."""
+        return pod.namespace if pod.namespace in self._ledger.tree.by_namespace else ""
+
+    def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
+        """See `Turns`."""
+        return self._shared.turns.turn_of(tenant, pod, self._ledger)
+
+    # Deciding.
+
+    def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
+        """Rejects a pod that quotas do not let in, and the first member of a gang if they do not let in its quorum."""
+        quota = self._ledger.tree.by_namespace.get(pod.namespace)
+        if quota is None:
+            return _SKIP
+        together = state.get(WaitingTogether.KEY)
+        gang = together if isinstance(together, WaitingTogether) else None
+        nominated = self._nominated(pod, gang)
+        need = need_of((pod,))
+        as_one = gang is not None and gang.missing > 1 and gang.pods[0].uid == pod.uid
+        wanted = needed_at_once(gang.pods, gang.missing) if as_one and gang is not None else need
+        refused = self._refusal(quota, wanted, nominated)
+        note = _Note(
+            quota, need, nominated, refused is not None or self._binds(quota, gang, nominated), bool(nominated.claims)
+        )
+        state.write(NAME, note)
+        if refused is not None:
+            if as_one:
+                state.write(REFUSED_AS_ONE, True)
+            text = refused.told(pod.namespace)
+            return Status(Code.UNSCHEDULABLE, (text,), condition_reason=QUOTA_EXCEEDED)
+        return None if note.binding or note.yields else _SKIP
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        """Asks the quota again where a trial may have changed what is used; keeps others off what claims free."""
+        note = state.get(NAME)
+        if not isinstance(note, _Note):
+            return Verdicts.all_pass(len(nodes), self._table)
+        codes = np.zeros(len(nodes), np.int32)
+        nominated = self._not_counted(note.nominated, nodes)
+        if note.binding and self._refusal(note.quota, note.need, nominated) is not None:
+            codes[:] = _OVER_QUOTA
+        elif note.yields and not self._is_guaranteed(note, nominated):
+            codes[self._claimed(note, nodes)] = _KEPT_OFF
+        return Verdicts(codes, self._table)
+
+    def _not_counted(self, nominated: Nominated, nodes: NodeView) -> Nominated:
+        """Without those that are on their nodes for the moment, as filters look at one node with its nominated pods."""
+        if not nominated.uids or len(nodes) != 1 or not nodes.snapshot.tentative:
+            return nominated
+        [row], [name] = nodes.indices().tolist(), nodes.names()
+        there = nodes.snapshot.pods[row]
+        placed = [pod for pod in self.handle.nominator.nominated_pods(name) if pod.uid in there]
+        return nominated.without(placed, self._ledger)
+
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
+        """See `Claims`."""
+        return self._claims.rule(members, missing, priority)
+
+    def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
+        """See `Claims`."""
+        return self._claims.may_claim(pods, missing)
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Quotas that change, and pods that leave or shrink: of any namespace, because quotas lend to one another.
+
+        Nodes help only pods that were kept off what claims free.
+        """
+        return [
+            *(
+                EventRegistration(event, self._is_let_in, by_class=True, by_group=True, of_gated=False)
+                for event in _HELPFUL
+            ),
+            EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCALE_DOWN)),
+        ]
+
+    def _is_let_in(self, pod: PodInfo, old: object | None, new: object | None) -> Hint:
+        """QUEUE if quotas would let the pod in now, or may after evictions, as quotas are used less."""
+        if isinstance(old, ElasticQuota) and isinstance(new, ElasticQuota) and decide_alike(old, new):
+            return Hint.SKIP
+        by_namespace = self._ledger.tree.by_namespace
+        quota = by_namespace.get(pod.namespace)
+        if quota is None or self._refusal(quota, need_of((pod,)), self._nominated(pod, None)) is None:
+            return Hint.QUEUE
+        is_of_use = old.namespace in by_namespace if isinstance(old, PodInfo) else not isinstance(new, Node)
+        priority = self.handle.nominator.priority_of(pod)
+        return Hint.queue_if(is_of_use and any(other < priority for other in self.handle.snapshot.priorities))
+
+    def _refusal(self, quota: Quota, need: Amounts, nominated: Nominated) -> Refusal | None:
+        return refusal(quota, need, self._ledger.used, self._ledger.tree.shared, ahead=nominated.ahead)
+
+    def _is_guaranteed(self, note: _Note, nominated: Nominated) -> bool:
+        ledger = self._ledger
+        return is_guaranteed(note.quota, note.need, ledger.used, ledger.tree.shared, ahead=nominated.ahead)
+
+    def _nominated(self, pod: PodInfo, gang: WaitingTogether | None) -> Nominated:
+        nominations = [*self.handle.nominator.nominations()]
+        if not nominations:
+            return NOTHING_NOMINATED
+        own = frozenset() if gang is None else {each.uid for each in gang.pods}
+        return nominated_beside(pod, own, nominations, self._ledger)
+
+    def _binds(self, quota: Quota, gang: WaitingTogether | None, nominated: Nominated) -> bool:
+        """Whether the quota would refuse the gang if all pods came back that a trial of preemption has removed."""
+        ledger = self._ledger
+        if gang is None or not ledger.any_removed:
+            return False
+        need = self._need_together(gang)
+        return refusal(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
+
+    def _need_together(self, gang: WaitingTogether) -> Amounts:
+        """What all waiting members request, of which more than are needed may be placed; kept for the other members."""
+        known, need = self._last_together
+        if known is not gang:
+            need = need_of(gang.pods)
+            self._last_together = gang, need
+        return need
+
+    def _claimed(self, note: _Note, nodes: NodeView) -> Mask:
+        """bool, shape (nodes,): nodes on which the pod would take what is being freed for claims."""
+        snapshot, found = nodes.snapshot, np.zeros(len(nodes), np.bool_)
+        rows = nodes.indices()
+        resources = snapshot.resources
+        for node_name, claimed in note.nominated.claims.items():
+            row = snapshot.live_row_of(node_name)
+            at = np.flatnonzero(rows == row) if row is not None else ()
+            if row is not None and len(at):
+                found[at] = any(
+                    resources.amount(resources.allocatable, name, row)
+                    - resources.amount(resources.requested, name, row)
+                    - claimed.get(name, 0)
+                    < amount
+                    for name, amount in note.need.items()
+                    if name in claimed
+                )
+        return found
+
+    # Following decisions.
+
+    def on_pod_decision(self, decision: PodDecision) -> None:
+        """Notes pods that lack capacity on nodes; a placed pod is used from now on."""
+        self._shared.statuses.changed()
+        self._follow((decision,))
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        """Notes members of a group that lack capacity on nodes."""
+        self._shared.statuses.changed()
+        self._follow(decision.members)
+
+    def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """What is used may have changed. A pod that has a node or is gone waits no more."""
+        self._shared.statuses.changed()
+        if self._shared.short and (pod := old or new) is not None and (new is None or new.node_name):
+            self._shared.short.pop(pod.uid, None)
+
+    def _follow(self, decisions: Iterable[PodDecision]) -> None:
+        tree, short = self._ledger.tree, self._shared.short
+        if not tree:
+            return
+        for each in decisions:
+            status = each.status
+            if status is not None and status.rejected and not status.condition_reason:
+                if each.pod.namespace in tree.by_namespace:
+                    short[each.pod.uid] = each.pod
+            else:
+                short.pop(each.pod.uid, None)
