@@ -50,7 +50,7 @@ class SidePages:
         ):
             text = await answer.text()
             if not answer.ok:
-                raise RefusedError(f"GET {path}: {answer.status} {text}")
+                raise RefusedError(f"GET {path}: {answer.status} {text}", answer.status)
             return text
 
     async def until_ready(self, is_alive: Callable[[], bool]) -> None:
