@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable
 from contextlib import AsyncExitStack
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, Self
 
 import yaml
@@ -85,7 +86,7 @@ class Sandbox:
         return f"http://{HOST}:{self._port}"
 
     def kubeconfig(self, path: Path) -> Path:
-        """Writes a kubeconfig for the sandbox and returns its path."""
+        """Writes a kubeconfig for the sandbox, all of it at once, and returns its path. Raises OSError."""
         config = {
             "apiVersion": "v1",
             "kind": "Config",
@@ -94,7 +95,12 @@ class Sandbox:
             "contexts": [{"name": "sandbox", "context": {"cluster": "sandbox", "user": "sandbox"}}],
             "current-context": "sandbox",
         }
-        path.write_text(yaml.safe_dump(config, sort_keys=False))
+        try:
+            with NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}-", delete=False) as written:
+                yaml.safe_dump(config, written, sort_keys=False)
+            Path(written.name).replace(path)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         return path
 
     def load(self, objects: Iterable[Object]) -> contents.Loaded:

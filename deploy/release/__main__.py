@@ -54,7 +54,7 @@ def listed(plan: Plan, *, final: bool) -> Iterator[str]:
     """The lines that a maintainer reads: every file with its size and digest, and what is not fit for publication."""
     yield f"Muster {plan.version} in {plan.output}"
     sums = plan.output / CHECKSUMS
-    digests = dict(reversed(line.split("  ")) for line in sums.read_text().splitlines())
+    digests = {name: digest for digest, name in map(str.split, sums.read_text().splitlines())}
     for name in (*digests, CHECKSUMS):
         yield f"  {(plan.output / name).stat().st_size:>9}  {digests.get(name, '')[:12]:12}  {name}"
     heading = heading_of_notes((REPOSITORY / "CHANGELOG.md").read_text(), plan.version, final=final)

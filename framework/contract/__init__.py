@@ -38,7 +38,7 @@ from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from .eviction import EvictionRule
 from .extender import Victims
 from .group import Disruption, DisruptionPlugin, EvictionRulePlugin, GroupPlugin, ObjectFollower, PodFollower
-from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, Part, Shortage
+from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, EntityGroup, Part, Shortage, entity_group
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
     MAX_WAIT_SECONDS,
@@ -136,6 +136,7 @@ __all__ = [
     "DisruptionPlugin",
     "DisruptionUnit",
     "EnqueueExtensions",
+    "EntityGroup",
     "EntityType",
     "EventRegistration",
     "EventResource",
@@ -231,6 +232,7 @@ __all__ = [
     "Worker",
     "at_each",
     "checkpoint",
+    "entity_group",
     "fit_error",
     "invalid",
     "pod_path",

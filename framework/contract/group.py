@@ -86,7 +86,7 @@ class GroupPlugin(Plugin[Args]):
         return None
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node, reserved or bound: they determine the domain of the others. Asked if there is a
+        """Members that have a node, reserved or bound: they determine the domain of the others. Asked if there is a
         topology.
 
         `group_of` has to name a group with a topology also when the group has its quorum: later members are held to the
@@ -144,7 +144,7 @@ class Disruption:
 
     Attributes:
         group: the group's id.
-        pods: its members that hold a node or are about to, the pod among them.
+        pods: its members that have a node or are about to, the pod among them.
         priority: the group's, which a preemptor's has to exceed.
         spare: how many of `pods` may be evicted without the others; one more, and all are.
         composite: whether it is a group of groups, which is more important than a group of pods of its priority.

@@ -10,10 +10,11 @@ Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
-from .book import GroupBook
+from .book import GroupBook, QuorumFollower
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
+from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .owned_pods import OWNED_PODS, OwnedGroup, OwnedPods
 from .owners import (
@@ -27,7 +28,7 @@ from .owners import (
     pod_owner,
 )
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
-from .pod_reports import MissingGroups, PendingReports, group_missing
+from .pod_reports import PendingReports
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
 from .workload_groups import WorkloadGroup, WorkloadGroupPlugin, WorkloadGroups
@@ -65,6 +66,7 @@ __all__ = [
     "OwnedPods",
     "OwnerKind",
     "PendingReports",
+    "QuorumFollower",
     "Report",
     "ReportTime",
     "WorkloadGroup",

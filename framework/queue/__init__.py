@@ -11,6 +11,6 @@ handles the batch: an event wakes it (`Batching.reconsider`), and `pop` moves it
 first pod that backs off moves at the event, to backoffQ.
 
 Beneath them: `sub_queues` (the order in which entities wait), `policy` (calls of plugins, and settings), `hints` (which
-events help which entities, and which events pods in flight missed) and `entity` (a pod or a group in the queue).
-`contents` shows the queue to its readers.
+events help which entities), `in_flight` (the events that pods in flight missed) and `entity` (a pod or a group in the
+queue). `contents` shows the queue to its readers.
 """

@@ -40,11 +40,11 @@ class Batching:
         if batch is None:
             return
         entity = self._places.entity_of.get(pod.info.uid)
-        refused = entity is not None and entity.batched_by is batch.common
-        if refused and entity is not None and entity.place is not Place.UNSCHEDULABLE:
+        rejected = entity is not None and entity.batched_by is batch.common
+        if rejected and entity is not None and entity.place is not Place.UNSCHEDULABLE:
             return  # an event has helped the pod meanwhile, so it is tried once more
         self._forget(pod)
-        if not (refused or self._is_trying(batch)):
+        if not (rejected or self._is_trying(batch)):
             self.wake(batch, batch.strategy, batch.cause)
 
     def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
@@ -129,9 +129,9 @@ class Batching:
         return True
 
     def _plugins(self, profile: str) -> tuple[frozenset[str], frozenset[str]]:
-        """The plugins whose rejections depend only on a pod's signature, and those with at most its class besides."""
-        by_signature = self._policy.asked.signature_plugins.get(profile, _NONE)
-        return by_signature, by_signature | self._policy.asked.class_plugins.get(profile, _NONE)
+        """The plugins whose rejections depend only on a pod's signature, and on its equivalence class at most."""
+        by_signature = self._policy.unguarded.signature_plugins.get(profile, _NONE)
+        return by_signature, by_signature | self._policy.unguarded.class_plugins.get(profile, _NONE)
 
     def _forget(self, pod: QueuedPodInfo) -> None:
         batch = self._tried_for.pop(pod)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..metrics import EntityType
 from .entity import QueuedEntity, QueuedPodInfo
-from .hints import InFlightPods
+from .in_flight import InFlightPods
 from .places import Places
 from .sub_queues import WINDOW_SECONDS, Batch
 from .transitions import Place
@@ -96,7 +96,7 @@ class QueueContents:
         """Whether the pod waits for an event."""
         return self.place_of(uid) is Place.UNSCHEDULABLE
 
-    def was_never_let_in(self, uid: str) -> bool:
+    def gated_since_added(self, uid: str) -> bool:
         """Whether PreEnqueue plugins have gated the pod since it was added."""
         entity = self._places.entity_of.get(uid)
         return entity is not None and entity.place is Place.GATED and entity.pods[uid].attempts == 0

@@ -59,7 +59,7 @@ class QueuedPodInfo(QueuedPod):
     def failed(self, now: float, rejection: Rejection) -> None:
         """The pod's attempt has failed at `now`, seconds on the engine's clock.
 
-        A pod that no node could take keeps its place in the order, as equal pods do.
+        A pod that no node could take keeps its position in the order, as equal pods do.
         """
         if not rejection.no_node:
             self.timestamp = now
@@ -126,8 +126,8 @@ class QueuedEntity:
         counts = pod.unschedulable_count, pod.consecutive_errors
         return cls(key, group, profile, {info.uid: pod}, timestamp, *counts, place=place)
 
-    def batched_by_what_it_is(self) -> bool:
-        """Whether its only pod still has the signature or equivalence class of the batch."""
+    def batch_is_current(self) -> bool:
+        """Whether its only pod still has the signature or equivalence class of its batch."""
         [pod] = self.pods.values()
         return self.batched_by in (pod.info.signature, equivalence_class_of(pod.info))
 

@@ -1,26 +1,23 @@
-"""Which entities an event helps: now, if they wait, or when they return, if they are in flight.
+"""Which entities an event helps, and how soon it retries them.
 
 Plugins register for events, with hints; an entity's strategy follows from the hints of the plugins that rejected it
-(kube-scheduler's rules, `isPodWorthRequeuing`). `QueueingHints` changes nothing. An event that would have helped a
-waiting pod must not be lost because the pod is being tried: while any attempt runs, the queue records events in
-`InFlightPods`, and reads them when a pod returns.
+(kube-scheduler's rules, `isPodWorthRequeuing`). `Moves` and `Batching` ask when an event occurs, `SchedulingQueue` when
+a pod returns that has missed events (`in_flight`). Nothing here changes anything.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
-from itertools import takewhile
 from typing import NamedTuple, Protocol
 
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo, PodSignature
-from ..work import GivenUp, checkpoint
-from .entity import QueuedEntity, QueuedPodInfo, Rejection
+from ..work import Aborted, checkpoint
+from .entity import QueuedEntity, Rejection
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
 """By profile (schedulerName) and plugin. A plugin without an entry is woken by every event. But events during an
@@ -131,7 +128,7 @@ class QueueingHints:
             return QueueingStrategy.AFTER_BACKOFF
         return QueueingStrategy.SKIP
 
-    def asks_each(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+    def needs_each_member(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Whether `strategy` calls a hint for each pod of the entity."""
         return event.target is None and any(
             self._by_pod(registration)
@@ -204,7 +201,7 @@ class QueueingHints:
         checkpoint()
         try:
             return hint(pod, event.old, event.new) is not Hint.SKIP
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:  # a pod must not be stuck because a hint is broken
             label = event.event.label
@@ -217,93 +214,3 @@ class QueueingHints:
 def _in_order(plugins: frozenset[str]) -> tuple[str, ...]:
     """The plugins sorted by name, so that hints are called in the same order in every process."""
     return tuple(sorted(plugins))
-
-
-class _Flight:
-    """A popped entity: how many of its pods are still in flight, and how many events had been recorded before."""
-
-    __slots__ = ("entity", "pods", "position")
-
-    def __init__(self, entity: QueuedEntity, position: int) -> None:
-        self.entity = entity
-        self.pods = len(entity.pods)
-        self.position = position
-
-
-class InFlightPods:
-    """Pods in flight by UID, and the events since each was popped (upstream: `inFlightPods`, `inFlightEvents`).
-
-    An event is kept until every entity that was popped before it has returned.
-    """
-
-    __slots__ = ("_events", "_flights", "_hints", "_next", "_pods")
-
-    def __init__(self, hints: QueueingHints) -> None:
-        self._hints = hints
-        self._pods: dict[str, _Flight] = {}
-        self._flights: dict[_Flight, None] = {}  # in the order they were popped
-        self._events: dict[tuple[ClusterEvent, str | None], deque[tuple[int, ObjectEvent]]] = {}
-        self._next = 0  # the position of the next event that is kept, counted over all kinds
-
-    def __len__(self) -> int:
-        return len(self._pods)
-
-    def __iter__(self) -> Iterator[tuple[QueuedPodInfo, QueuedEntity]]:
-        """Every pod with the entity in which it was popped."""
-        return ((flight.entity.pods[uid], flight.entity) for uid, flight in self._pods.items())
-
-    @property
-    def kept_events(self) -> int:
-        """The number of events that are kept."""
-        return sum(map(len, self._events.values()))
-
-    def get(self, uid: str) -> QueuedPodInfo | None:
-        """The pod, if it is in flight."""
-        flight = self._pods.get(uid)
-        return None if flight is None else flight.entity.pods[uid]
-
-    def begin(self, entity: QueuedEntity) -> None:
-        """The entity was popped."""
-        flight = _Flight(entity, self._next)
-        self._flights[flight] = None
-        for uid in entity.pods:
-            self._pods[uid] = flight
-
-    def end(self, uid: str) -> None:
-        """The pod, if it is in flight, is no longer."""
-        flight = self._pods.pop(uid, None)
-        if flight is None:
-            return
-        flight.pods -= 1
-        if flight.pods == 0:
-            del self._flights[flight]
-            if self._events:
-                self._prune()
-
-    def record(self, event: ObjectEvent) -> None:
-        """Record an event that occurred while pods are in flight."""
-        if self._hints.of_interest(event.event):
-            events = self._events.setdefault((event.event, event.target), deque())
-            events.append((self._next, event))
-            self._next += 1
-
-    def missed(self, uids: Iterable[str], concerns: Callable[[ClusterEvent], bool]) -> list[InFlightEvents]:
-        """The events for which `concerns` is true since the first of these pods, all in flight, was popped."""
-        start = min((self._pods[uid].position for uid in uids), default=self._next)
-        found: list[InFlightEvents] = []
-        for (kind, target), events in self._events.items():
-            if events[-1][0] >= start and concerns(kind):
-                since = [event for _, event in takewhile(lambda kept: kept[0] >= start, reversed(events))]
-                found.append(InFlightEvents(kind, target, since[::-1]))
-        return found
-
-    def _prune(self) -> None:
-        if not self._flights:
-            self._events.clear()
-            return
-        needed = next(iter(self._flights)).position
-        for kind, events in [*self._events.items()]:
-            while events and events[0][0] < needed:
-                events.popleft()
-            if not events:
-                del self._events[kind]

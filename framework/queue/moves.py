@@ -32,7 +32,7 @@ class _DueMove(NamedTuple):
 
     strategy: QueueingStrategy
     cause: Cause
-    asks: bool
+    runs_pre_enqueue: bool
 
 
 class Moves:
@@ -95,7 +95,7 @@ class Moves:
     def update(self, entity: QueuedEntity, new: PodInfo, events: Sequence[ObjectEvent]) -> None:
         """Replace a pod of the entity by its new version, and move it if one of the `events` helps it."""
         pod = entity.replace(new)
-        if entity.batched_by is not None and not entity.batched_by_what_it_is():
+        if entity.batched_by is not None and not entity.batch_is_current():
             self._batching.leave(entity)
         if self._changes_group(pod, Cause.of(events[0].event)):
             return
@@ -158,11 +158,11 @@ class Moves:
 
     def reconsider(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Move the entity if it is unschedulable and the event helps it; whether it was moved."""
-        if entity.place is not Place.UNSCHEDULABLE or self._is_for_others(entity, event):
+        if entity.place is not Place.UNSCHEDULABLE or self._is_reserved_by_nomination(entity, event):
             return False
         if not entity.pending_plugins and self._group_lacks_capacity(entity):  # cheaper than calling hints
             return False
-        if self.are_many(entity.pods) and self._hints.asks_each(entity, event):
+        if self.are_many(entity.pods) and self._hints.needs_each_member(entity, event):
             self.considered.setdefault(entity, deque()).append(event)
             self._places.on_entry()
             return False
@@ -178,12 +178,12 @@ class Moves:
         self.move_by_strategy(entity, strategy, Cause.of(event.event))
         return True
 
-    def _is_for_others(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
+    def _is_reserved_by_nomination(self, entity: QueuedEntity, event: ObjectEvent) -> bool:
         """Whether the freed capacity is for other pods, because this pod is nominated to another node."""
         if event.event is not ASSIGNED_POD_DELETE or entity.group is not None or not isinstance(event.old, PodInfo):
             return False
         [pod] = entity.pods.values()
-        return self._policy.asked.is_nominated_elsewhere(pod.info, event.old.node_name)
+        return self._policy.unguarded.is_nominated_elsewhere(pod.info, event.old.node_name)
 
     def _group_lacks_capacity(self, entity: QueuedEntity) -> bool:
         return entity.group is not None and self._policy.lacks_capacity(entity)
@@ -269,7 +269,7 @@ class Moves:
     def move_to_active_q(self, entity: QueuedEntity, cause: Cause) -> None:
         """Make an entity that backs off active. PreEnqueue was called for its pods when backoff began."""
         if self.are_many(entity.pods):
-            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, asks=False)
+            self._move_later(entity, QueueingStrategy.IMMEDIATELY, cause, runs_pre_enqueue=False)
         else:
             self._places.move(entity, cause, When.READY)
 
@@ -277,18 +277,22 @@ class Moves:
         """Whether there are too many pods to call plugins for all of them at once."""
         return len(pods) > self._most_at_once
 
-    def _move_later(self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, asks: bool = True) -> None:
+    def _move_later(
+        self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, *, runs_pre_enqueue: bool = True
+    ) -> None:
         """Let `settle` move a large group, unless a move that is due is as soon."""
         self._places.move(entity, cause, When.LARGE)
         known = self.due.get(entity)
         if known is None or known.strategy < strategy:
-            self.due[entity] = _DueMove(strategy, cause, asks or (known is not None and known.asks))
+            self.due[entity] = _DueMove(
+                strategy, cause, runs_pre_enqueue or (known is not None and known.runs_pre_enqueue)
+            )
         self._places.on_entry()
 
     def settle(self) -> None:
         """Complete the moves of many pods and of large groups. The queue must not be called meanwhile.
 
-        The call may be given up: at each checkpoint every pod is in exactly one place, and the rest stays due.
+        The call may be aborted: at each checkpoint every pod is in exactly one place, and the rest stays due.
         """
         for uid, cause in [*self.left.items()]:
             self._move(uid, cause)
@@ -302,7 +306,7 @@ class Moves:
             self.considered.pop(entity, None)
         while self.due:
             entity, move = next(iter(self.due.items()))
-            go = self._places.enter if move.asks else self._places.move_by_backoff
+            go = self._places.enter if move.runs_pre_enqueue else self._places.move_by_backoff
             go(entity, move.strategy, move.cause, checkpoint)
             self._forget(entity)
 

@@ -104,7 +104,7 @@ class Places:
             self.move(entity, cause, When.FAILED, found=status, entering=entering)
         else:
             entity.unschedulable_plugins = frozenset({status.plugin})
-            self.move(entity, cause, When.NOT_LET_IN, entering=entering)
+            self.move(entity, cause, When.GATED, entering=entering)
 
     def move_by_backoff(
         self, entity: QueuedEntity, strategy: QueueingStrategy, cause: Cause, pause: Pause = at_once
@@ -116,8 +116,8 @@ class Places:
         when = When.READY
         if strategy is not QueueingStrategy.IMMEDIATELY and entity.is_backing_off(self._now()):
             when = When.BACKING_OFF_AFTER_ERROR if entity.consecutive_errors else When.BACKING_OFF
-        asks = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
-        found = self.key_of(entity, pause) if asks else None
+        sorts_now = pause is not at_once and when is not When.BACKING_OFF_AFTER_ERROR
+        found = self.key_of(entity, pause) if sorts_now else None
         self.move(entity, cause, when, found=found)
 
     # Entities move, and pods join and leave them.
@@ -148,7 +148,7 @@ class Places:
             else:
                 entity.sort_key, entity.sort_key_is_old = key, False
         if isinstance(found, Status):
-            self._strike(entity, found)
+            self._back_off_after_error(entity, found)
         entity.place = row.target
         self._put(entity)
         if row.target in _OUTSIDE:
@@ -230,7 +230,7 @@ class Places:
                 self.wake(batch)
             else:
                 active = self.active_q.peek(now)
-                is_first = active is None or self.woken.place_of(batch) < self.active_q.place_of(active)
+                is_first = active is None or self.woken.order_of(batch) < self.active_q.order_of(active)
                 if not (is_first or self.woken.is_overdue(now)):
                     return None
                 self.woken.discard(batch)
@@ -284,14 +284,14 @@ class Places:
         elif place not in _OUTSIDE:
             self.backoff_q.add(entity)
 
-    def _strike(self, entity: QueuedEntity, error: Status) -> None:
+    def _back_off_after_error(self, entity: QueuedEntity, error: Status) -> None:
         """Back off an entity because a plugin failed, for a second at least."""
         now = self._now()
         entity.timestamp = now
         entity.consecutive_errors += 1
         entity.backoff_until = max(self._backoff.until(entity), float(floor(now)))
         for pod in entity.all_pods():
-            self._policy.keeps_out(pod, error)
+            self._policy.note_entry_failure(pod, error)
 
 
 def _first_pod(entity: QueuedEntity) -> PodInfo:

@@ -18,7 +18,7 @@ from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status, cut, text_of
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
-from ..work import GivenUp, Pause, at_once
+from ..work import Aborted, Pause, at_once
 from .entity import NO_BACKOFF, QueuedEntity
 from .hints import Registrations
 
@@ -53,7 +53,7 @@ class QueuePolicy(Protocol):
         """The QueueSort plugin's key, smaller first. At each position, all keys have numbers or all have strings."""
         ...
 
-    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+    def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
         """The first rejection by a PreEnqueue plugin, with the plugin's name; None or success if the pod may enter.
 
         Plugin `first`, unless it is empty, is called before the others.
@@ -152,12 +152,12 @@ class GuardedPolicy:
     """Calls PreEnqueue, the group plugin and QueueSort, and turns their failures into ERROR statuses.
 
     Attributes:
-        asked: the policy itself, for calls that cannot fail.
+        unguarded: the policy itself, for calls that cannot fail.
         unreported: by UID, pods that cannot enter because a plugin failed, until `report_failures` reports them.
     """
 
     def __init__(self, policy: QueuePolicy, errors: ErrorLog) -> None:
-        self.asked = policy
+        self.unguarded = policy
         self._errors = errors
         self._kinds: tuple[str, ...] | None = None
         self._kinds_of_types: dict[tuple[type, ...], tuple[str, ...]] = {}
@@ -166,8 +166,8 @@ class GuardedPolicy:
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> PreEnqueueAnswer:
         """Whether the pod may enter; the PreEnqueue plugin `first` is called before the others."""
         try:
-            group = self.asked.group_of(pod)
-        except (KeyboardInterrupt, GivenUp):
+            group = self.unguarded.group_of(pod)
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
             return PreEnqueueAnswer(None, self._failure(pod, "group_of", "", text_of(error), error=error))
@@ -175,8 +175,8 @@ class GuardedPolicy:
             self._log("group_of", pod, group)
             return PreEnqueueAnswer(None, group)
         try:
-            status: object = self.asked.pre_enqueue(pod, first)
-        except (KeyboardInterrupt, GivenUp):
+            status: object = self.unguarded.run_pre_enqueue(pod, first)
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
             return PreEnqueueAnswer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error=error))
@@ -192,8 +192,8 @@ class GuardedPolicy:
     def group_of(self, pod: PodInfo) -> str | None:
         """The group that a waiting pod now belongs to; None also on an error, which `run_pre_enqueue` reports."""
         try:
-            group = self.asked.group_of(pod)
-        except (KeyboardInterrupt, GivenUp):
+            group = self.unguarded.group_of(pod)
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException:
             return None
@@ -201,8 +201,8 @@ class GuardedPolicy:
 
     def lacks_capacity(self, entity: QueuedEntity) -> bool:
         """Whether an attempt would fail because the nodes do not have the capacity that the entity needs."""
-        may_evict = entity.group is None or not self.asked.awaits_victims(entity.all_pods())
-        return not self.asked.has_capacity(
+        may_evict = entity.group is None or not self.unguarded.awaits_victims(entity.all_pods())
+        return not self.unguarded.has_capacity(
             entity.group, entity.one_per_signature(), entity.rejectors, may_evict=may_evict
         )
 
@@ -218,7 +218,7 @@ class GuardedPolicy:
         """Forget the types of keys, because no key is in use: the next key determines them."""
         self._kinds = None
 
-    def keeps_out(self, pod: PodInfo, status: Status) -> None:
+    def note_entry_failure(self, pod: PodInfo, status: Status) -> None:
         """Note that the pod cannot enter because a plugin failed; `report_failures` reports it."""
         self.unreported[pod.uid] = pod, status
 
@@ -227,20 +227,20 @@ class GuardedPolicy:
         unreported, self.unreported = self.unreported, {}
         for uid, (pod, status) in unreported.items():
             if waits(uid):
-                self.asked.report_failure(pod, status)
+                self.unguarded.report_failure(pod, status)
 
     def _key_of(self, pod: QueuedPod) -> Key | Status:
         try:
-            key = self.asked.sort_key(pod)
+            key = self.unguarded.sort_key(pod)
             if isinstance(key, Status):
                 self._log("QueueSort", pod.info, key)
                 return key
             problem = self._problem(key)
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
-            return self._failure(pod.info, "QueueSort", self.asked.sort_plugin, text_of(error), error=error)
-        return key if problem is None else self._failure(pod.info, "QueueSort", self.asked.sort_plugin, problem)
+            return self._failure(pod.info, "QueueSort", self.unguarded.sort_plugin, text_of(error), error=error)
+        return key if problem is None else self._failure(pod.info, "QueueSort", self.unguarded.sort_plugin, problem)
 
     def _problem(self, key: object) -> str | None:
         """The reason why this key cannot be compared with those in use; None if it can."""

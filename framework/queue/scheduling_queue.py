@@ -32,7 +32,8 @@ from ..work import checkpoint
 from .batching import Batching
 from .contents import QueueContents, QueuePosition
 from .entity import QueuedEntity, QueuedPodInfo, Rejection
-from .hints import InFlightPods, ObjectEvent, QueueingHints, QueueingStrategy
+from .hints import ObjectEvent, QueueingHints, QueueingStrategy
+from .in_flight import InFlightPods
 from .moves import Moves
 from .places import Places
 from .policy import GuardedPolicy, QueuePolicy, QueueSettings
@@ -108,7 +109,7 @@ class SchedulingQueue:
         A pod in flight keeps its version until it returns.
         """
         if old.uid != new.uid:
-            self.delete(old)
+            self.remove(old)
             self.add(new)
             return
         flying, entity = self._in_flight.get(new.uid), self._places.entity_of.get(new.uid)
@@ -122,8 +123,8 @@ class SchedulingQueue:
         else:
             self._moves.update(entity, new, events)
 
-    def delete(self, info: PodInfo) -> None:
-        """The pod was deleted, or has a node. If it is in flight, it does not return."""
+    def remove(self, info: PodInfo) -> None:
+        """Remove a pod that was deleted, or that has a node. If it is in flight, it does not return."""
         flying, entity = self._in_flight.get(info.uid), self._places.entity_of.get(info.uid)
         if flying is not None:
             flying.deleted = True
@@ -136,7 +137,7 @@ class SchedulingQueue:
     def pop(self) -> QueuedEntity | None:
         """The entity to try next, its pods now in flight; None if nothing is ready, or only after `settle`.
 
-        For each of its pods `done`, `requeue` or `delete` must follow.
+        For each of its pods `done`, `requeue` or `remove` must follow.
         """
         self._places.refresh_turns()
         entity = self._next()
@@ -156,7 +157,7 @@ class SchedulingQueue:
     def settle(self) -> None:
         """Complete the moves of large groups that were woken, and of many pods that were activated.
 
-        The queue must not be called meanwhile. The call may be given up: the rest stays due.
+        The queue must not be called meanwhile. The call may be aborted: the rest stays due.
         """
         self._moves.settle()
 
@@ -179,7 +180,7 @@ class SchedulingQueue:
         Pods of a group join its waiting entity, or become its entity. A pod that was deleted in flight, or that has
         returned already, is left out. Changes and deletion of a pod after `done` are for the caller to notice.
 
-        A pod stays in flight until it waits. Must not be given up halfway; the queue must not be called meanwhile.
+        A pod stays in flight until it waits. Must not be aborted halfway; the queue must not be called meanwhile.
         Raises TypeError for a pod that `pop` did not return.
         """
         now, flying = self._now(), self._in_flight
@@ -252,10 +253,10 @@ class SchedulingQueue:
                 by_group[group] = entity
         return entities
 
-    # Other things happen.
+    # Events occur, pods are activated, and time passes.
 
-    def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
-        """An event occurred: move the entities that it may help, except that of the pod `besides` (a UID).
+    def move_all(self, event: ClusterEvent, old: object, new: object, *, except_uid: str = "") -> None:
+        """An event occurred: move the entities that it may help, except the one with the pod `except_uid`.
 
         Costs next to nothing if no pod waits for such an event.
         """
@@ -269,7 +270,7 @@ class SchedulingQueue:
         if waits:
             batches, entities = unschedulable_pods.concerned_by(event, Place.UNSCHEDULABLE)
             for entity in entities:
-                if besides not in entity.pods:
+                if except_uid not in entity.pods:
                     self._moves.reconsider(entity, happened)
             for batch in batches:
                 self._batching.reconsider(batch, happened)
@@ -346,14 +347,14 @@ class SchedulingQueue:
             entity.timestamp = now
         self._moves.move_each([uid for each in gated for uid in each.pods], TIMEOUT)
 
-    # What is asked of those that wait.
+    # Queries.
 
     def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
         """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
         return self._batching.holds_for_all(batch, rejectors)
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
-        """The pod's place in the order of attempts: smaller goes first. An ERROR if it has none."""
+        """The pod's sort key: the pod with the smallest key is tried first. An ERROR if it has none."""
         return self._policy.sort_key((pod,))
 
     def position_of(self, uid: str) -> QueuePosition | None:

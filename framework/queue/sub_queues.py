@@ -150,7 +150,7 @@ class Batch:
         common: the signature or equivalence class that the pods share.
         unschedulable_plugins: plugins that rejected the pod that was tried last.
         pending_plugins: plugins that answered PENDING for this pod.
-        refused_at: when this pod was rejected, seconds on the engine's clock.
+        rejected_at: when this pod was rejected, seconds on the engine's clock.
         trying: the pod that is tried for all, if there is one.
         strategy: the strategy of the event that woke the batch.
         cause: this event.
@@ -163,7 +163,7 @@ class Batch:
     common: PodSignature | EquivalenceClass
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
-    refused_at: float = 0.0
+    rejected_at: float = 0.0
     trying: QueuedPodInfo | None = None
     strategy: QueueingStrategy = QueueingStrategy.AFTER_BACKOFF
     cause: Cause = REVIEW
@@ -213,7 +213,7 @@ class Batch:
 class UnschedulablePods:
     """Entities and batches by the plugins that rejected or gate them.
 
-    An entity's plugins must not change while it is here; a batch's change with `refused`.
+    An entity's plugins must not change while it is here; a batch's change when a pod of it is rejected.
     """
 
     __slots__ = ("_batched", "_batches", "_by_rejector", "_entities", "_hints")
@@ -279,19 +279,19 @@ class UnschedulablePods:
         """The batches rejected, and the entities with a timestamp, before `moment`, seconds on the engine's clock."""
         entities = [entity for entity in self._entities[place] if entity.timestamp < moment]
         batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
-        return [batch for batch in batches if batch.refused_at < moment], entities
+        return [batch for batch in batches if batch.rejected_at < moment], entities
 
     def _add_to_batch(self, entity: QueuedEntity, common: PodSignature | EquivalenceClass) -> None:
         """Add an entity that was just rejected to its batch. Its rejectors become those of the whole batch."""
         batch = self._batches.get(common)
         if batch is None:
             batch = self._batches[common] = Batch(entity.profile, common)
-        refused_by = entity.unschedulable_plugins, entity.pending_plugins
-        if refused_by != (batch.unschedulable_plugins, batch.pending_plugins):
+        rejectors = entity.unschedulable_plugins, entity.pending_plugins
+        if rejectors != (batch.unschedulable_plugins, batch.pending_plugins):
             self._unindex(batch, Place.UNSCHEDULABLE)
-            batch.unschedulable_plugins, batch.pending_plugins = refused_by
+            batch.unschedulable_plugins, batch.pending_plugins = rejectors
             self._index(batch, Place.UNSCHEDULABLE)
-        batch.refused_at = max(batch.refused_at, entity.timestamp)
+        batch.rejected_at = max(batch.rejected_at, entity.timestamp)
         batch.add(entity)
         self._batched += 1
 

@@ -72,12 +72,12 @@ class _Tenant(Generic[T]):
 class TenantHeap(Generic[T]):
     """Items by turn of their tenant and by key. `first_pod` returns the pod that stands for an item, if it has any."""
 
-    __slots__ = ("_asked", "_by_turn", "_first_pod", "_length", "_order", "_served", "_stale", "_tenants")
+    __slots__ = ("_by_turn", "_first_pod", "_length", "_order", "_served", "_stale", "_tenants", "_uses_tenants")
 
     def __init__(self, order: TenantOrder | None, first_pod: Callable[[T], PodInfo | None]) -> None:
         self._order = order
         self._first_pod = first_pod
-        self._asked = False
+        self._uses_tenants = False
         self._length = 0
         self._tenants: dict[str, _Tenant[T]] = {}
         self._by_turn: LazyHeap[_Tenant[T]] = LazyHeap()
@@ -96,7 +96,7 @@ class TenantHeap(Generic[T]):
         item.tenant = name
         tenant.heap.push(key, item)
         self._length += 1
-        if self._asked:
+        if self._uses_tenants:
             self._stale[name] = None
 
     def discard(self, item: T) -> None:
@@ -104,7 +104,7 @@ class TenantHeap(Generic[T]):
         tenant = self._tenants[item.tenant]
         tenant.heap.discard(item)
         self._length -= 1
-        if self._asked:
+        if self._uses_tenants:
             self._stale[item.tenant] = None
 
     def peek(self, now: float) -> T | None:
@@ -129,8 +129,8 @@ class TenantHeap(Generic[T]):
             del self._served[item.tenant]
             self._served[item.tenant] = now
 
-    def place_of(self, item: T) -> tuple[Turn, tuple[Hashable, ...]]:
-        """What items of two heaps with the same order are compared by."""
+    def order_of(self, item: T) -> tuple[Turn, tuple[Hashable, ...]]:
+        """The turn of the item's tenant, and its sort key: items of two heaps with one order are compared by both."""
         tenant = self._tenants.get(item.tenant)
         return (() if tenant is None else tenant.turn), item.sort_key
 
@@ -140,7 +140,7 @@ class TenantHeap(Generic[T]):
             self._stale.update(dict.fromkeys(name for name in tenants if name in self._tenants))
             return
         items = [*self._items()]
-        self._asked, self._length = True, 0
+        self._uses_tenants, self._length = True, 0
         self._tenants, self._by_turn, self._stale = {}, LazyHeap(), {}
         for item in items:
             self.push(item.sort_key, item)
@@ -151,7 +151,7 @@ class TenantHeap(Generic[T]):
             yield from tenant.heap.items()
 
     def _next(self, now: float) -> _Tenant[T] | None:
-        if not self._asked:
+        if not self._uses_tenants:
             return self._tenants.get("")
         self._refresh(now)
         return self._overdue(now) or self._by_turn.peek()
@@ -162,7 +162,7 @@ class TenantHeap(Generic[T]):
         return self._tenants[longest] if is_overdue else None
 
     def _tenant_of(self, item: T) -> str:
-        pod = self._first_pod(item) if self._asked else None
+        pod = self._first_pod(item) if self._uses_tenants else None
         return "" if self._order is None or pod is None else self._order.tenant_of(pod)
 
     def _refresh(self, now: float) -> None:

@@ -91,7 +91,7 @@ class When(Enum):
     BACKING_OFF_AFTER_ERROR = "while its backoff after an error lasts"
     NOT_HELPED = "when nothing has helped it"
     LARGE = "when it is a large group"
-    NOT_LET_IN = "when PreEnqueue rejects it"
+    GATED = "when PreEnqueue rejects it"
     FAILED = "when a plugin fails at PreEnqueue or QueueSort"
 
     __hash__ = object.__hash__
@@ -124,7 +124,7 @@ REMOVE = Cause(Trigger.REMOVE, "")
 _Targets = Mapping[When, Place]
 
 _READY: _Targets = {When.READY: Place.ACTIVE, When.FAILED: Place.ERROR_BACKOFF}
-_ENTER: _Targets = {**_READY, When.NOT_LET_IN: Place.GATED}
+_ENTER: _Targets = {**_READY, When.GATED: Place.GATED}
 _ERROR: _Targets = {When.BACKING_OFF_AFTER_ERROR: Place.ERROR_BACKOFF}
 _BACKOFF: _Targets = {When.BACKING_OFF: Place.BACKOFF, **_ERROR}
 _LARGE: _Targets = {When.LARGE: Place.UNSCHEDULABLE}

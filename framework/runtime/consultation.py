@@ -34,8 +34,8 @@ class Consultation:
     Attributes:
         nominated_first: whether the nominated node comes before all others.
         only_nominated: whether extenders were asked about the nominated node alone.
-        asked: the names of the nodes that plugins allow.
-        node_names: the names of the asked nodes that extenders allow too.
+        consulted_nodes: the names of the nodes that plugins allow, about which extenders are consulted.
+        node_names: the names of those of them that extenders allow too.
         statuses: by name, why a node is not allowed, if an extender gave a reason.
         scores: by extender, the scores of nodes times its weight, on the scale of plugins' scores.
         error: set if an extender failed that is not ignorable.
@@ -47,7 +47,7 @@ class Consultation:
 
     nominated_first: bool = True
     only_nominated: bool = False
-    asked: frozenset[str] = frozenset()
+    consulted_nodes: frozenset[str] = frozenset()
     node_names: frozenset[str] = frozenset()
     statuses: Mapping[str, Status] = field(default_factory=dict)
     scores: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

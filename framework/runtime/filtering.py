@@ -149,13 +149,13 @@ class Filtering:
             return replace(found, error=found.error or failed.status)
         return replace(found, nominated={**found.nominated, **rejected}, error=found.error or _error_of(rejected))
 
-    def work_out(self, state: AttemptState, pod: PodInfo) -> None:
+    def finish_long_work(self, state: AttemptState, pod: PodInfo) -> None:
         """Do what a Filter plugin has left to do, so that it can be asked once more."""
         work = state.long_work
         while work.left is not None:
             (name, left), work.left = work.left, None
             checkpoint()
-            self._calls.work_out(self._plugins.plugins[name], state, pod, left)
+            self._calls.finish_long_work(self._plugins.plugins[name], state, pod, left)
 
     def run(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Diagnosis:
         """Ask the Filter plugins about `nodes` as things are now. Nothing is remembered. Raises Failed."""
@@ -173,8 +173,8 @@ class Filtering:
             tables.append(_worded(plugin, found.table))
             rejected = found.codes != 0
             if rejected.any():
-                turned_away = left[rejected]
-                rejector[turned_away], codes[turned_away] = len(names), found.codes[rejected]
+                rows_rejected = left[rejected]
+                rejector[rows_rejected], codes[rows_rejected] = len(names), found.codes[rejected]
                 left = left[~rejected]
         return Diagnosis(nodes.names(), rejector, codes, names, tables)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..contract.group import GroupPlugin
-from ..contract.group_tree import Part, Shortage
+from ..contract.group_tree import EntityGroup, Part, Shortage, entity_group
 from ..contract.status import Status
 from ..contract.topology import Favour, NoDomain, Topology
 from ..model.pod_info import PodInfo
@@ -82,7 +82,7 @@ class GroupCalls:
         return self._of(group, points.TOPOLOGY, _topology, self._plugin.topology, group)
 
     def placed_members(self, group: str) -> Sequence[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         return self._of(group, points.PLACED_MEMBERS, _pods, self._plugin.placed_members, group)
 
     def reject_member(self, pod: PodInfo, status: Status, own: Status | None, *, placed: bool) -> Status:
@@ -129,7 +129,7 @@ class GroupCalls:
 
 
 class ProfileGroups:
-    """The groups of one profile's pods, by the plugins that know them. Keys of groups are `<plugin>/<id>`.
+    """The groups of one profile's pods, by the plugins that know them.
 
     All methods raise Failed when a plugin breaks.
     """
@@ -137,10 +137,10 @@ class ProfileGroups:
     def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls) -> None:
         self._plugins = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
 
-    def of(self, pod: PodInfo) -> str | None:
-        """The key of the group that `pod` is to be tried with: of the first plugin that claims it."""
+    def of(self, pod: PodInfo) -> EntityGroup | None:
+        """The group that `pod` is to be tried with: of the first plugin that claims it."""
         claimed = self._claimed(pod)
-        return None if claimed is None else f"{claimed[0].name}/{claimed[1]}"
+        return None if claimed is None else entity_group(claimed[0].name, claimed[1])
 
     def priority(self, pod: PodInfo) -> int | None:
         """The priority that the group of `pod` queues with; None for the pod's own."""

@@ -66,7 +66,7 @@ class PodNominator:
     def learn(self, pod: PodInfo, node_name: str, *, gated: bool) -> None:
         """The API says that the pod, which has not been in the queue yet, is nominated to this node.
 
-        That does not count while the pod is `gated`; `gate` and `let_in` say how that goes on. As in kube-scheduler: a
+        That does not count while the pod is `gated`; `gate` and `ungate` say how that goes on. As in kube-scheduler: a
         gang that has lost a pod when a process begins may never be tried, and keeps no capacity reserved.
         """
         is_own = pod.uid in self._node_of and pod.uid not in self._learned
@@ -79,7 +79,7 @@ class PodNominator:
         if uid in self._learned:
             self._learned[uid] = True
 
-    def let_in(self, uid: str) -> None:
+    def ungate(self, uid: str) -> None:
         """The pod gets into the queue: its nomination counts from now on, whatever follows."""
         self._learned.pop(uid, None)
 

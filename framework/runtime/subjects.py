@@ -23,11 +23,15 @@ class Subject(Protocol):
         ...
 
 
-class NodesSubject:
-    """All nodes."""
+class AllSubject(NamedTuple):
+    """All things of a kind, by the plural that names them."""
 
-    field = "nodes"
-    key = "all"
+    field: str
+
+    @property
+    def key(self) -> str:
+        """Which of them."""
+        return "all"
 
 
 class GroupSubject(NamedTuple):
@@ -82,7 +86,7 @@ class ObjectSubject(NamedTuple):
         return key
 
 
-ALL_NODES = NodesSubject()
+ALL_NODES, ALL_TENANTS = AllSubject("nodes"), AllSubject("tenants")
 
 
 def pods_of(about: Subject) -> Sequence[PodInfo]:
@@ -94,6 +98,6 @@ def pods_of(about: Subject) -> Sequence[PodInfo]:
 
 def pair_of(about: Subject) -> dict[str, str]:
     """The subject as a pair for a log line."""
-    if isinstance(about, NodesSubject | GroupSubject | MembersSubject | ObjectSubject):
+    if isinstance(about, AllSubject | GroupSubject | MembersSubject | ObjectSubject):
         return {about.field: about.key}
     return {"pod": about.key}

@@ -101,7 +101,7 @@ class Algorithm:
         found = self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
         if state.long_work.left is None:
             return found
-        self.framework.filtering.work_out(state, pod)
+        self.framework.filtering.finish_long_work(state, pod)
         return self.find_nodes_that_fit(state, pod, nominated_first=nominated_first)
 
     def _find(self, state: AttemptState, pod: PodInfo, nominated_first: bool, of_groups: bool) -> Feasible:
@@ -143,7 +143,7 @@ class Algorithm:
         if consultation.error is not None:
             found.rows, found.status = found.rows[:0], consultation.error
         elif not left and (
-            found.filtered is None or not consultation.asked or self._needs_answers(consultation, fitting)
+            found.filtered is None or not consultation.consulted_nodes or self._needs_answers(consultation, fitting)
         ):
             consultation.outdated = True
             found.status = Status.unschedulable(OUTDATED)
@@ -160,7 +160,9 @@ class Algorithm:
     def _needs_answers(self, consultation: Consultation, fitting: Rows) -> bool:
         """Whether nodes that extenders allow no longer fit, and nodes fit about which extenders were not asked."""
         names = self.snapshot.names
-        return bool(consultation.node_names) and any(names[row] not in consultation.asked for row in fitting.tolist())
+        return bool(consultation.node_names) and any(
+            names[row] not in consultation.consulted_nodes for row in fitting.tolist()
+        )
 
     def nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
         """The row of the node to which the pod is nominated; None if there is none, or it cannot run the pod."""

@@ -65,8 +65,8 @@ class Consultations:
     def add(self, delayed: Delayed) -> None:
         """Set these pods aside until their extenders have answered."""
         key = self._queue.sort_key(delayed.attempts[0].queued)
-        place = (1,) if isinstance(key, Status) else (0, *((isinstance(each, str), each) for each in key))
-        heapq.heappush(self._waiting, (place, next(self._numbers), delayed))
+        sort_key = (1,) if isinstance(key, Status) else (0, *((isinstance(each, str), each) for each in key))
+        heapq.heappush(self._waiting, (sort_key, next(self._numbers), delayed))
 
     def next(self) -> Delayed | None:
         """The next pods to decide; None if there are none. Also starts consultations of pods whose turn has come."""
@@ -87,20 +87,20 @@ class Consultations:
         if consultation is None:
             return False
         if consultation.outdated:
-            attempt.begin_anew()
+            attempt.reset()
             attempt.state.consultation = None
             self.add(Delayed(attempt.profile, None, [attempt]))
             return True
         if consultation.preemption is None or consultation.evictions is not None:
             return False
-        attempt.begin_anew()
+        attempt.reset()
         self._spawn(Delayed(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
         return True
 
     def ask_for_group(self, delayed: Delayed) -> None:
         """Ask the open questions about evictions for a group, which is then decided again."""
         for attempt in delayed.attempts:
-            attempt.begin_anew()
+            attempt.reset()
         self._spawn(delayed, delayed.attempts, self._ask_if_cleared)
 
     def _begin(self, delayed: Delayed) -> bool:
@@ -114,22 +114,23 @@ class Consultations:
 
     def _is_incomplete(self, delayed: Delayed) -> bool:
         """Whether extenders rejected a nominated node, so that they are now asked about all other nodes."""
-        turned_down = []
+        rejected = []
         for attempt in delayed.attempts:
             consultation = attempt.state.consultation
             if consultation is not None and consultation.only_nominated and not consultation.node_names:
                 attempt.state.consultation = None
-                turned_down.append(attempt)
-        return self._ask(delayed, turned_down, nominated_first=False)
+                rejected.append(attempt)
+        return self._ask(delayed, rejected, nominated_first=False)
 
     def _ask(self, delayed: Delayed, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
         for attempt in about:
             attempt.state.consultation = self._question(attempt, delayed.group is not None, nominated_first)
-            attempt.begin_anew()
-        asked = any(attempt.state.consultation.asked for attempt in about if attempt.state.consultation is not None)
-        if asked:
+            attempt.reset()
+        consultations = [attempt.state.consultation for attempt in about]
+        needed = any(each.consulted_nodes for each in consultations if each is not None)
+        if needed:
             self._spawn(delayed, about, self._ask_about_nodes)
-        return asked
+        return needed
 
     def _question(self, attempt: Attempt, everywhere: bool, nominated_first: bool) -> Consultation:
         """The question about the nodes that fit the pod now, or about as many as kube-scheduler would ask."""
@@ -145,7 +146,7 @@ class Consultations:
         return Consultation(
             nominated_first=nominated_first,
             only_nominated=found.status is None and found.filtered is None,
-            asked=frozenset(algorithm.snapshot.names[row] for row in rows.tolist()),
+            consulted_nodes=frozenset(algorithm.snapshot.names[row] for row in rows.tolist()),
         )
 
     def _spawn(self, delayed: Delayed, about: Sequence[Attempt], ask: _Ask) -> None:

@@ -27,7 +27,7 @@ from ..work import checkpoint
 from .attempt import Attempt
 from .domain_order import Counts, DomainCapacity, Numbers, SignatureDemand, capacity_of, closest, in_slices
 from .domain_ranking import ByPlacementScore, DomainRanking, Tightest
-from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, hold
+from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, restrict_to
 from .group_capacity import GroupCapacity
 from .node_choice import Choose
 from .placed_members import PlacedMembers, domains_at
@@ -78,9 +78,9 @@ class DomainSearch:
 
         A Status if the domain of the placed members cannot be determined, or a plugin failed.
         """
-        asked = DomainQuestion(topology, [*placed], attempts, missing, try_=try_)
-        taken = self.placed.rows_of(asked.placed)
-        asked.rank()
+        question = DomainQuestion(topology, [*placed], attempts, missing, try_=try_)
+        taken = self.placed.rows_of(question.placed)
+        question.rank()
         for depth in range(len(topology.levels), topology.required - 1, -1):
             if not depth and not topology.slice_size:
                 break
@@ -89,40 +89,40 @@ class DomainSearch:
             if len(only) > 1 or NONE in only:
                 if depth > topology.required:
                     continue
-                return self.placed.undetermined(partition, asked.placed)
+                return self.placed.undetermined(partition, question.placed)
             pinned = next(iter(only), None)
             try:
-                found = self._search_level(asked, partition, pinned)
+                found = self._search_level(question, partition, pinned)
             except Failed as failed:
                 return failed.status
             if found.no_domain is None or depth == topology.required:
                 return found
-        hold(attempts, None)
+        restrict_to(attempts, None)
         return Searched(try_())
 
-    def _search_level(self, asked: DomainQuestion[T], partition: Partition, only: int | None) -> Searched[T]:
+    def _search_level(self, question: DomainQuestion[T], partition: Partition, only: int | None) -> Searched[T]:
         """`only` is the one domain that may be tried; None for all."""
-        missing = asked.missing
+        missing = question.missing
         domains = len(partition) if only is None else 1
-        self._metrics.generated_placements.add((asked.attempts[0].profile,), domains)
-        capacity = self._capacity_in(asked, partition)
+        self._metrics.generated_placements.add((question.attempts[0].profile,), domains)
+        capacity = self._capacity_in(question, partition)
         checkpoint()
-        ranking = self._ranking(asked, partition, capacity)
+        ranking = self._ranking(question, partition, capacity)
         order = ranking.order(missing)
         if only is not None:
             order = [number for number in order if number == only]
         if len(order) < domains:
-            asked.leave_out()
+            question.leave_out()
         checkpoint()
         tried: list[TrialInDomain[T]] = []
         for number in order:
-            trial = self._evaluate(asked, partition, number)
+            trial = self._evaluate(question, partition, number)
             enough = len(trial.placed) >= missing
             is_best = enough and ranking.is_best(number, [attempt.pod for attempt in trial.placed])
             if is_best and not tried:
                 return Searched(trial)
             kept = []
-            for attempt in asked.attempts:
+            for attempt in question.attempts:
                 kept.append(copy(attempt))
                 checkpoint()
             tried.append(TrialInDomain(number, trial, kept))
@@ -131,51 +131,53 @@ class DomainSearch:
         fitting = [each for each in tried if len(each.trial.placed) >= missing]
         if fitting:
             best = ranking.best(fitting)
-            return Searched(best.resume(asked.attempts))
-        return self._closest(asked, partition, only, capacity, tried=tried)
+            return Searched(best.resume(question.attempts))
+        return self._closest(question, partition, only, capacity, tried=tried)
 
-    def _evaluate(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
+    def _evaluate(self, question: DomainQuestion[T], partition: Partition, number: int) -> T:
         began = self._clock.now()
-        trial = self._try_in(asked, partition, number)
-        feasible, seconds = len(trial.placed) >= asked.missing, self._clock.now() - began
-        self._metrics.placement_evaluated(feasible=feasible, profile=asked.attempts[0].profile, seconds=seconds)
+        trial = self._try_in(question, partition, number)
+        feasible, seconds = len(trial.placed) >= question.missing, self._clock.now() - began
+        self._metrics.placement_evaluated(feasible=feasible, profile=question.attempts[0].profile, seconds=seconds)
         return trial
 
-    def _try_in(self, asked: DomainQuestion[T], partition: Partition, number: int) -> T:
+    def _try_in(self, question: DomainQuestion[T], partition: Partition, number: int) -> T:
         """Try the members in one domain: anywhere in it, or each slice in one part of it.
 
         If a part takes fewer members than were assigned to it, its capacity counts as at most that number afterwards.
         """
-        rows, size = partition.rows[number], asked.topology.slice_size
+        rows, size = partition.rows[number], question.topology.slice_size
         if not size:
-            hold(asked.attempts, rows)
+            restrict_to(question.attempts, rows)
             checkpoint()
-            return asked.try_members()
-        parts = self._partitions.of((*partition.keys, asked.topology.slice_level))
-        count, ranked = len(parts), asked.ranked
+            return question.try_members()
+        parts = self._partitions.of((*partition.keys, question.topology.slice_level))
+        count, ranked = len(parts), question.ranked
         within = np.full(len(parts.numbers), NONE, np.intp)
         within[rows] = parts.numbers[rows]
         inside = np.bincount(within[within >= 0], minlength=count) > 0
-        in_parts = None if not count else self._count(within, count, asked.attempts)
+        in_parts = None if not count else self._count(within, count, question.attempts)
         capacity = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
-        held_on = within[self.placed.rows_by_pod(asked.placed)]
-        held = np.bincount(held_on[held_on >= 0], minlength=count)
+        parts_of_placed = within[self.placed.rows_by_pod(question.placed)]
+        placed_in = np.bincount(parts_of_placed[parts_of_placed >= 0], minlength=count)
         own = [self._nominated_part(within, attempt.pod) for attempt in ranked]
         checkpoint()
         while True:
-            assigned = assign(len(ranked), size, capacity, held)
+            assigned = assign(len(ranked), size, capacity, placed_in)
             checkpoint()
             wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
             given = [*zip(ranked, distribute(assigned, own), strict=True)]
             for attempt, part in given:
                 if part is not None:
                     attempt.state.within = parts.rows[part]
-            unheld = [attempt for attempt, part in given if part is None]
-            short = len(assigned) < asked.missing and inside.any()
-            hold(unheld, parts.rows[int(np.where(inside, capacity - wanted, -1).argmax())] if short else rows[:0])
+            unassigned = [attempt for attempt, part in given if part is None]
+            short = len(assigned) < question.missing and inside.any()
+            restrict_to(
+                unassigned, parts.rows[int(np.where(inside, capacity - wanted, -1).argmax())] if short else rows[:0]
+            )
             checkpoint()
-            trial = asked.try_members()
-            if len(trial.placed) >= asked.missing or short or not count:
+            trial = question.try_members()
+            if len(trial.placed) >= question.missing or short or not count:
                 return trial
             placed = {attempt.pod.uid for attempt in trial.placed}
             checkpoint()
@@ -195,7 +197,7 @@ class DomainSearch:
 
     def _closest(
         self,
-        asked: DomainQuestion[T],
+        question: DomainQuestion[T],
         partition: Partition,
         only: int | None,
         capacity: DomainCapacity | None,
@@ -203,20 +205,20 @@ class DomainSearch:
         tried: Sequence[TrialInDomain[T]],
     ) -> Searched[T]:
         """The result if no domain can take the group: a trial in the domain that takes most members."""
-        topology = asked.topology
+        topology = question.topology
         if tried:
             best = max(tried, key=lambda each: len(each.trial.placed))
-            number, trial = best.number, best.resume(asked.attempts)
+            number, trial = best.number, best.resume(question.attempts)
         else:
             number = NONE
             if len(partition):
                 number = only if only is not None else closest(capacity) if capacity is not None else 0
             if number == NONE:
-                hold(asked.attempts, np.zeros(0, np.intp))
-                trial = asked.try_()
+                restrict_to(question.attempts, np.zeros(0, np.intp))
+                trial = question.try_()
             else:
-                trial = self._evaluate(asked, partition, number)
-        asked.blame()
+                trial = self._evaluate(question, partition, number)
+        question.blame()
         if absent := self._absent(topology, partition):
             return Searched(trial, NoDomain(absent, 0))
         values = partition.values[number] if number != NONE else ()
@@ -234,13 +236,13 @@ class DomainSearch:
         return tuple(key for key in keys if not len(self._partitions.of((key,)))) or keys
 
     def _ranking(
-        self, asked: DomainQuestion[T], partition: Partition, capacity: DomainCapacity | None
+        self, question: DomainQuestion[T], partition: Partition, capacity: DomainCapacity | None
     ) -> DomainRanking:
-        attempts = asked.attempts
+        attempts = question.attempts
         if capacity is None:
             everywhere = np.full(len(partition), len(attempts), np.int64)
             capacity = DomainCapacity(everywhere, everywhere)
-        if asked.topology.favour is Favour.TIGHTEST:
+        if question.topology.favour is Favour.TIGHTEST:
             return Tightest(capacity, len(attempts))
         framework = attempts[0].framework
 
@@ -248,11 +250,11 @@ class DomainSearch:
             return framework.scoring.placements(pods, partition)
 
         pods = tuple(attempt.pod for attempt in attempts)
-        return ByPlacementScore(capacity, pods, len(asked.placed), score, choose=self._choose)
+        return ByPlacementScore(capacity, pods, len(question.placed), score, choose=self._choose)
 
-    def _capacity_in(self, asked: DomainQuestion[T], partition: Partition) -> DomainCapacity | None:
+    def _capacity_in(self, question: DomainQuestion[T], partition: Partition) -> DomainCapacity | None:
         """The capacity of each domain; None if no plugin counts it."""
-        topology, demands = asked.topology, self._demands(asked.attempts)
+        topology, demands = question.topology, self._demands(question.attempts)
         if demands is None:
             return None
         if not topology.slice_size:

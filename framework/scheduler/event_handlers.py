@@ -29,9 +29,9 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.held_pods import HeldPods
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.subjects import ObjectSubject
+from ..runtime.waiting_pods import PodsAtPermit
 from .engine_services import EngineServices
 from .review import Review
 
@@ -42,7 +42,7 @@ class PodEventHandler:
     def __init__(
         self,
         services: EngineServices,
-        held_pods: HeldPods,
+        waiting_pods: PodsAtPermit,
         review: Review,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
@@ -52,7 +52,7 @@ class PodEventHandler:
         self._nominator = services.nominator
         self._reports = services.reports
         self._known = services.known
-        self._held_pods = held_pods
+        self._waiting_pods = waiting_pods
         self._review = review
         self._followers = tuple(followers)
 
@@ -87,7 +87,7 @@ class PodEventHandler:
                 self._reassigned(info)
             else:
                 if mine:
-                    self._queue.delete(info)
+                    self._queue.remove(info)
                 self._assigned(info)
         elif mine and not self._cache.is_assumed(info.uid):
             self._queue.update(before or PodInfo(old), info)
@@ -108,11 +108,11 @@ class PodEventHandler:
                 self._cache.remove_pod(info)
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
         elif self._known.is_ours(pod):
-            self._queue.delete(info)
-            held = self._held_pods.get(info.uid)
-            if held is not None:
+            self._queue.remove(info)
+            waiting = self._waiting_pods.get(info.uid)
+            if waiting is not None:
                 # Its binding task unreserves it and frees the node.
-                held.fail(Status.unschedulable("removed"))
+                waiting.fail(Status.unschedulable("removed"))
             elif counted is not None:
                 # PreBind or Bind is in flight; when it is answered, the pod is ABSENT and the cache changes nothing.
                 self._cache.remove_pod(info)
@@ -141,18 +141,22 @@ class PodEventHandler:
             if self._nominator.clear(info.uid) and old is not None and info.node_name not in ("", nominated):
                 self._queue.move_all(ASSIGNED_POD_DELETE, PodInfo(old), None)
         elif new.status.nominated_node_name:
-            gated = self._queue.contents.was_never_let_in(info.uid)
+            gated = self._queue.contents.gated_since_added(info.uid)
             if gated or self._queue.contents.place_of(info.uid) is None:
                 self._nominator.learn(info, new.status.nominated_node_name, gated=gated)
             else:
                 self._nominator.nominate(info, new.status.nominated_node_name)
         elif old is not None and old.status.nominated_node_name:
             if self._nominator.clear(info.uid):
-                self._queue.move_all(ASSIGNED_POD_DELETE, info, None, besides=info.uid)
+                self._queue.move_all(ASSIGNED_POD_DELETE, info, None, except_uid=info.uid)
         elif len(self._nominator) and (node_name := self._nominator.nominated_node(info.uid)):
             self._nominator.nominate(info, node_name)
 
     def _notify(self, old: PodInfo | None, new: PodInfo | None) -> None:
+        """Notify followers, always before the queue: PreEnqueue has to find the pod counted as a member of its group.
+
+        So the last member that a group lacks activates the group here, and then joins it when it is added to the queue.
+        """
         pod = new or old
         if pod is not None:
             for follower, calls in self._followers:

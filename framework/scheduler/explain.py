@@ -73,8 +73,8 @@ async def heard(extenders: Sequence[Extender], algorithm: Algorithm, pod: PodInf
         return None
     found = algorithm.find_to_the_end(AttemptState(), pod, nominated_first=False)
     rows = found.rows if found.filtered is None or found.status is not None else found.filtered.feasible
-    asked = frozenset(algorithm.snapshot.names_of(rows))
-    consultation = Consultation(nominated_first=False, asked=asked)
+    nodes = frozenset(algorithm.snapshot.names_of(rows))
+    consultation = Consultation(nominated_first=False, consulted_nodes=nodes)
     await consult(concerned, pod, consultation, SchedulerMetrics())
     return consultation
 
@@ -137,6 +137,6 @@ def _rejections(algorithm: Algorithm, state: AttemptState, pod: PodInfo, found: 
     rejected = {name: status for name, status in diagnosis.statuses() if status is not None and name not in passing}
     consultation = state.consultation
     if consultation is not None and consultation.error is None:
-        for name in sorted(consultation.asked - consultation.node_names):
+        for name in sorted(consultation.consulted_nodes - consultation.node_names):
             rejected[name] = consultation.statuses.get(name, Status.unschedulable()).by(EXTENDER)
     return rejected

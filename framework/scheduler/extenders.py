@@ -32,12 +32,12 @@ def interested(extenders: Iterable[Extender], pod: PodInfo) -> list[Extender]:
 async def consult(
     extenders: Sequence[Extender], pod: PodInfo, consultation: Consultation, metrics: SchedulerMetrics
 ) -> None:
-    """Ask about the nodes `consultation.asked`, and write down the answers.
+    """Ask about the nodes `consultation.consulted_nodes`, and write down the answers.
 
     Filters are asked one after another, each about what the one before has left, then all prioritizers at once.
     """
     concerned = interested(extenders, pod)
-    left = sorted(consultation.asked)
+    left = sorted(consultation.consulted_nodes)
     statuses: dict[str, Status] = {}
     for extender in concerned:
         if not extender.is_filter or not left:

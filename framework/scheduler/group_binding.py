@@ -1,8 +1,9 @@
 """How members of a group that fit get their nodes: reserved, permitted and bound together, or released together.
 
-`schedule_group` calls `place` within its decision, and runs `bind` as one task for all members. Guarantees: none of the
-members that were placed in one transaction is bound if the quorum is lost before; a member that loses its node
-releases what was reserved for it, the last member first; and a large group leaves writes free for other pods.
+`schedule_group` calls `reserve_and_permit` within its decision, and runs `bind` as one task for all members.
+Guarantees: none of the members that were placed in one transaction is bound if the quorum is lost before; a member that
+loses its node releases what was reserved for it, the last member first; and a large group leaves writes free for other
+pods.
 """
 
 from __future__ import annotations
@@ -38,25 +39,25 @@ class GroupBinding:
         self._failures = pods.failures
         self._observer = pods.observer
 
-    def place(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
+    def reserve_and_permit(self, fitting: Sequence[Attempt], missing: int, outcome: GroupOutcome) -> None:
         """Reserve for real, then permit. If too few members are left, all are released, the last first."""
         commit()
         for index, attempt in enumerate(fitting):
             if self._cycle.assume_and_reserve(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(fitting) - index - 1, missing, outcome):
-                self._give_up(attempt, fitting[index + 1 :], outcome)
+                self._release_all(attempt, fitting[index + 1 :], outcome)
                 return
             checkpoint()
-        # All members are reserved before the first is permitted, so Permit holds no member for a sibling whose Reserve
-        # fails.
+        # All members are reserved before the first is permitted, so that no member waits at Permit for a sibling whose
+        # Reserve fails.
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
             if self._cycle.permit(attempt):
                 outcome.placed.append(attempt)
             elif not self._go_on(attempt, len(outcome.placed) + len(placed) - index - 1, missing, outcome):
                 outcome.placed += placed[index + 1 :]
-                self._give_up(attempt, (), outcome)
+                self._release_all(attempt, (), outcome)
                 return
             checkpoint()
 
@@ -65,9 +66,9 @@ class GroupBinding:
         outcome.first_lost = outcome.first_lost or lost
         return left >= missing
 
-    def _give_up(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> None:
+    def _release_all(self, lost: Attempt, rest: Sequence[Attempt], outcome: GroupOutcome) -> None:
         for attempt in reversed(outcome.placed):
-            self._withdraw(attempt, lost)
+            self._release(attempt, lost)
             checkpoint()
         for attempt in rest:
             attempt.fail_with(lost)
@@ -78,18 +79,19 @@ class GroupBinding:
         """Bind members that were placed in one transaction; if the quorum is lost before that, none is bound."""
         with self._observer.binding():
             attempts = outcome.placed
+            # What became of each member is read from its status below.
             await self._all(map(self._binding_cycle.await_clearance, attempts))
             # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost
-            # their nodes, while others were held at Permit.
+            # their nodes, while others waited at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
-                give_back = partial(self._give_back, calls, group, outcome, gone)
+                release_lost = partial(self._release_lost, calls, group, outcome, gone)
                 # No decision begins between the slices: it would see the capacity of some members and not of the
                 # others.
-                await self._standstill.in_slices(give_back, Worker(self._call_watch))
+                await self._standstill.in_slices(release_lost, Worker(self._call_watch))
             await self._in_turn(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 
-    def _give_back(self, calls: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
+    def _release_lost(self, calls: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """Release the nodes of members that lost theirs or are gone; of all members if too few are left."""
         for attempt in gone:
             attempt.fail_on_node(Status.unschedulable("removed"))
@@ -102,11 +104,11 @@ class GroupBinding:
                 self._failures.handle_release([attempt])
             return
         for attempt in reversed([attempt for attempt in outcome.placed if attempt.status is None]):
-            self._withdraw(attempt, first_lost)
+            self._release(attempt, first_lost)
             checkpoint()
         self._failures.handle_release(outcome.placed)
 
-    def _withdraw(self, attempt: Attempt, because: Attempt) -> None:
+    def _release(self, attempt: Attempt, because: Attempt) -> None:
         """Release a member's node, because a sibling of the same transaction lost its node."""
         attempt.fail_with(because)
         self._cycle.unreserve_and_forget(attempt)

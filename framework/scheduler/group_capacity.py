@@ -1,17 +1,14 @@
-"""Capacity for a group before any member is tried: how many members fit at most, and in which other orders to try them.
+"""Capacity for a group before any member is tried: how many members fit at most.
 
 For each signature, the plugins that compute capacity (`CapacityPlugin`) say how many such pods each node can take. The
 sums are kept, and computed again only for rows that a journal names, so it costs next to nothing to find that a group
 of thousands does not fit. The queue checks capacity before it wakes a group, and the group cycle before it continues a
-trial. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit. If
-members do not fit in their own order, members that are hard to place come first: large ones, and previously refused
-ones.
+trial. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection
 
 import numpy as np
 import numpy.typing as npt
@@ -24,49 +21,6 @@ from ..snapshot.column_cache import CachedColumns, ColumnCache, ColumnSource, ev
 from ..snapshot.journal import NO_ROWS, DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
-from ..work import checkpoint
-from .attempt import Attempt
-
-
-def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
-    """The attempts in kube-scheduler's order: by priority, then by most attempts, then by longest wait."""
-
-    def place(attempt: Attempt) -> tuple[int, int, float, str]:
-        return -attempt.pod.priority, -attempt.queued.attempts, attempt.queued.timestamp, attempt.pod.key
-
-    return _in_order(attempts, place)
-
-
-def alike(attempts: Sequence[Attempt]) -> bool:
-    """Whether all pods are of one signature, so that no order is better than another."""
-    first = attempts[0].pod.signature
-    return all(attempt.pod.signature is first for attempt in attempts)
-
-
-def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
-    """The attempts with the largest pods first, by the largest share of a resource of all nodes that a pod requests."""
-
-    def less(attempt: Attempt) -> float:
-        requests = attempt.pod.signature.requests.items()
-        return -max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
-
-    return _in_order(attempts, less)
-
-
-def to_the_front(refused: Collection[Attempt], order: Sequence[Attempt]) -> list[Attempt]:
-    """`order`, with pods of the refused signatures moved to the front."""
-    signatures = {attempt.pod.signature for attempt in refused}
-    return sorted(order, key=lambda attempt: attempt.pod.signature not in signatures)
-
-
-def _in_order(attempts: Sequence[Attempt], key: Callable[[Attempt], Any]) -> list[Attempt]:
-    """Sorted, one key in each step."""
-    keys = []
-    for attempt in attempts:
-        keys.append(key(attempt))
-        checkpoint()
-    return [attempts[index] for index in sorted(range(len(keys)), key=keys.__getitem__)]
-
 
 _SIGNATURES = 256
 _MOST_UNLIKE = 128
@@ -123,7 +77,7 @@ class GroupCapacity:
                 return True
         return False
 
-    def may_be_made(self, priority: int) -> bool:
+    def may_be_freed_for(self, priority: int) -> bool:
         """Whether pods of lower priority run, which could be evicted for pods of this priority."""
         priorities = self._snapshot.priorities
         return bool(priorities) and min(priorities) < priority

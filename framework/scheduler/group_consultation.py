@@ -2,7 +2,7 @@
 
 The group's trial for PodGroupPostFilter asks. Extenders answer between decisions, so the first question ends the
 decision: `Consultations` calls the extenders, and the group is decided again with their answers. The number of rounds
-is bounded, and a node that was refused once is not asked about again for equal members.
+is bounded, and extenders are not asked again about a node that they rejected, for equal members.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from ..snapshot.snapshot import Snapshot
 from .attempt import Attempt
 
 ROUNDS = 5
-"""How often extenders are asked about evictions before the group is refused."""
+"""How often extenders are asked about evictions before the group is rejected."""
 
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
-_ASKED = Status.unschedulable("extenders are being asked")
+_BEING_ASKED = Status.unschedulable("extenders are being asked")
 _NOBODY_LEFT = Status.unschedulable("no candidate node for preemption")
-_REFUSED = Status.unschedulable("node(s) whose victims an extender did not agree to")
+_NOT_AGREED = Status.unschedulable("node(s) whose victims an extender did not agree to")
 
 
 class GroupConsultation:
@@ -53,20 +53,20 @@ class GroupConsultation:
             signature = attempt.pod.signature
             if signature not in named:
                 named[signature] = candidates(attempt.pod)
-            asked = named[signature]
-            consultation.if_cleared = IfCleared(nominated_first=False, asked=asked, heard=not asked)
-            if asked:
-                self.extender_status = _ASKED
+            nodes = named[signature]
+            consultation.if_cleared = IfCleared(nominated_first=False, consulted_nodes=nodes, heard=not nodes)
+            if nodes:
+                self.extender_status = _BEING_ASKED
         self._apply_evictions()
         self.extender_status = self.extender_status or next(
             (found.error for _, found in self._answers() if found.error), None
         )
-        return self.extender_status or self._refusal()
+        return self.extender_status or self._rejection()
 
-    def _refusal(self) -> Status | None:
+    def _rejection(self) -> Status | None:
         """The reason why no member may have any node, worded for the first member; None if one may."""
         answers = [found for _, found in self._answers()]
-        if len(answers) < self._members or not any(found.asked for found in answers):
+        if len(answers) < self._members or not any(found.consulted_nodes for found in answers):
             return None
         if any(found.node_names for found in answers):
             return None
@@ -90,7 +90,7 @@ class GroupConsultation:
             going = victims[node_name]
             pods = {each.uid: each for each in (*self._pods_on(node_name), *going.pods)}
             found.preemption, found.evictions = PreemptionQuestion({node_name: going}, {node_name: pods}), None
-            self.extender_status = _ASKED
+            self.extender_status = _BEING_ASKED
         return self.extender_status
 
     def _pods_on(self, node_name: str) -> Iterable[PodInfo]:
@@ -120,14 +120,14 @@ class GroupConsultation:
             if isinstance(answer, Status):
                 found.error = answer
                 continue
-            [(node_name, asked)] = question.victims.items()
-            if node_name in answer and _uids(answer[node_name]) == _uids(asked):
-                found.agreed[node_name] = _uids(asked)
+            [(node_name, victims)] = question.victims.items()
+            if node_name in answer and _uids(answer[node_name]) == _uids(victims):
+                found.agreed[node_name] = _uids(victims)
                 continue
             for other, theirs in answers:
                 if other.signature == pod.signature:
                     theirs.node_names -= {node_name}
-                    theirs.statuses = {**theirs.statuses, node_name: _REFUSED}
+                    theirs.statuses = {**theirs.statuses, node_name: _NOT_AGREED}
 
 
 def _uids(victims: Victims) -> frozenset[str]:

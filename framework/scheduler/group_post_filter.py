@@ -1,39 +1,25 @@
-"""PodGroupPostFilter: which plugins are asked when a group does not fit, and the trial that they work with.
+"""PodGroupPostFilter: the plugins that look for pods to evict when a group does not fit.
 
-The group cycle calls it when a trial failed for lack of capacity. Everything that the plugins try is undone.
+The cycles of groups and of trees run it when a trial failed for lack of capacity. It changes nothing: the plugins
+carry out the evictions when they follow the decision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
-import numpy as np
-
-from ..contract.decision import TotalCapacity
-from ..contract.extender import Victims
-from ..contract.pod_group import Placed, PodGroupInfo, TrialFailed
+from ..contract.pod_group import PodGroupInfo
 from ..contract.status import Code, Status
-from ..model.pod_info import PodInfo
-from ..runtime.answers import Failed
 from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
-from ..runtime.nominator import PodNominator
-from ..snapshot.snapshot import Snapshot
-from ..snapshot.view import NodeView, Rows
-from ..work import checkpoint
-from .algorithm import Algorithm
+from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
+from .engine_services import EngineServices
 from .group_consultation import GroupConsultation
+from .preemption_trial import PreemptionTrial, TryTogether
 
 PREFIX = "pod group preemption: "
-
-Tried = Sequence[Attempt] | Status
-"""The attempts that make up the quorum, in the order in which they found nodes; otherwise why they do not fit."""
-PlaceTogether = Callable[[Sequence[Attempt]], Tried]
-"""Tries attempts together on the snapshot as it is, and undoes the trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,200 +41,55 @@ class PostFiltered:
     extender_status: Status | None = None
 
 
-class PreemptionTrial:
-    """Implements `contract.PodGroupTrial` for one group's attempts.
+class GroupPostFilter:
+    """Runs the PodGroupPostFilter plugins of all profiles."""
 
-    `place` tries the members together; `consultation` has the answers of extenders.
-    """
+    def __init__(self, services: EngineServices) -> None:
+        self._services = services
 
-    def __init__(
+    def run(
         self,
-        algorithm: Algorithm,
-        nominator: PodNominator,
+        calls: GroupCalls,
+        group: str,
         attempts: Sequence[Attempt],
-        place: PlaceTogether,
+        missing: int,
         *,
-        consultation: GroupConsultation,
-    ) -> None:
-        self._algorithm = algorithm
-        self._snapshot: Snapshot = algorithm.snapshot
-        self._nominator = nominator
-        self._attempts = attempts
-        self._place = place
-        self._consultation = consultation
-        self._found: Sequence[Attempt] = ()
-        self._positions_on: dict[str, list[int]] = {}
-        self._following: Sequence[Attempt] = ()
+        notes: AttemptState,
+        try_together: TryTogether,
+    ) -> PostFiltered:
+        """Let the plugins look for evictions with which `missing` of the members fit. They write to `notes`.
 
-    @property
-    def assignments(self) -> Sequence[Placed]:
-        """The assignments that `schedule` found."""
-        return [Placed(attempt.pod, attempt.node_name) for attempt in self._found]
-
-    @property
-    def depends_on_cluster(self) -> bool:
-        """Whether a Filter plugin looks beyond each node for one of the assignments."""
-        return any(attempt.framework.filtering.depends_on_cluster(attempt.state) for attempt in self._found)
-
-    def ask_about_nodes(self) -> Status | None:
-        """None once extenders have said which nodes members may use if pods are evicted there; otherwise a status."""
-        return self._consultation.about_nodes(self._candidates)
-
-    def ask_about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
-        """None once extenders have agreed to the eviction of the victims, by node; otherwise a status."""
-        return self._consultation.about_evictions(placement, victims)
-
-    @contextmanager
-    def scenario(self) -> Iterator[None]:
-        """A context in which pods may be removed and members scheduled; all of it is undone at the end."""
-        nominated = {
-            attempt.pod.uid: (attempt.pod, node)
-            for attempt in self._attempts
-            if (node := self._nominator.nominated_node(attempt.pod.uid))
-        }
-        for uid in nominated:
-            self._nominator.clear(uid)
-        try:
-            with self._snapshot.trial():
-                yield
-        finally:
-            self._assign(())
-            for pod, node in nominated.values():
-                self._nominator.nominate(pod, node)
-
-    def remove_pod(self, pod: PodInfo, node_name: str) -> None:
-        """Remove a pod from its node."""
-        self._snapshot.remove_pod(pod, node_name)
-        for attempt in self._following:
-            _raise_if_failed(attempt.framework.filtering.remove_pod(attempt.state, attempt.pod, pod, node_name))
-
-    def add_pod(self, pod: PodInfo, node_name: str) -> None:
-        """Put a removed pod back."""
-        self._snapshot.add_pod(pod, node_name)
-        for attempt in self._following:
-            _raise_if_failed(attempt.framework.filtering.add_pod(attempt.state, attempt.pod, pod, node_name))
-
-    def schedule(self) -> Status | None:
-        """Find nodes for as many members as the group lacks; None on success, otherwise the reason."""
-        extender_status = self.ask_about_nodes()
-        if extender_status is not None:
-            return extender_status
-        if not self._has_total_capacity():
-            return Status.unschedulable()
-        copies = []
-        for attempt in self._attempts:
-            copies.append(replace(attempt, state=_new_state(attempt.state), group=attempt.group))
-            checkpoint()
-        found = self._place(copies)
-        if isinstance(found, Status):
-            return found
-        self._assign(found)
-        return None
-
-    def _assign(self, found: Sequence[Attempt]) -> None:
-        """Replace the assignments."""
-        self._found = found
-        self._following = [each for each in found if each.framework.filtering.follows_trials(each.state)]
-        self._positions_on = {}
-        for position, attempt in enumerate(found):
-            self._positions_on.setdefault(attempt.node_name, []).append(position)
-
-    def fits(self, nodes: Collection[str] | None = None) -> bool:
-        """Whether the assignments, or those on `nodes`, still fit."""
-        checked = self._found
-        if nodes is not None:
-            checked = [self._found[position] for position in sorted(at for name in nodes for at in self._on(name))]
-        if not self._has_total_capacity():
-            return False
-        if not checked:
-            return True
-        reserved: list[Attempt] = []
-        with self._snapshot.trial():
-            try:
-                for attempt in checked:
-                    fits = self._fits(attempt, reserved)
-                    if attempt.state.long_work.left is not None:
-                        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
-                        fits = self._fits(attempt, reserved)
-                    if not fits:
-                        return False
-                    checkpoint()
-                return True
-            finally:
-                for attempt in reversed(reserved):
-                    attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
-
-    def _on(self, node_name: str) -> Sequence[int]:
-        return self._positions_on.get(node_name, ())
-
-    def _fits(self, attempt: Attempt, reserved: list[Attempt]) -> bool:
-        framework, state, pod, node_name = attempt.framework, attempt.state, attempt.pod, attempt.node_name
-        row = self._snapshot.live_row_of(node_name)
-        if row is None:
-            return False
-        try:
-            view = NodeView(self._snapshot, np.array([row]))
-            if not framework.filtering.run_with_nominated_pods(state, pod, view).passes[0]:
-                return False
-        except Failed as failed:
-            raise TrialFailed(failed.status) from failed
-        self._snapshot.add_pod(pod, node_name)
-        reserved.append(attempt)
-        return framework.reserving.reserve(state, pod, node_name) is None
-
-    @property
-    def rows_in_all(self) -> Rows:
-        """The rows on which the group needs free capacity as a whole; none if it does not ask for any."""
-        return np.flatnonzero(self._total.nodes if self._total is not None else ())
-
-    @cached_property
-    def _total(self) -> TotalCapacity | None:
-        found = (attempt.state.get(TotalCapacity.KEY) for attempt in self._attempts)
-        return next((each for each in found if isinstance(each, TotalCapacity)), None)
-
-    def _has_total_capacity(self) -> bool:
-        """Whether the capacity that the group asks for as a whole is free, before its members have their nodes.
-
-        Capacity that is reserved for others counts as free here: the plugin waits for it only for a while, and evicts
-        no pod in its place.
+        Raises Failed when the group plugin fails.
         """
-        if self._total is None:
-            return True
-        columns, rows = self._snapshot.resources, self.rows_in_all
-        return all(columns.free_in_all(name, rows) >= amount for name, amount in self._total.amounts.items())
-
-    def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        """The rows that could take the member now, and the rows that might after evictions."""
-        found, names = self._rows(pod), self._consultation.allowed(pod)
-        if names is None:
-            return found
-        now, perhaps = (
-            np.array([row for row in rows.tolist() if self._snapshot.names[row] in names], np.intp) for rows in found
+        framework = attempts[0].framework
+        if not framework.plugins.pod_group_post_filter:
+            return PostFiltered()
+        waiting = tuple(attempt.pod for attempt in attempts)
+        info = PodGroupInfo(
+            key=group,
+            uid=calls.uid(group),
+            members=waiting,
+            missing=missing,
+            priority=calls.preemption_priority(group, waiting),
+            may_preempt=calls.may_preempt(group, waiting),
+            terse=calls.terse,
         )
-        return now, perhaps
-
-    def _candidates(self, pod: PodInfo) -> frozenset[str]:
-        """The names of all rows of `rows`, without regard to extenders."""
-        return frozenset(self._snapshot.names[row] for rows in self._rows(pod) for row in rows.tolist())
-
-    def _rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        snapshot = self._snapshot
-        state = AttemptState()
-        found = self._algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
-        if found.filtered is None:
-            return np.zeros(0, np.intp), snapshot.live_rows()
-        diagnosis = self._algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)
-        names = diagnosis.nodes_with(Code.UNSCHEDULABLE)
-        return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
+        algorithm = self._services.algorithms[framework.name]
+        consultation = GroupConsultation(algorithm.snapshot, attempts, self._services.ports.extenders)
+        trial = PreemptionTrial(algorithm, self._services.nominator, attempts, try_together, consultation=consultation)
+        found = _run_plugins(framework, notes, info, trial)
+        return replace(found, extender_status=consultation.extender_status)
 
 
-def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, trial: PreemptionTrial) -> PostFiltered:
-    """Ask the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
+def _run_plugins(
+    framework: Framework, notes: AttemptState, group: PodGroupInfo, trial: PreemptionTrial
+) -> PostFiltered:
+    """Call the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
     nominations: Mapping[str, str] | None = None
     evicts = False
     for plugin in framework.plugins.pod_group_post_filter:
-        nominated, status = framework.calls.post_filter_group(plugin, state, group, trial)
+        nominated, status = framework.calls.post_filter_group(plugin, notes, group, trial)
         nominations = nominated if nominated is not None else nominations
         if status is not None and status.code is Code.ERROR:
             reasons.append(status.message)
@@ -258,15 +99,3 @@ def post_filter(framework: Framework, state: AttemptState, group: PodGroupInfo, 
             evicts = status is None or status.code is Code.SUCCESS
             break
     return PostFiltered(nominations, ", ".join(reasons), evicts)
-
-
-def _raise_if_failed(status: Status | None) -> None:
-    if status is not None:
-        raise TrialFailed(status)
-
-
-def _new_state(state: AttemptState) -> AttemptState:
-    fresh = AttemptState(sampled=state.sampled)
-    fresh.group = state.group
-    fresh.consultation = None if state.consultation is None else state.consultation.if_cleared
-    return fresh

@@ -2,12 +2,12 @@
 
 The group cycle runs it, once in each domain if the group needs one. Members that differ may fit in one order and not in
 another. If they do not fit in their own order, a few other orders are tried; this finds most solutions, not all.
-Between two members other work may run, and the trial may be given up.
+Between two members other work may run, and the trial may be aborted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
@@ -22,10 +22,9 @@ from ..snapshot.view import Rows
 from ..work import checkpoint, shielded
 from .algorithm import Algorithm
 from .attempt import Attempt
-from .group_capacity import GroupCapacity, alike, larger_first, to_the_front
+from .group_capacity import GroupCapacity
+from .member_order import alike, larger_first, other_orders
 from .schedule_one import SchedulingCycle
-
-_TIMES_TO_THE_FRONT = 2
 
 
 @dataclass(slots=True)
@@ -34,22 +33,22 @@ class TriedMembers:
 
     Attributes:
         placed: the members that found a node.
-        refused: the members that were tried and found none.
+        rejected: the members that were tried and found none.
         untried: the members that were not tried any more.
-        as_one: whether the first refusal applied to the whole group.
+        as_one: whether the first rejection applied to the whole group.
         hopeless: whether there is too little capacity in any order of members.
     """
 
     placed: list[Attempt] = field(default_factory=list)
-    refused: list[Attempt] = field(default_factory=list)
+    rejected: list[Attempt] = field(default_factory=list)
     untried: Sequence[Attempt] = ()
     as_one: bool = False
     hopeless: bool = False
 
     @property
-    def refusal(self) -> Status | None:
-        """The status of the first member that was refused."""
-        return next((attempt.status for attempt in self.refused if attempt.status is not None), None)
+    def rejection(self) -> Status | None:
+        """The status of the first member that was rejected."""
+        return next((attempt.status for attempt in self.rejected if attempt.status is not None), None)
 
 
 class GroupTrials:
@@ -70,7 +69,7 @@ class GroupTrials:
         if decided or not _order_matters(calls, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
-        for order in self._orders(larger, missing):
+        for order in other_orders(larger, missing):
             checkpoint()
             trial = self._try(order, missing)
             if len(trial.placed) >= missing:
@@ -85,38 +84,28 @@ class GroupTrials:
             if attempt.pod.signature not in known:
                 known.add(attempt.pod.signature)
                 by_itself = copy(attempt)
-                by_itself.begin_anew()
+                by_itself.reset()
                 self._cycle.schedule_pod(by_itself)
                 found.append(by_itself.decision())
                 checkpoint()
         return found
 
-    def _orders(self, larger: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:
-        """The orders to try, beginning with `larger`. Each has to be tried before the next is requested."""
-        order = larger
-        yield order
-        for _ in range(_TIMES_TO_THE_FRONT):
-            order = to_the_front([attempt for attempt in order if attempt.status is not None], order)
-            yield order
-        if len(larger) > missing:
-            yield larger[::-1]
-
     def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """Place members one after another, each beside the previous ones; then undo everything, the last first.
 
-        Stops as soon as the quorum is out of reach, or the group is refused as one.
+        Stops as soon as the quorum is out of reach, or the group is rejected as one.
         """
         trial = TriedMembers()
         together = WaitingTogether([attempt.pod for attempt in attempts], missing)
         for attempt in attempts:
-            attempt.begin_anew()
+            attempt.reset()
             attempt.state.write(WaitingTogether.KEY, together)
             checkpoint()
         reserved: list[Attempt] = []
         with self._snapshot.trial():
             try:
                 for index, attempt in enumerate(attempts):
-                    if trial.refused and len(trial.placed) + len(attempts) - index < missing:
+                    if trial.rejected and len(trial.placed) + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
                     self._cycle.schedule_pod(attempt)
@@ -124,7 +113,7 @@ class GroupTrials:
                         self._fill(trial, attempts, missing)
                         break
                     fits = attempt.status is None and self._reserve_in_trial(attempt)
-                    (trial.placed if fits else trial.refused).append(attempt)
+                    (trial.placed if fits else trial.rejected).append(attempt)
                     if fits:
                         reserved.append(attempt)
                     elif attempt.state.get(REFUSED_AS_ONE) is not None:
@@ -148,7 +137,8 @@ class GroupTrials:
     def _fill(self, trial: TriedMembers, attempts: Sequence[Attempt], missing: int) -> None:
         """Place as many members as there is capacity for without trying them, then try others until too few are left.
 
-        This gives the reason of the refusal faster than a trial of every member. Members with capacity count as placed.
+        Faster than a trial of every member, if only the reason of the rejection counts. Members with capacity count as
+        placed.
         """
         trial.hopeless = True
         kinds: dict[PodSignature, list[Attempt]] = {}
@@ -172,15 +162,15 @@ class GroupTrials:
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
                     trial.placed.append(attempt)
                 else:
-                    trial.refused.append(attempt)
+                    trial.rejected.append(attempt)
                 checkpoint()
-                if len(attempts) - len(trial.refused) < missing:
+                if len(attempts) - len(trial.rejected) < missing:
                     trial.untried = [*alike[index:], *(each for each in attempts if each.pod.signature in kinds)]
                     return
 
     def _passing(self, attempt: Attempt) -> Rows:
         """The rows of the feasible nodes of the pod; capacities are also counted on nodes that it may not use."""
-        attempt.begin_anew()
+        attempt.reset()
         algorithm = self._algorithms[attempt.framework.name]
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
         return found.rows[:0] if found.filtered is None else found.filtered.feasible
@@ -188,12 +178,12 @@ class GroupTrials:
     def _reserve_in_trial(self, attempt: Attempt) -> bool:
         pod, state, node_name = attempt.pod, attempt.state, attempt.node_name
         self._snapshot.add_pod(pod, node_name)
-        refused = attempt.framework.reserving.reserve(state, pod, node_name)
-        if refused is not None:
+        rejection = attempt.framework.reserving.reserve(state, pod, node_name)
+        if rejection is not None:
             _unreserve(attempt)
             self._snapshot.remove_pod(pod, node_name)
-            attempt.fail_on_node(refused)
-        return refused is None
+            attempt.fail_on_node(rejection)
+        return rejection is None
 
 
 def _unreserve(attempt: Attempt) -> None:
@@ -201,9 +191,9 @@ def _unreserve(attempt: Attempt) -> None:
 
 
 def _order_matters(calls: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
-    """Whether members differ, and all refusals are rejections, but none by the group plugin itself."""
+    """Whether members differ, and each of the rejected members was rejected for its nodes, not by the group plugin."""
     by_nodes = all(
         attempt.status is not None and attempt.status.rejected and calls.name not in attempt.rejectors
-        for attempt in trial.refused
+        for attempt in trial.rejected
     )
     return by_nodes and not alike(attempts)

@@ -52,7 +52,7 @@ class PreemptionProfileHandle(ProfileHandle):
 
     def work_out(self, state: CycleState, pod: PodInfo) -> None:
         """Do the long work that a Filter plugin has left."""
-        self.framework.filtering.work_out(AttemptState.of(state), pod)
+        self.framework.filtering.finish_long_work(AttemptState.of(state), pod)
 
     def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
         """Whether a Filter plugin that applies to the pod reads more than each node."""

@@ -13,8 +13,8 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
-from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
+from ..runtime.waiting_pods import PodsAtPermit
 from ..snapshot.snapshot import Snapshot
 from .ports import Ports
 from .reports import Reports
@@ -28,7 +28,7 @@ class ProfileHandle:
 
     framework: Framework
     snapshot: Snapshot
-    waiting_pods: HeldPods
+    waiting_pods: PodsAtPermit
     nominator: PodNominator
     ports: Ports
     reports: Reports
@@ -89,7 +89,7 @@ class ProfileHandle:
     def end_nomination(self, pod: PodInfo) -> None:
         """End the pod's nomination, and move the pods that wait for its capacity."""
         if self.nominator.clear(pod.uid):
-            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+            self.queue.move_all(ASSIGNED_POD_DELETE, pod, None, except_uid=pod.uid)
 
     def lister(self, kind: WatchedKind[Obj]) -> Lister[Obj]:
         """Objects of a kind that a plugin declared in `watches`. Raises KeyError for any other."""

@@ -22,11 +22,11 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.answers import Failed
 from ..runtime.call_watch import CallWatch
 from ..runtime.framework import Framework, SharedParts
-from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.plugin_set import EVERYTHING, Registry
 from ..runtime.points import QUEUE_SORT
+from ..runtime.waiting_pods import PodsAtPermit
 from .disruption import DisruptionUnits
 from .evictions import EvictionRules
 from .group_capacity import GroupCapacity
@@ -50,7 +50,7 @@ class Profiles:
         frameworks: by schedulerName.
         queue: pods that wait.
         nominator: the nominations of pods.
-        held_pods: pods that Permit holds, and pods in PreBind.
+        waiting_pods: pods that wait at Permit, and pods in PreBind.
         call_watch: which call of a plugin is in progress.
         shared: the state that plugins share among profiles, by key.
     """
@@ -75,13 +75,13 @@ class Profiles:
             self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake, tenants=TenantTurns(self)
         )
         self.nominator = PodNominator(self.preemption_priority)
-        self.held_pods = HeldPods(ports.standstill)
+        self.waiting_pods = PodsAtPermit(ports.standstill)
         self.call_watch = CallWatch(ports.measured.now, ports.metrics)
         self.shared: dict[str, object] = {}
         self._units = DisruptionUnits(self, cache.node_of)
         self._rules = EvictionRules(self)
         parts = SharedParts(
-            self._snapshot, self.nominator, self.held_pods, ports.measured, ports.metrics, self.call_watch
+            self._snapshot, self.nominator, self.waiting_pods, ports.measured, ports.metrics, self.call_watch
         )
         self.frameworks: Mapping[str, Framework] = {
             each.scheduler_name: Framework(each, registry, self._handle, parts) for each in resolved
@@ -89,7 +89,7 @@ class Profiles:
 
     def _handle(self, framework: Framework, plugin: type[Plugin]) -> Handle:
         """The handle for plugins of a class in one profile."""
-        cluster = framework, self._snapshot, self.held_pods, self.nominator
+        cluster = framework, self._snapshot, self.waiting_pods, self.nominator
         common = *cluster, self._ports, self._reports, self.queue, self.shared
         return (
             PreemptionProfileHandle(*common, self._units, self._rules)
@@ -154,8 +154,11 @@ class Profiles:
         key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, plugin.sort_key, pod)
         return key
 
-    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        """The first rejection by a PreEnqueue plugin. Also notifies the nominator, reports, and plugins that follow."""
+    def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+        """The first rejection by a PreEnqueue plugin; None if the pod may enter.
+
+        Also notifies followers, ungates or gates the pod's nomination, and reports or clears the gate.
+        """
         framework = self._of(pod)
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
@@ -164,7 +167,7 @@ class Profiles:
             self._reports.still_gated(pod, status.message)
             return status
         if status is None:
-            self.nominator.let_in(pod.uid)
+            self.nominator.ungate(pod.uid)
         self._reports.gates.end(pod.uid)
         return status
 
@@ -184,19 +187,19 @@ class Profiles:
             return True
         if group is None:
             priority = max(pod.priority for pod in pods)
-            return capacity.enough(framework, pods, 1) or (may_evict and self._may_be_made(priority, pods, 1))
+            return capacity.enough(framework, pods, 1) or (may_evict and self._may_be_freed_for(priority, pods, 1))
         plugin, own_id = framework.groups.named(group)
         try:
             missing = max(1, plugin.missing(own_id))
             if capacity.enough(framework, pods, missing):
                 return True
-            return may_evict and self._may_be_made(plugin.preemption_priority(own_id, tuple(pods)), pods, missing)
+            return may_evict and self._may_be_freed_for(plugin.preemption_priority(own_id, tuple(pods)), pods, missing)
         except Failed:  # the attempt reports it
             return True
 
-    def _may_be_made(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
+    def _may_be_freed_for(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
         """Whether evictions could free capacity for these pods, on account of their priority or by another rule."""
-        return self._capacity.may_be_made(priority) or self._rules.may_claim(pods, missing)
+        return self._capacity.may_be_freed_for(priority) or self._rules.may_claim(pods, missing)
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""

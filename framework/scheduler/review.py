@@ -14,7 +14,7 @@ and without acting on the decision:
 | an error, or, for a batch, capacity | the same |
 
 The message of a group depends on all its members, and trying thousands takes long. So one member of each signature is
-checked alone, and the group is tried, after its backoff, if the kinds of reasons differ from those of its refusal.
+checked alone, and the group is tried, after its backoff, if the kinds of reasons differ from those of its rejection.
 
 While nothing has changed, nothing is decided again. Checks take at most a tenth of the time: if more kinds of pods wait
 than that allows, a round takes longer than ten seconds.
@@ -64,8 +64,8 @@ class _Verdict:
 
 
 @dataclass(slots=True)
-class _Refusal:
-    """The refusal of a group.
+class _GroupRejection:
+    """The rejection of a group.
 
     Attributes:
         members: one member of each signature, up to a limit.
@@ -107,7 +107,7 @@ class Review:
         self._left: deque[Batch | QueuedEntity] = deque()
         self._verdicts_before: dict[object, tuple[_Moment, _Verdict]] = {}
         self._verdicts: dict[object, tuple[_Moment, _Verdict]] = {}
-        self._refusals: dict[str, _Refusal] = {}
+        self._rejections: dict[str, _GroupRejection] = {}
         self._group_of: dict[str, str] = {}
 
     def begin(self) -> None:
@@ -116,23 +116,23 @@ class Review:
             self._call_later(REVIEW_SECONDS)
 
     def note(self, group: str, attempts: Sequence[Attempt]) -> None:
-        """Record why members of a group that was just refused, in whole or in part, find no node alone.
+        """Record why members of a group that was just rejected, in whole or in part, find no node alone.
 
         A group with nominated members waits for its victims to terminate, and is not recorded.
         """
-        self._refusals.pop(group, None)
+        self._rejections.pop(group, None)
         failed = {attempt.pod.signature: attempt.pod for attempt in attempts if attempt.status is not None}
         if failed and not any(attempt.nominated for attempt in attempts):
             members = [*failed.values()][:_MOST_SIGNATURES]
             reasons = self._reasons_of(members)
-            self._refusals[group] = _Refusal(members, reasons, self._moment(members[0]))
+            self._rejections[group] = _GroupRejection(members, reasons, self._moment(members[0]))
             self._group_of.update((member.uid, group) for member in members)
 
     def forget(self, pod: PodInfo) -> None:
-        """Forget a deleted pod, and the refusal in which it stood for its signature."""
+        """Forget a deleted pod, and the rejection in which it stood for its signature."""
         group = self._group_of.pop(pod.uid, None)
         if group is not None:
-            self._refusals.pop(group, None)
+            self._rejections.pop(group, None)
 
     def _call_later(self, seconds: float) -> None:
         self._is_timed = True
@@ -143,7 +143,7 @@ class Review:
         self._ports.wake()
 
     def review_some(self) -> None:
-        """Begin or continue a round. If the call is given up, the rest of the round follows later."""
+        """Begin or continue a round. If the call is aborted, the rest of the round follows later."""
         now = self._ports.measured.now
         began = now()
         if not self._left:
@@ -167,8 +167,8 @@ class Review:
         self._left.extend((*batches, *entities))
         self._verdicts_before, self._verdicts = self._verdicts, {}
         waiting = {entity.group for entity in entities}
-        self._refusals = {group: refusal for group, refusal in self._refusals.items() if group in waiting}
-        self._group_of = {member.uid: group for group, refusal in self._refusals.items() for member in refusal.members}
+        self._rejections = {group: rejection for group, rejection in self._rejections.items() if group in waiting}
+        self._group_of = {member.uid: group for group, each in self._rejections.items() for member in each.members}
 
     def _review_waiting(self, waiting: Batch | QueuedEntity) -> None:
         if EXTENDER in waiting.rejectors:  # only an attempt asks extenders
@@ -206,13 +206,13 @@ class Review:
             self._queue.try_again(entity)
 
     def _review_group(self, entity: QueuedEntity, group: str) -> None:
-        refusal = self._refusals.get(group)
-        if refusal is None or entity.pending_plugins:  # what it waits for is no node
+        rejection = self._rejections.get(group)
+        if rejection is None or entity.pending_plugins:  # what it waits for is no node
             return
-        moment = self._moment(refusal.members[0])
-        if moment != refusal.moment:
-            refusal.moment = moment
-            if refusal.reasons != self._reasons_of(refusal.members):
+        moment = self._moment(rejection.members[0])
+        if moment != rejection.moment:
+            rejection.moment = moment
+            if rejection.reasons != self._reasons_of(rejection.members):
                 self._queue.try_again(entity)
 
     def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
@@ -235,7 +235,7 @@ class Review:
         return verdict
 
     def _reasons_of(self, members: Iterable[PodInfo]) -> frozenset[Reasons]:
-        """The reasons why each pod alone finds no node. Must not be given up: the group's decision is carried out."""
+        """The reasons why each pod alone finds no node. Must not be aborted: the group's decision is carried out."""
         reasons = []
         for pod in members:
             algorithm = self._algorithm(pod)

@@ -12,13 +12,12 @@ Work that grows with the number of members passes checkpoints, where the schedul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 from ..contract.decision import GroupDecision, PodDecision
 from ..contract.group_tree import Part
-from ..contract.pod_group import PodGroupInfo, with_preemption
+from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
@@ -33,16 +32,16 @@ from .domain_search import DomainSearch
 from .domain_trial import Searched
 from .engine_services import EngineServices
 from .group_binding import GroupBinding, has_quorum
-from .group_capacity import as_queued
-from .group_consultation import GroupConsultation
 from .group_outcome import GroupOutcome
-from .group_post_filter import PlaceTogether, PostFiltered, PreemptionTrial, Tried, post_filter
+from .group_post_filter import GroupPostFilter, PostFiltered
 from .group_trial import GroupTrials, TriedMembers
+from .member_order import as_queued
+from .preemption_trial import Tried
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
 
 
-class _Asked(NamedTuple):
+class _GroupRequest(NamedTuple):
     """A group that needs nodes for `missing` of its `waiting` members at once; there is an attempt for each of them."""
 
     calls: GroupCalls
@@ -64,6 +63,7 @@ class GroupScheduler:
         domains: DomainSearch,
         *,
         trees: TreeCycle,
+        post_filter: GroupPostFilter,
     ) -> None:
         self._services = services
         self._cycle = pods.scheduling_cycle
@@ -73,13 +73,14 @@ class GroupScheduler:
         self._trials = trials
         self._domains = domains
         self._trees = trees
+        self._post_filter = post_filter
         self._ports = services.ports
 
     def schedule_group(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
         """Decide for the waiting members of `group`, and act on it; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), as_queued(attempts)
-        outcome = self._place_or_refuse_guarded(calls, group, attempts)
+        outcome = self._decide_guarded(calls, group, attempts)
         if outcome.needs_extenders:
             return False
         commit()
@@ -104,17 +105,17 @@ class GroupScheduler:
             self._ports.spawn(self._binding.bind(calls, group, outcome))
         return True
 
-    def _place_or_refuse_guarded(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
-        """Place or refuse the members; a failure of the group plugin is an error of the group.
+    def _decide_guarded(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+        """Place or reject the members; a failure of the group plugin is an error of the group.
 
         Failed is raised only while nothing is reserved.
         """
         try:
-            return self._place_or_refuse(calls, group, attempts)
+            return self._decide(calls, group, attempts)
         except Failed as failed:
             return GroupOutcome.at_fault(calls, group, len(attempts), attempts, status=failed.status)
 
-    def _place_or_refuse(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+    def _decide(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Assume and reserve the members, or find the reason why the group waits. Raises Failed."""
         missing, topology = calls.missing(group), calls.topology(group)
         for attempt in attempts:
@@ -132,137 +133,106 @@ class GroupScheduler:
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(calls, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
-        for attempt in (*searched.trial.placed, *searched.trial.refused):
+        for attempt in (*searched.trial.placed, *searched.trial.rejected):
             members.append(attempt.decision())
             checkpoint()
-        asked = _Asked(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
+        request = _GroupRequest(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if len(searched.trial.placed) >= missing:
-            return self._start(asked, searched.trial, members, outcome)
-        return self._refuse(asked, searched, members)
+            return self._start(request, searched.trial, members, outcome)
+        return self._reject(request, searched, members)
 
     def _start(
-        self, asked: _Asked, trial: TriedMembers, members: Sequence[PodDecision], outcome: GroupOutcome
+        self, request: _GroupRequest, trial: TriedMembers, members: Sequence[PodDecision], outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the members that fit, then try the others one by one."""
         placed = len(trial.placed)
         outcome.decision = GroupDecision(
-            asked.calls.name, asked.group, None, None, placed, asked.missing, members, asked.waiting
+            request.calls.name, request.group, None, None, placed, request.missing, members, request.waiting
         )
-        self._binding.place(trial.placed, asked.missing, outcome)
+        self._binding.reserve_and_permit(trial.placed, request.missing, outcome)
         if not outcome.placed:
-            outcome.failed += trial.refused
+            outcome.failed += trial.rejected
             return outcome
-        for attempt in trial.refused:
-            attempt.begin_anew()
-        return self._each_by_itself(asked.calls, asked.group, asked.topology, trial.refused, outcome=outcome)
+        for attempt in trial.rejected:
+            attempt.reset()
+        return self._each_by_itself(request.calls, request.group, request.topology, trial.rejected, outcome=outcome)
 
-    def _refuse(self, asked: _Asked, searched: Searched[TriedMembers], members: Sequence[PodDecision]) -> GroupOutcome:
-        """Too few members fit: let `reject_group` word the reason, and PodGroupPostFilter look for pods to evict."""
-        calls, group, trial = asked.calls, asked.group, searched.trial
-        cause, placed = trial.refusal or Status.pending(), len(trial.placed)
-        status = calls.reject_group(group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain)
+    def _reject(
+        self, request: _GroupRequest, searched: Searched[TriedMembers], members: Sequence[PodDecision]
+    ) -> GroupOutcome:
+        """Too few members fit: let `reject_group` give the reason, and PodGroupPostFilter look for pods to evict."""
+        calls, group, trial = request.calls, request.group, searched.trial
+        cause, placed = trial.rejection or Status.pending(), len(trial.placed)
+        status = calls.reject_group(group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain)
         status = untried = status.by(calls.name).with_condition_reason(cause.condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
-        if status.code is Code.UNSCHEDULABLE and asked.attempts[0].framework.plugins.pod_group_post_filter:
-            place = partial(self._place_copies, asked)
-            post_filtered = self._post_filter(calls, group, asked.attempts, asked.missing, notes=notes, place=place)
+        if status.code is Code.UNSCHEDULABLE:
+            post_filtered = self._post_filter.run(
+                calls,
+                group,
+                request.attempts,
+                request.missing,
+                notes=notes,
+                try_together=partial(self._try_copies, request),
+            )
             if post_filtered.extender_status is not None:
                 return GroupOutcome.of_extenders(
-                    calls, group, asked.missing, asked.attempts, status=post_filtered.extender_status
+                    calls, group, request.missing, request.attempts, status=post_filtered.extender_status
                 )
             status = status.with_reasons(with_preemption(status.message, post_filtered.message))
             untried = status if calls.terse else untried
-        holding = [*calls.placed_members(group)] if asked.topology is not None else ()
-        beside = trial.untried[: asked.missing] if trial.as_one else trial.untried
+        holding = [*calls.placed_members(group)] if request.topology is not None else ()
+        to_try_alone = trial.untried[: request.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
             calls.name,
             group,
             status,
             cause,
             placed,
-            asked.missing,
+            request.missing,
             members,
-            asked.waiting,
+            request.waiting,
             searched.no_domain,
             notes,
             post_filtered.message,
-            asked=Part(group, asked.missing, holding, asked.topology),
-            waiting_in={group: asked.waiting},
-            untried=self._trials.alone(beside, members),
+            tried_as=Part(group, request.missing, holding, request.topology),
+            waiting_in={group: request.waiting},
+            untried=self._trials.alone(to_try_alone, members),
         )
-        outcome = self._reject(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
+        outcome = self._rejected_outcome(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
         outcome.awaits_victims = post_filtered.evicts
         return outcome
 
-    def _place_copies(self, asked: _Asked, copies: Sequence[Attempt]) -> Tried:
-        """Place copies of the members in a trial of preemption; the reason if too few fit."""
-        searched = self._search(asked.calls, asked.group, asked.topology, copies, missing=asked.missing)
+    def _try_copies(self, request: _GroupRequest, copies: Sequence[Attempt]) -> Tried:
+        """Try copies of the members in a trial of preemption; the reason if too few fit."""
+        searched = self._search(request.calls, request.group, request.topology, copies, missing=request.missing)
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
-        if placed >= asked.missing:
-            return trial.placed[: asked.missing]
-        cause = trial.refusal or Status.unschedulable()
+        if placed >= request.missing:
+            return trial.placed[: request.missing]
+        cause = trial.rejection or Status.unschedulable()
         try:
-            return asked.calls.reject_trial(
-                asked.group, cause, placed=placed, missing=asked.missing, no_domain=searched.no_domain
+            return request.calls.reject_trial(
+                request.group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain
             )
         except Failed as failed:
-            asked.calls.log_failure(REJECT_TRIAL, asked.group, failed.status)
+            request.calls.log_failure(REJECT_TRIAL, request.group, failed.status)
             return failed.status
 
     def _decide_tree(
         self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the parts of a tree that fit, in one transaction."""
-        extender_statuses: list[Status] = []
-
-        def post_filter_tree(notes: AttemptState, place: PlaceTogether) -> PostFiltered:
-            if not attempts[0].framework.plugins.pod_group_post_filter:
-                return PostFiltered()
-            found = self._post_filter(calls, group, attempts, len(attempts), notes=notes, place=place)
-            outcome.awaits_victims = found.evicts
-            if found.extender_status is not None:
-                extender_statuses.append(found.extender_status)
-            return found
-
         checkpoint()
-        found = self._trees.decide(calls, group, tree, attempts, post_filter=post_filter_tree)
-        if extender_statuses:
-            return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=extender_statuses[0])
+        found = self._trees.decide(calls, group, tree, attempts)
+        if found.extender_status is not None:
+            return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=found.extender_status)
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
-        self._binding.place(found.placed, len(found.placed), outcome)
+        outcome.awaits_victims = found.awaits_victims
+        self._binding.reserve_and_permit(found.placed, len(found.placed), outcome)
         outcome.failed += found.failed
         return outcome
-
-    def _post_filter(
-        self,
-        calls: GroupCalls,
-        group: str,
-        attempts: Sequence[Attempt],
-        missing: int,
-        *,
-        notes: AttemptState,
-        place: PlaceTogether,
-    ) -> PostFiltered:
-        """The result of PodGroupPostFilter for a refused group."""
-        waiting = tuple(attempt.pod for attempt in attempts)
-        info = PodGroupInfo(
-            key=group,
-            uid=calls.uid(group),
-            members=waiting,
-            missing=missing,
-            priority=calls.preemption_priority(group, waiting),
-            may_preempt=calls.may_preempt(group, waiting),
-            terse=calls.terse,
-        )
-
-        framework = attempts[0].framework
-        algorithm = self._services.algorithms[framework.name]
-        consultation = GroupConsultation(algorithm.snapshot, attempts, self._ports.extenders)
-        trial = PreemptionTrial(algorithm, self._services.nominator, attempts, place, consultation=consultation)
-        found = post_filter(framework, notes, info, trial)
-        return replace(found, extender_status=consultation.extender_status)
 
     def _each_by_itself(
         self,
@@ -288,7 +258,7 @@ class GroupScheduler:
                 continue
             attempt.state.within = self._first_that_fits(attempt, within)
             self._cycle.run(attempt)
-            if self._cycle.work_out(attempt):
+            if self._cycle.finish_long_work(attempt):
                 self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             attempt.notify_followers()
@@ -301,7 +271,7 @@ class GroupScheduler:
             attempt.state.within = rows
             self._cycle.schedule_pod(attempt)
             fits = attempt.status is None
-            attempt.begin_anew()
+            attempt.reset()
             if fits:
                 return rows
             checkpoint()
@@ -334,7 +304,7 @@ class GroupScheduler:
             return Searched(try_())
         return self._domains.search(topology, calls.placed_members(group), attempts, missing, try_=try_)
 
-    def _reject(
+    def _rejected_outcome(
         self,
         calls: GroupCalls,
         status: Status,
@@ -344,9 +314,9 @@ class GroupScheduler:
         decision: GroupDecision,
         post_filtered: PostFiltered,
     ) -> GroupOutcome:
-        """The outcome of a refused group: members that were tried get `status`, the others get `untried`."""
-        rejectors = set().union(*(attempt.rejectors for attempt in trial.refused))
-        pending = set().union(*(attempt.pending for attempt in trial.refused))
+        """The outcome of a rejected group: members that were tried get `status`, the others get `untried`."""
+        rejectors = set().union(*(attempt.rejectors for attempt in trial.rejected))
+        pending = set().union(*(attempt.pending for attempt in trial.rejected))
         if rejectors or status.code is Code.PENDING:
             rejectors.add(calls.name)
         if status.code is Code.PENDING:
@@ -355,9 +325,9 @@ class GroupScheduler:
                 self._cycle.schedule_pod(attempt)
                 checkpoint()
         outcome = GroupOutcome(together=True, decision=decision)
-        tried = (*trial.refused, *trial.placed)
-        for place, attempt in enumerate((*tried, *trial.untried)):
-            reason = status if place < len(tried) else untried
+        tried = (*trial.rejected, *trial.placed)
+        for index, attempt in enumerate((*tried, *trial.untried)):
+            reason = status if index < len(tried) else untried
             placed = bool(attempt.node_name)
             own = calls.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
             attempt.status = own.with_condition_reason(reason.condition_reason)

@@ -97,10 +97,11 @@ class PodScheduler:
         """Find a node for the pod and start its binding, or handle the failure."""
         cycle = self.scheduling_cycle
         cycle.run(attempt)
-        # Only if a Filter left long work; otherwise neither branch runs.
-        if self.set_aside.add_if_long(attempt, partial(cycle.work_out, attempt)):
+        # If a Filter left long work, this run ended before any node was chosen. The pod is set aside until the work is
+        # done; if it was set aside before, the work is done here, and the second run has all verdicts.
+        if self.set_aside.add_if_long(attempt, partial(cycle.finish_long_work, attempt)):
             return
-        if cycle.work_out(attempt):
+        if cycle.finish_long_work(attempt):
             cycle.run(attempt)
         if attempt.status is not None and self._consultations.reopen_if_needed(attempt):
             return
@@ -109,6 +110,8 @@ class PodScheduler:
         commit()
         attempt.notify_followers()
         if attempt.status is not None:
+            # Not `handle_release`: what Reserve or Permit gave back was taken only within this decision, so no other
+            # pod was rejected for it.
             self.failures.handle_failure([attempt])
             return
         self._services.queue.found_node(attempt.pod.uid)
@@ -135,7 +138,7 @@ class SchedulingCycle:
     def schedule_pod(self, attempt: Attempt) -> None:
         """Set `attempt.node_name`, or its status, without PostFilter. Reserves nothing."""
         self._search(attempt, post_filter=False)
-        if self.work_out(attempt):
+        if self.finish_long_work(attempt):
             self._search(attempt, post_filter=False)
 
     def _search(self, attempt: Attempt, *, post_filter: bool) -> None:
@@ -168,12 +171,12 @@ class SchedulingCycle:
                 attempt.node_name = algorithm.snapshot.names[row]
         return found
 
-    def work_out(self, attempt: Attempt) -> bool:
+    def finish_long_work(self, attempt: Attempt) -> bool:
         """Do the long work of a Filter plugin; False if there is none, True if the pod has to be tried again."""
         if attempt.state.long_work.left is None:
             return False
-        attempt.framework.filtering.work_out(attempt.state, attempt.pod)
-        attempt.begin_anew()
+        attempt.framework.filtering.finish_long_work(attempt.state, attempt.pod)
+        attempt.reset()
         return True
 
     def assume_and_reserve(self, attempt: Attempt) -> bool:
@@ -191,10 +194,10 @@ class SchedulingCycle:
         return status is None
 
     def permit(self, attempt: Attempt) -> bool:
-        """Run Permit, which may hold the pod; False if it rejects the pod, and everything is released."""
+        """Run Permit, at which the pod may have to wait; False if it rejects the pod, and everything is released."""
         status = attempt.framework.permitting.run(attempt.state, attempt.pod, attempt.node_name)
         if status is None or status.code is Code.WAIT:
-            attempt.held = status is not None
+            attempt.waits_at_permit = status is not None
             return True
         attempt.fail_on_node(status)
         self.unreserve_and_forget(attempt)
@@ -243,8 +246,8 @@ class BindingCycle:
         """
         for attempt in attempts:
             if attempt.leaves_nomination:
-                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
-        if not any(attempt.held for attempt in attempts):
+                self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
+        if not any(attempt.waits_at_permit for attempt in attempts):
             self._being_bound.begin(attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE])
 
     async def run(self, attempt: Attempt) -> None:
@@ -262,7 +265,7 @@ class BindingCycle:
         """
         error = self._pre_flight(attempt)
         rejection: Status | None = None
-        if attempt.held and error is None:
+        if attempt.waits_at_permit and error is None:
             with self._services.reports.permit.reporting(attempt):
                 rejection = await attempt.framework.permitting.wait_on_permit(attempt.pod)
         if error is not None:
@@ -287,7 +290,7 @@ class BindingCycle:
         if status is not None and status.code is not Code.SKIP:
             framework.permitting.stop_waiting(pod)
             return status
-        if status is None or attempt.held:
+        if status is None or attempt.waits_at_permit:
             self._services.reports.expected(pod, attempt.node_name)
         return None
 
@@ -350,6 +353,8 @@ class FailureHandler:
             self._services.queue.activate(attempt.pod for attempt in back if attempt.displaced)
             self._review.begin()
         self._observer.failed(attempts)
+        # Only now, although the pods may be ready already: no decision begins before this call ends (`Standstill`), so
+        # none sees the pods without their nominations.
         for attempt in back:
             self._nominate(attempt)
             status = attempt.status or Status.failure()
@@ -360,7 +365,7 @@ class FailureHandler:
         """Handle the failure of pods that had a node reserved: its capacity may help other pods."""
         self.handle_failure(attempts)
         for attempt in attempts:
-            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, besides=attempt.pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
             checkpoint()
 
     def refresh(self, attempt: Attempt) -> bool:
@@ -378,4 +383,4 @@ class FailureHandler:
         if attempt.nominated:
             nominator.nominate(attempt.queued.info, attempt.nominated)
         elif attempt.nominated == "" and nominator.clear(pod.uid):
-            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, besides=pod.uid)
+            self._services.queue.move_all(ASSIGNED_POD_DELETE, pod, None, except_uid=pod.uid)

@@ -8,10 +8,10 @@ parts without it. Otherwise no part starts, and every part gets the reason of th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..contract.decision import GroupDecision, PodDecision
+from ..contract.decision import GroupDecision
 from ..contract.group_tree import Part
 from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
@@ -20,13 +20,10 @@ from ..runtime.attempt_state import AttemptState
 from ..runtime.group_calls import GroupCalls
 from ..work import checkpoint
 from .attempt import Attempt
-from .group_post_filter import PlaceTogether, PostFiltered, Tried
+from .group_post_filter import GroupPostFilter, PostFiltered
+from .group_trial import GroupTrials
+from .preemption_trial import Tried
 from .tree_trial import PartTrial, TreeTrials
-
-PostFilterTree = Callable[[AttemptState, PlaceTogether], PostFiltered]
-"""Calls PodGroupPostFilter with a state for the plugins' notes and a function that tries the tree."""
-Alone = Callable[[Sequence[Attempt], Sequence[PodDecision]], list[PodDecision]]
-"""Decides for one pod of each signature of which no pod was tried, see `GroupTrials.alone`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,46 +34,51 @@ class TreeOutcome:
         placed: the attempts to be placed, all or none.
         failed: the other attempts, each with its status.
         decision: the decision, for plugins that follow decisions.
+        awaits_victims: whether pods are evicted for the failed members.
+        extender_status: set if the result is void, as in `PostFiltered`.
     """
 
     placed: Sequence[Attempt]
     failed: Sequence[Attempt]
     decision: GroupDecision
+    awaits_victims: bool
+    extender_status: Status | None
 
 
 class TreeCycle:
     """Decides for trees of groups."""
 
-    def __init__(self, trials: TreeTrials, alone: Alone) -> None:
+    def __init__(self, trials: TreeTrials, group_trials: GroupTrials, post_filter: GroupPostFilter) -> None:
         self._trials = trials
-        self._alone = alone
+        self._group_trials = group_trials
+        self._post_filter = post_filter
 
-    def decide(
-        self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, post_filter: PostFilterTree
-    ) -> TreeOutcome:
-        """Try the tree; if it lacks capacity, try the eviction of other pods with `post_filter`. Raises Failed."""
+    def decide(self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt]) -> TreeOutcome:
+        """Try the tree; if it lacks capacity, try the eviction of other pods. Raises Failed."""
         trial = self._trials.run(calls, tree, attempts)
         tried = [attempt for leaf in trial.leaves() for attempt in leaf.tried]
         members = []
         for attempt in tried:
             members.append(attempt.decision())
             checkpoint()
-        refusals = [attempt.status for attempt in tried if attempt.status is not None]
-        refused = trial.error or _refused(calls, trial, anyone=bool(trial.placed))
-        condition_reason = next((each.condition_reason for each in refusals if each.condition_reason), "")
-        refused = None if refused is None else refused.with_condition_reason(condition_reason)
+        statuses = [attempt.status for attempt in tried if attempt.status is not None]
+        rejection = trial.error or _why_rejected(calls, trial, anyone=bool(trial.placed))
+        condition_reason = next((each.condition_reason for each in statuses if each.condition_reason), "")
+        rejection = None if rejection is None else rejection.with_condition_reason(condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered()
-        if refused is not None and refused.code is Code.UNSCHEDULABLE:
+        if rejection is not None and rejection.code is Code.UNSCHEDULABLE:
 
-            def place(copies: Sequence[Attempt]) -> Tried:
+            def try_copies(copies: Sequence[Attempt]) -> Tried:
                 found = self._trials.run(calls, tree, copies)
                 if found.fits and found.placed:
                     return found.placed
-                return found.error or _refused(calls, found, anyone=False) or Status.unschedulable()
+                return found.error or _why_rejected(calls, found, anyone=False) or Status.unschedulable()
 
-            post_filtered = post_filter(notes, place)
+            post_filtered = self._post_filter.run(
+                calls, group, attempts, len(attempts), notes=notes, try_together=try_copies
+            )
         reasons: dict[str, Status | None] = {}
-        _collect_reasons(calls, tree, trial, refused, reasons=reasons)
+        _collect_reasons(calls, tree, trial, rejection, reasons=reasons)
         for key, status in reasons.items():
             reasons[key] = None if status is None else status.with_condition_reason(condition_reason)
         parts = {key: _with_message(status, post_filtered) for key, status in reasons.items()}
@@ -84,12 +86,12 @@ class TreeCycle:
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
         for pod in waiting:
             waiting_in[calls.part_of(pod)].append(pod)
-        untried = [] if refused is None else self._alone(attempts, members)
+        untried = [] if rejection is None else self._group_trials.alone(attempts, members)
         decision = GroupDecision(
             calls.name,
             group,
-            None if refused is None else _with_message(refused.by(calls.name), post_filtered),
-            None if refused is None else next(iter(refusals), Status.pending()),
+            None if rejection is None else _with_message(rejection.by(calls.name), post_filtered),
+            None if rejection is None else next(iter(statuses), Status.pending()),
             len(trial.placed),
             max(1, tree.least),
             members,
@@ -102,12 +104,12 @@ class TreeCycle:
             waiting_in,
             untried,
         )
-        placed = trial.placed if refused is None else ()
+        placed = trial.placed if rejection is None else ()
         to_untried = parts if calls.terse else reasons
         failed = self._fail(
             calls, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
         )
-        return TreeOutcome(placed, failed, decision)
+        return TreeOutcome(placed, failed, decision, post_filtered.evicts, post_filtered.extender_status)
 
     def _fail(
         self,
@@ -146,7 +148,7 @@ class TreeCycle:
         return failed
 
 
-def _refused(calls: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
+def _why_rejected(calls: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
     """The reason why the tree is not placed; None if it is.
 
     A tree that has its quorum is not placed either if no waiting member (`anyone`) found a node.

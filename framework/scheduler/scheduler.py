@@ -12,7 +12,7 @@ from functools import partial
 
 from ..contract.plugin import QueuedPod
 from ..queue.entity import QueuedEntity, Rejection
-from ..work import GivenUp, Worker, at_each, checkpoint
+from ..work import Aborted, Worker, at_each, checkpoint
 from .attempt import Attempt
 from .consultations import Consultations, Delayed
 from .engine_services import EngineServices
@@ -70,16 +70,17 @@ class Scheduler:
         return self._review.is_due
 
     def step(self) -> bool:
-        """Pop the next entity and decide its pods, or continue the decision in progress for a slice.
+        """Take the next decision, such as that on a popped entity, or continue the decision in progress for a slice.
 
-        Every other step continues the long work of pods that are set aside.
+        The decision runs on the worker's stack (`Worker.begin`, then `go_on` in each step until it has ended). Every
+        other step continues the long work of pods that are set aside.
 
         False when nothing is ready, or another standstill is in progress.
         """
         if not self._worker.busy:
             if self._standstill.under_way:
                 return False
-            decide = None if self._pods.set_aside.has_turn() else self._next()
+            decide = None if self._pods.set_aside.has_turn() else self._pop_next_decision()
             if decide is None:
                 return self._pods.set_aside.go_on(at_each)
             self._standstill.begin()
@@ -90,11 +91,11 @@ class Scheduler:
             self._end_if_decided()
         return True
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """End the decision in progress, if there is one: its pods are ready again, unless it had committed."""
         if self._worker.busy:
             try:
-                self._worker.give_up()
+                self._worker.abort()
             finally:
                 self._end_if_decided()
 
@@ -102,8 +103,8 @@ class Scheduler:
         if not self._worker.busy:
             self._standstill.end()
 
-    def _next(self) -> Callable[[], None] | None:
-        """The next decision: the first of the following that is due; None if nothing is.
+    def _pop_next_decision(self) -> Callable[[], None] | None:
+        """Take the next decision out of its queue: the first of the following that is due; None if nothing is.
 
         1. Pods whose extenders have answered.
         2. A pod that was set aside and whose long work is done.
@@ -114,23 +115,25 @@ class Scheduler:
         delayed = self._consultations.next()
         if delayed is not None:
             pods = [attempt.queued for attempt in delayed.attempts]
-            return self._given_back_if_given_up(pods, partial(self._resume, delayed))
+            return self._requeue_if_aborted(pods, partial(self._resume, delayed))
         attempt = self._pods.set_aside.next()
         if attempt is not None:
             alone = Delayed(attempt.profile, None, [attempt])
-            return self._given_back_if_given_up([attempt.queued], partial(self._resume, alone))
+            return self._requeue_if_aborted([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
             return self._review.review_some
         entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
             return self._queue.settle if self._queue.is_unsettled else None
-        return self._given_back_if_given_up(tuple(entity.pods.values()), partial(self._take, entity))
+        return self._requeue_if_aborted(tuple(entity.pods.values()), partial(self._decide_entity, entity))
 
-    def _given_back_if_given_up(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
+    def _requeue_if_aborted(self, pods: Sequence[QueuedPod], decide: Callable[[], None]) -> Callable[[], None]:
+        """The decision as a function that makes these pods ready again if it is aborted."""
+
         def decided() -> None:
             try:
                 decide()
-            except GivenUp:
+            except Aborted:
                 self._queue.requeue(pods, Rejection())
                 self._queue.activate(queued.info for queued in pods)
                 raise
@@ -138,7 +141,8 @@ class Scheduler:
 
         return decided
 
-    def _take(self, entity: QueuedEntity) -> None:
+    def _decide_entity(self, entity: QueuedEntity) -> None:
+        """Begin an attempt for each pod, and decide them, unless extenders have to be asked first."""
         attempts: list[Attempt] = []
         for queued in tuple(entity.pods.values()):
             if attempts:
@@ -149,12 +153,12 @@ class Scheduler:
         if self._consultations.are_due(attempts):
             self._consultations.add(Delayed(entity.profile, entity.group, attempts))
         else:
-            self._decide(entity.profile, entity.group, attempts)
+            self._decide_attempts(entity.profile, entity.group, attempts)
 
     def _resume(self, delayed: Delayed) -> None:
-        self._decide(delayed.profile, delayed.group, self._pods.resume(delayed.attempts))
+        self._decide_attempts(delayed.profile, delayed.group, self._pods.resume(delayed.attempts))
 
-    def _decide(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> None:
+    def _decide_attempts(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> None:
         if not attempts or entity_group is None:
             for attempt in attempts:
                 self._pods.schedule_one(attempt)

@@ -30,13 +30,13 @@ class SetAside:
         """Whether any attempt is set aside."""
         return bool(self._working or self._ready)
 
-    def add_if_long(self, attempt: Attempt, work_out: Callable[[], object]) -> bool:
-        """Set the attempt aside if it has long work left, which `work_out` does, and was not set aside before."""
+    def add_if_long(self, attempt: Attempt, finish: Callable[[], object]) -> bool:
+        """Set the attempt aside if it has long work left, which `finish` does, and was not set aside before."""
         if attempt.state.long_work.left is None or attempt.was_set_aside:
             return False
         attempt.was_set_aside = True
         worker = Worker(self._call_watch)
-        worker.begin(work_out)
+        worker.begin(finish)
         self._working.append((attempt, worker))
         return True
 
@@ -55,7 +55,7 @@ class SetAside:
             return False
         attempt, worker = self._working.popleft()
         if not self._refresh(attempt):
-            worker.give_up()
+            worker.abort()
         elif worker.go_on(is_over):
             self._ready.append(attempt)
         else:

@@ -12,20 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 
-def assign(members: int, size: int, capacity: npt.NDArray[np.int64], held: npt.NDArray[np.int64]) -> list[int]:
-    """The part of each member, by its place in rank order; shorter where parts have no capacity for whole slices more.
+def assign(members: int, size: int, capacity: npt.NDArray[np.int64], placed: npt.NDArray[np.int64]) -> list[int]:
+    """The part of each member, by its position in rank order; shorter where no part has capacity for one more slice.
 
     Args:
         members: how many are to be placed.
         size: of a slice; what is left over in the end makes a smaller one.
         capacity: int64, shape (parts,): how many members each part could take.
-        held: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
+        placed: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
             parts lack capacity for that, one of these takes what it can, and no new slice is begun.
     """
     left, found = capacity.copy(), list[int]()
     without_capacity = []
-    for part in np.flatnonzero(held % size).tolist():
-        count = min(size - int(held[part]) % size, members - len(found))
+    for part in np.flatnonzero(placed % size).tolist():
+        count = min(size - int(placed[part]) % size, members - len(found))
         if left[part] < count:
             without_capacity.append(part)
             continue
@@ -51,7 +51,7 @@ def assign(members: int, size: int, capacity: npt.NDArray[np.int64], held: npt.N
 
 
 def distribute(assigned: Sequence[int], own: Sequence[int]) -> list[int | None]:
-    """The part of each member, by its place in rank order, None for members beyond those that were `assigned` one.
+    """The part of each member, by its position in rank order, None for members beyond those that were `assigned` one.
 
     `own` is the part of the node that each member is nominated to, negative for none. A nominated member gets its own
     part if it is assigned to anyone, since the others have to leave the capacity to it. The others share the rest in
@@ -67,7 +67,7 @@ def distribute(assigned: Sequence[int], own: Sequence[int]) -> list[int | None]:
         if left[part] > 0:
             left[part] -= 1
             rest.append(part)
-    without = [place for place, part in enumerate(found) if part is None]
-    for place, part in zip(without, rest, strict=False):
-        found[place] = part
+    without = [index for index, part in enumerate(found) if part is None]
+    for index, part in zip(without, rest, strict=False):
+        found[index] = part
     return found

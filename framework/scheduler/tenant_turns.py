@@ -13,11 +13,10 @@ from typing import Any
 from ..contract.tenants import TenantOrderPlugin
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, all_of, of_type
-from ..runtime.plugin_calls import Named, PluginCalls
+from ..runtime.plugin_calls import PluginCalls
 from ..runtime.points import TENANT_OF, TENANTS_MOVED, TURN_OF
+from ..runtime.subjects import ALL_TENANTS
 from .disruption import PluginsOfProfiles
-
-_TENANTS = Named("tenants")
 
 
 class TenantTurns:
@@ -36,9 +35,9 @@ class TenantTurns:
             return ()
         plugin, calls = self._asked
         try:
-            return calls.ask(TENANTS_MOVED, plugin, _TENANTS, plugin.tenants_moved, sound=_names_or_none)
+            return calls.ask(TENANTS_MOVED, plugin, ALL_TENANTS, plugin.tenants_moved, sound=_names_or_none)
         except Failed as failed:
-            calls.log_failure(TENANTS_MOVED, plugin, _TENANTS, failed.status)
+            calls.log_failure(TENANTS_MOVED, plugin, ALL_TENANTS, failed.status)
             return ()
 
     def tenant_of(self, pod: PodInfo) -> str:

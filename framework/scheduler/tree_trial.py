@@ -80,7 +80,7 @@ class TreeTrials:
         waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:
             waiting.setdefault(calls.part_of(attempt.pod), []).append(attempt)
-            attempt.begin_anew()
+            attempt.reset()
         return self._search(_Ground(calls, waiting), tree, None)
 
     def _search(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
@@ -116,11 +116,11 @@ class TreeTrials:
         if not attempts:
             return PartTrial(part)
         trial = self._trials.run(ground.calls, attempts, part.needed)
-        tried = [*trial.placed, *trial.refused]
+        tried = [*trial.placed, *trial.rejected]
         if len(trial.placed) >= part.needed:
             return PartTrial(part, trial.placed, tried)
         short = PartTrial(part, (), tried, Shortage(len(trial.placed), part.needed - len(trial.placed) - 1, tried=True))
-        broken = next((each.status for each in trial.refused if each.status and not each.status.rejected), None)
+        broken = next((each.status for each in trial.rejected if each.status and not each.status.rejected), None)
         short.error = None if broken is None else ground.calls.reject_part(part, broken)
         return short
 
@@ -157,9 +157,9 @@ class TreeTrials:
         for attempt in placed:
             self._snapshot.add_pod(attempt.pod, attempt.node_name)
             kept.append(attempt)
-            refused = attempt.framework.reserving.reserve(attempt.state, attempt.pod, attempt.node_name)
-            if refused is not None:
-                return Status.failure(f"reserved a moment ago, but not again: {refused.message}")
+            rejection = attempt.framework.reserving.reserve(attempt.state, attempt.pod, attempt.node_name)
+            if rejection is not None:
+                return Status.failure(f"reserved a moment ago, but not again: {rejection.message}")
             checkpoint()
         return None
 

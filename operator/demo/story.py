@@ -76,7 +76,7 @@ async def _gang_that_does_not_fit(cluster: DemoCluster, console: Console, *, nod
     await cluster.create_pods(big, cpu=f"{node_cpus}", group="big")
     console.print(f"  [yellow]{await cluster.wait_reason(big[0])}[/yellow]")
     await _expect_none_bound(cluster, big)
-    console.print("None of them holds anything, so a small pod behind them starts at once:")
+    console.print("None of them takes capacity, so a small pod behind them starts at once:")
     began = time.monotonic()
     await cluster.create_pods(["small"], cpu="1")
     _show(console, await cluster.wait_bound(["small"]), began)

@@ -14,7 +14,7 @@ from typing import Any
 from muster.framework.contract import COMPOSITE_PREFIX, GroupId, GroupKind, GroupView, WatchedKind
 from muster.framework.groups.holds import HOLD, GroupHolds, hold_in, hold_text
 from muster.framework.model.pod import POD_SCHEDULED, Pod, PodCondition
-from muster.framework.scheduler.permit_reports import REASON as HELD
+from muster.framework.scheduler.permit_reports import REASON as WAITING_ON_PERMIT
 from muster.operator.podgroups.membership import GroupKinds
 
 GroupObjects = Mapping[WatchedKind, Iterable[Any]]
@@ -102,15 +102,15 @@ def _holds(kind: GroupKind[Any], objects: GroupObjects) -> GroupHolds:
     return holds
 
 
-def said_of(pod: Pod) -> str:
+def scheduling_message(pod: Pod) -> str:
     """The message of the pod's condition."""
     return _scheduled(pod).message
 
 
-def held_of(pod: Pod) -> str:
-    """The message of the condition of a pod that Permit holds; "" for any other."""
+def permit_message(pod: Pod) -> str:
+    """The message of the condition of a pod that waits at Permit; "" for any other."""
     condition = _scheduled(pod)
-    return condition.message if condition.reason == HELD and not pod.spec.node_name else ""
+    return condition.message if condition.reason == WAITING_ON_PERMIT and not pod.spec.node_name else ""
 
 
 def _scheduled(pod: Pod) -> PodCondition:

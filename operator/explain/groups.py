@@ -11,7 +11,7 @@ from muster.framework.model.times import age
 from muster.operator.simulate.wording import alike, counted, nameless
 
 from .group_trial import TriedGroup, sentences
-from .group_views import said_of
+from .group_views import scheduling_message
 from .layout import NONE, lines, printable, shortened
 
 
@@ -74,19 +74,22 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
 
 
 def _members(members: Sequence[Pod]) -> Iterator[str]:
-    rows = [(pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, said_of(pod)) for pod in members]
+    rows = [
+        (pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, scheduling_message(pod)) for pod in members
+    ]
     return lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
 def _like_members(members: Sequence[Pod], shown: Collection[str]) -> Iterator[str]:
     """The members; those with the same phase and message share a row. A message that is `shown` is not repeated."""
     found = alike(
-        members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
+        members,
+        lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(scheduling_message(pod), pod.metadata.name)),
     )
     rows = []
     for pods in found:
         nodes = shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE
-        which, message = shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])
+        which, message = shortened([pod.metadata.name for pod in pods], whole=False), scheduling_message(pods[0])
         said = "as above" if message in shown else message
         rows.append((str(len(pods)), pods[0].status.phase, nodes, which, said))
     return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
@@ -122,7 +125,7 @@ def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]
                 "pod": pod.metadata.name,
                 "phase": pod.status.phase,
                 "node": pod.spec.node_name,
-                "message": said_of(pod),
+                "message": scheduling_message(pod),
             }
             for pod in group.members
         ],

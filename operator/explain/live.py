@@ -30,7 +30,7 @@ from muster.operator.simulate.wording import unanswered
 from muster.plugins.catalog import QUOTAS
 
 from .frozen_engine import frozen_engine
-from .group_views import decided_with, held_of
+from .group_views import decided_with, permit_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Explained:
         starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
         selector: the pod's node selector, if some node does not match it; else "".
         quota: what the namespace uses of its quota, a sentence for each resource.
-        held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
+        at_permit: why the pod waits at Permit or is rejected there, tried now or as the scheduler reported; else "".
         unanswered: that no profile answers to the pod, which waits; else "".
         member: of which group it is a waiting member, and the command that explains the group; else "".
         size: which of the pod's requests exceed every node; else "".
@@ -62,7 +62,7 @@ class Explained:
     group: str
     evicted: Sequence[Evicted]
     starts: Sequence[Start] = ()
-    held: str = ""
+    at_permit: str = ""
     selector: str = ""
     quota: Sequence[str] = ()
     unanswered: str = ""
@@ -130,15 +130,15 @@ async def explain_among(
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
     starts: Sequence[Start] = ()
     evicts = explanation.evictions is not None
-    held = held_of(pod.pod)
+    at_permit = permit_message(pod.pod)
     waits = not pod.node_name and not gated
     if in_group and waits and (explanation.chosen or evicts):
         group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
         if evicts:  # not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
-    elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
-        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-        held = now_held or held
+    elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.has_permit_plugin(waiting):
+        now_at_permit, *_ = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
+        at_permit = now_at_permit or at_permit
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
         *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
     selector = "" if gated else selector_sentence(pod.pod, cluster.nodes)
@@ -151,7 +151,7 @@ async def explain_among(
         group,
         evicted,
         starts=starts,
-        held=held,
+        at_permit=at_permit,
         selector=selector,
         quota=quota,
         unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",

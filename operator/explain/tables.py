@@ -32,8 +32,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield _AGAIN
     if explained.group:
         yield explained.group
-    if explained.held and explained.held != explained.group:
-        yield explained.held
+    if explained.at_permit and explained.at_permit != explained.group:
+        yield explained.at_permit
     yield from explained.verdict
     if explained.size:
         yield explained.size

@@ -41,7 +41,7 @@ class ProcessMetrics:
             "[ALPHA] Writes that were sent to the API server: bindings, Events, statuses.",
             ("verb", "resource"),
         )
-        self._loop_held = Histogram(
+        self._loop_blocked = Histogram(
             "muster_event_loop_held_seconds",
             "[ALPHA] Time for which the event loop, on which everything runs, did not turn.",
             bounds=_LOOP,
@@ -60,7 +60,7 @@ class ProcessMetrics:
 
     def families(self) -> Iterator[Family]:
         """Every family, in the order in which a scrape shows them."""
-        yield from (self._requests, self._seconds, self._writes, self._loop_held, self._loop_worked, self._build)
+        yield from (self._requests, self._seconds, self._writes, self._loop_blocked, self._loop_worked, self._build)
 
     def answered(self, method: str, code: str, seconds: float) -> None:
         """A request was answered, or failed, after so many seconds."""
@@ -71,7 +71,7 @@ class ProcessMetrics:
         """Count a write to the API server, such as `POST`, `pods/binding`."""
         self._writes.add((verb, resource))
 
-    def loop_held(self, seconds: float, at_work: float) -> None:
+    def loop_blocked(self, seconds: float, at_work: float) -> None:
         """The event loop turned again after so many seconds, at work for at most so many of them."""
-        self._loop_held.observe((), seconds)
+        self._loop_blocked.observe((), seconds)
         self._loop_worked.observe((), at_work)

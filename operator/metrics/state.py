@@ -16,7 +16,7 @@ class State:
         pending_pods: pods by part of the queue: active, backoff, unschedulable, gated, incomplete, pending.
         queued_entities: entries by part of the queue (active, backoff, unschedulable, gated) and by what they are.
         cache_size: how many nodes, pods and assumed_pods the cache holds.
-        held_at_permit: how many pods have a node that Permit does not let them go to yet.
+        waiting_at_permit: how many pods have a node and wait at Permit.
         leading: whether this process holds a lease, by the lease's name.
         waiting_groups: how many pod groups with members lack their quorum.
         reserved_shares: which share of what nodes offer is reserved, by resource.
@@ -30,7 +30,7 @@ class State:
     queued_entities: Callable[[], Mapping[tuple[str, EntityType], int]]
     cache_size: Callable[[], Mapping[str, int]]
     leading: Callable[[], Mapping[str, bool]]
-    held_at_permit: Callable[[], int] = lambda: 0
+    waiting_at_permit: Callable[[], int] = lambda: 0
     waiting_groups: Callable[[], int] = lambda: 0
     oldest_waiting_group: Callable[[], float] = lambda: 0.0
     reserved_shares: Callable[[], Mapping[str, float]] = dict
@@ -64,9 +64,9 @@ class StateMetrics:
             ),
             GaugeFunc(
                 "muster_pods_held_at_permit",
-                "[ALPHA] Pods with a node that Permit holds; they are in no part of the queue.",
+                "[ALPHA] Pods with a node that wait at Permit; they are in no part of the queue.",
                 (),
-                lambda: {(): state.held_at_permit()},
+                lambda: {(): state.waiting_at_permit()},
             ),
             GaugeFunc(
                 "muster_waiting_podgroups",

@@ -58,7 +58,7 @@ class Healer(GroupWorker):
     def _mark(self, key: str) -> None:
         """Follow what became of a group's members; queue the group if any was lost."""
         record = self._groups.record(key)
-        falls = record.run is not None and bool(record.run.doomed)
+        falls = record.run is not None and bool(record.run.to_evict)
         if record.group is None or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
             record.run = None
             self._queue.discard(key)
@@ -84,8 +84,8 @@ class Healer(GroupWorker):
             return
         lost, bound = self._lost(key), self._bound(key)
         if lost and run.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
-            self._restart(key, group, lost=len(lost), doomed=len(run.doomed))
-        answers = [await self._evict(bound[uid]) for uid in sorted(run.doomed & bound.keys())]
+            self._restart(key, group, lost=len(lost), to_evict=len(run.to_evict))
+        answers = [await self._evict(bound[uid]) for uid in sorted(run.to_evict & bound.keys())]
         refused = [error for error in answers if error is not None]
         if refused:
             self._record(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
@@ -119,20 +119,20 @@ class Healer(GroupWorker):
         reply = await self._ports.client.get(path, params={"fieldSelector": f"metadata.name={name}"})
         return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
 
-    def _restart(self, key: str, group: GroupObject, *, lost: int, doomed: int) -> None:
+    def _restart(self, key: str, group: GroupObject, *, lost: int, to_evict: int) -> None:
         """End the run of a group, and the runs of the groups that cannot continue without it."""
         others = 0
-        for other in self._groups.falling_with(key):
+        for other in self._groups.evicted_with(key):
             found, bound = self._groups.get(other), self._bound(other)
             run = self._run_of(other)
-            if found is None or not bound or run.doomed:
+            if found is None or not bound or run.to_evict:
                 continue
             others += 1
             run.end(bound.keys())
             self._enqueue(other, not_before=self._clock.now())
             why = f"{key} lost pods for good, and its tree cannot go on without it"
             self._record(found, "Restarting", f"{why}: {len(bound)} pods are evicted")
-        left = [f"the {doomed} left"] if doomed else []
+        left = [f"the {to_evict} left"] if to_evict else []
         if others:
             left.append(f"those of {others} {'group' if others == 1 else 'groups'} that cannot go on without it")
         if left:

@@ -91,7 +91,7 @@ class SchedulingLoop:
         self._wake.set()
 
     async def run(self) -> None:
-        """Schedule until cancelled. A decision that is under way then is given up."""
+        """Schedule until cancelled. A decision that is under way then is aborted."""
         self._progressed = self._clock.now()
         try:
             while True:
@@ -104,7 +104,7 @@ class SchedulingLoop:
                     continue
                 await self._sleep()
         finally:
-            self._engine.scheduler.give_up()
+            self._engine.scheduler.abort()
 
     def _slice(self) -> bool:
         """Decide for a few milliseconds. False when there is nothing more to decide for now."""
@@ -113,7 +113,7 @@ class SchedulingLoop:
         self._last_slice = began
         if not self._may_schedule():
             # The lease is lost: a decision that has not committed ends without effect.
-            scheduler.give_up()
+            scheduler.abort()
         if scheduler.under_way:
             return scheduler.step()
         # Tasks that waited for the last decision run first, because the next decision would make them wait again.

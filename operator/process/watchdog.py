@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-HELD_SECONDS = 0.1
+BLOCKED_SECONDS = 0.1
 """A plugin, or code of Muster itself, that keeps the loop's thread at work for longer is reported."""
-HELD_WITHOUT_WORK_SECONDS = 1.0
+BLOCKED_WITHOUT_WORK_SECONDS = 1.0
 """A block is reported only after this time if the loop's thread did not work: then it waits, for something in a call or
 for a processor of an overloaded machine."""
 _BEAT_SECONDS = 0.05
@@ -91,9 +91,9 @@ class Watchdog:
     def beat(self) -> None:
         """Note that the loop runs; called on the loop."""
         now, worked, late = self._now(), self._worked(), self._seen_late
-        held = max(0.0, now - self._due)
-        at_work = late.seen - late.due + worked - late.worked if late.due == self._due else held
-        self._observe(held, min(held, at_work, worked - self._worked_at_beat))
+        blocked = max(0.0, now - self._due)
+        at_work = late.seen - late.due + worked - late.worked if late.due == self._due else blocked
+        self._observe(blocked, min(blocked, at_work, worked - self._worked_at_beat))
         self._due, self._worked_at_beat = now + _BEAT_SECONDS, worked
         if not self._stopped.is_set():
             self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self.beat)
@@ -104,10 +104,10 @@ class Watchdog:
         worked, now = self._worked(), self._now()  # in this order: work between the two calls counts
         if now >= due and self._seen_late.due != due:
             self._seen_late = _Late(due, now, worked)
-        if now - due < HELD_SECONDS or due == self._reported_due:
+        if now - due < BLOCKED_SECONDS or due == self._reported_due:
             return
-        at_work = running is not None or worked - self._worked_at_beat >= HELD_SECONDS
-        if not at_work and now - due < HELD_WITHOUT_WORK_SECONDS:
+        at_work = running is not None or worked - self._worked_at_beat >= BLOCKED_SECONDS
+        if not at_work and now - due < BLOCKED_WITHOUT_WORK_SECONDS:
             return
         self._reported_due = due
         if running is not None:
@@ -119,7 +119,9 @@ class Watchdog:
             if len(self._reported) > _MOST_HOLDERS:
                 self._reported.clear()
             self._reported[holder] = now
-            log.warning("The event loop is held", extra={"pairs": {**holders, **about, "seconds": f"{now - due:.3f}"}})
+            log.warning(
+                "The event loop is blocked", extra={"pairs": {**holders, **about, "seconds": f"{now - due:.3f}"}}
+            )
 
     def _run(self) -> None:
         # The first check comes when a beat is due, so that the lateness is known exactly; then one comes per beat.

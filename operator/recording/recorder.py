@@ -231,10 +231,10 @@ class _Scheduler:
             self._recorder.record(Stepped(self._recorder.now()))
         return scheduler.step()
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         if self._scheduler.under_way:
             self._recorder.end()
-        self._scheduler.give_up()
+        self._scheduler.abort()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scheduler, name)

@@ -60,7 +60,7 @@ class Placement:
         pod: the pod.
         group: the `namespace/name` of its PodGroup, or "".
         node: where it would go; "" when nowhere.
-        reason: why nowhere, or why Permit does not let it go to the node that it holds.
+        reason: why nowhere, or why it waits at Permit, although it has a node.
         lacks_nodes: whether that is because of the nodes that there are.
     """
 
@@ -233,7 +233,7 @@ class Rehearsal:
     async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
         """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
         extenders, algorithms = self._hearing.extenders, self._engine.algorithms
-        asked = [pod for pod in pods if extenders and self._engine.held_pods.get(pod.uid) is None]
+        asked = [pod for pod in pods if extenders and self._engine.waiting_pods.get(pod.uid) is None]
         answers = await asyncio.gather(
             *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)
         )
@@ -242,11 +242,11 @@ class Rehearsal:
     def _add_in_trial(self, pod: PodInfo, heard_of: Mapping[str, Consultation | None]) -> tuple[str, Feasible | None]:
         """The node that the pod was put on, "" for none, and what filtering came to.
 
-        A pod that Permit holds is counted on its node already.
+        A pod that waits at Permit is counted on its node already.
         """
-        held = self._engine.held_pods.get(pod.uid)
-        if held is not None:
-            return held.node_name, None
+        waiting = self._engine.waiting_pods.get(pod.uid)
+        if waiting is not None:
+            return waiting.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = AttemptState()
         state.group, state.consultation = self.groups.key_of(pod.pod), heard_of.get(pod.uid)
@@ -322,9 +322,9 @@ class Rehearsal:
             return Placement(pod, group, "", reason, lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
-        held = self._engine.held_pods.get(pod.uid)
-        if held is not None:
-            return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
+        waiting = self._engine.waiting_pods.get(pod.uid)
+        if waiting is not None:
+            return Placement(pod, group, "", waits_on_permit(waiting.node_name, waiting.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
         reason = last.message if last is not None else self._stage.messages.get(pod.uid) or self._kept_out(pod)
         lacks_quota = QUOTA_EXCEEDED in (self._engine.scheduler.reports.reported(pod.uid) or ())

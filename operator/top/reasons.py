@@ -11,7 +11,7 @@ from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
 from muster.operator.explain.group_trial import TriedGroup
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
@@ -58,7 +58,7 @@ def _of_pod(pod: Pod, answer: Explained | Told | Unanswered, now: float) -> Iter
         return
     yield pod.metadata.key
     if isinstance(answer, Unanswered):
-        yield from (sentence for sentence in (said_of(pod), answer.reason) if sentence)
+        yield from (sentence for sentence in (scheduling_message(pod), answer.reason) if sentence)
     else:
         yield answer.message or f"It has its node, {answer.node}."
         yield f"Decided by the leader {human_duration(now - answer.wall)} ago."

@@ -17,7 +17,7 @@ from enum import StrEnum
 from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
 from muster.framework.scheduler.gate_reports import GATED
-from muster.operator.explain.group_views import held_of, said_of
+from muster.operator.explain.group_views import permit_message, scheduling_message
 from muster.operator.web.census import take
 from muster.operator.web.cluster import ClusterState
 
@@ -122,7 +122,7 @@ def state_of(pod: Pod) -> WaitingState:
         return WaitingState.PLACED
     if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
-    if held_of(pod):
+    if permit_message(pod):
         return WaitingState.PERMIT
     if condition is None or condition.status != "False":
         return WaitingState.ACTIVE
@@ -160,5 +160,5 @@ def _of_pod(pod: Pod) -> TopRow:
         needed=1,
         priority=pod.spec.priority or 0,
         since=pod.metadata.creation_timestamp or "",
-        message=GATED if pod.spec.scheduling_gates else said_of(pod),
+        message=GATED if pod.spec.scheduling_gates else scheduling_message(pod),
     )

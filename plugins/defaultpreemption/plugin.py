@@ -93,9 +93,9 @@ class DefaultPreemption(
         """Nominate the pod to the node with the cheapest evictions, and note the victims; or say why none helps."""
         state.write(self.name, ())
         rule = self.handle.eviction_rule((pod,), 1, pod.priority)
-        refused = self._ineligible(pod, diagnosis, rule)
-        if refused is not None:
-            return None, refused
+        rejection = self._ineligible(pod, diagnosis, rule)
+        if rejection is not None:
+            return None, rejection
         if not rule.permits_any(self.handle.snapshot.priorities):
             tried = diagnosis.with_code(Code.UNSCHEDULABLE)
             unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
@@ -172,17 +172,17 @@ class DefaultPreemption(
         nominated = self.handle.nominator.any_nominated([pod.uid for pod in group.members])
         if not nominated and not rule.permits_any(self.handle.snapshot.priorities):
             return NO_GROUP_VICTIMS
-        refused = trial.ask_about_nodes()
-        if refused is not None:
-            return refused
+        rejection = trial.ask_about_nodes()
+        if rejection is not None:
+            return rejection
         budgets = self._budgets()
         plan = GroupSearch(self.handle, group, trial, budgets, units=self._units(), rule=rule).run()
         if isinstance(plan, Status):
             return plan
         if not plan.victims and self._is_nominated_as(plan.placement, group):
             return NO_GROUP_VICTIMS
-        refused = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
-        return plan if refused is None else refused
+        rejection = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
+        return plan if rejection is None else rejection
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Evict the victims of the decision. The waiting members stay out of the active queue until that is done."""

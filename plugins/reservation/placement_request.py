@@ -1,4 +1,4 @@
-"""Placement requests: what pods and groups that were refused for lack of capacity need in order to start.
+"""Placement requests: what pods and groups that were rejected for lack of capacity need in order to start.
 
 They are read from decisions, and `planning` finds capacity for them.
 """
@@ -21,6 +21,7 @@ from muster.framework.contract import (
     Topology,
     TotalCapacity,
     checkpoint,
+    entity_group,
     rank,
 )
 
@@ -80,7 +81,7 @@ def lacks_capacity(decision: PodDecision) -> bool:
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:
-    """The request of a single pod; None if it was not refused for lack of capacity."""
+    """The request of a single pod; None if it was not rejected for lack of capacity."""
     if not _taken_by_none(decision):
         return None
     return PlacementRequest(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
@@ -105,14 +106,14 @@ def wanted_by_group(decision: GroupDecision) -> PlacementRequest | None:
     For a tree that has all the parts that it needs, it is the request of the next waiting part.
     """
     lacking = decision.status is not None and any(lacks_capacity(each) for each in decision.members)
-    if decision.asked is None or not lacking:
+    if decision.tried_as is None or not lacking:
         return None
     states = {each.pod.signature: each.state for each in (*decision.untried, *decision.members)}
     waiting = dict(decision.waiting_in)
-    for leaf in decision.asked.leaves():
+    for leaf in decision.tried_as.leaves():
         if leaf.topology is not None and leaf.topology.slice_size:
             waiting[leaf.key] = _by_rank(waiting.get(leaf.key, ()))
-    wanted = _Requests(decision.plugin, waiting, states).of(decision.asked, one_more=not decision.asked.least)
+    wanted = _Requests(decision.plugin, waiting, states).of(decision.tried_as, one_more=not decision.tried_as.least)
     in_all = next((found for each in decision.members if (found := _in_all(each)) is not None), None)
     return wanted if wanted is None or in_all is None else replace(wanted, in_all=in_all)
 
@@ -136,7 +137,7 @@ class _Requests:
 
     def of(self, part: Part, *, one_more: bool) -> PlacementRequest | None:
         """The request of a group, for one more member if it has its quorum; None if its pods do not exist."""
-        key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
+        key, topology = entity_group(self.plugin, part.key), part.topology or Topology((), 0)
         levels = topology.levels[: topology.required]
         if part.parts is None:
             count = 1 if one_more else max(0, part.needed)

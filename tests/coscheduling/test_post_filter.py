@@ -40,7 +40,7 @@ async def test_an_ordinary_pod_that_finds_no_node_hears_nothing_of_groups(make_w
 async def test_a_member_that_finds_no_node_gives_its_group_up(make_world: MakeWorld) -> None:
     world = await world_with_room(make_world, room=5, percentage=10)
 
-    assert len(world.engine.held_pods) == 0
+    assert len(world.engine.waiting_pods) == 0
     assert world.engine.cache.assumed_count == 0
     said = [note for key in world.api.pods for note in world.notes(key)]
     [refused] = [note for note in said if "Insufficient cpu" in note and "even after PostFilter" in note]
@@ -60,7 +60,7 @@ async def test_the_group_is_given_up_when_more_than_the_percentage_is_missing(
 ) -> None:
     world = await world_with_room(make_world, room, percentage)
 
-    assert len(world.engine.held_pods) == waiting
+    assert len(world.engine.waiting_pods) == waiting
 
 
 async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(make_world: MakeWorld) -> None:

@@ -27,7 +27,7 @@ def test_the_policy_says_whether_the_others_go_on(policy: HealingPolicy, left: s
     run = begun(*"abcd")
     assert run.follow(bound(left), (), 3) == set("abcd") - set(left)
     assert run.decide(policy, bound(left), 3) == bool(evicted)
-    assert run.doomed == set(evicted)
+    assert run.to_evict == set(evicted)
 
 
 def test_a_group_that_has_not_begun_loses_nobody() -> None:
@@ -81,7 +81,7 @@ def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum
     run = begun(*"abc")
     run.follow(bound("ab"), (), 3)
     assert run.decide(RESTART, bound("ab"), 3)
-    assert run.doomed == {"a", "b"}
+    assert run.to_evict == {"a", "b"}
     assert not run.follow(bound("b"), (), 3)
     assert not run.follow(bound("bx"), (), 3)
     assert not run.follow(bound("x"), (), 3)

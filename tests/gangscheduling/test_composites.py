@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.scheduler.explain import explain
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import COMPOSITE_KIND, NO_VICTIMS, World, make_members
 
@@ -112,7 +112,7 @@ async def test_what_is_missing_is_named_and_all_start_when_it_comes(late: str, l
     if late != "group":
         world.part("right", 2, 1 if late == "pods" else 2)
     await world.settle()
-    assert (world.started("left", "right"), world.groups.lack(left)) == ([0, 0], lack)
+    assert (world.started("left", "right"), world.groups.why_not_ready(left)) == ([0, 0], lack)
     assert world.places()["gated"] == {"composite": 4, "group": 2, "pods": 3}[late]
     queued = next(
         world.engine.queue.contents.get(line.uid) for line in world.engine.queue.contents.dump() if "left" in line.pod
@@ -232,8 +232,8 @@ async def test_groups_that_are_parts_of_themselves_wait_and_say_so(
         above = f"job-{(number + 1) % length}"
         world.add_composite(f"job-{number}", 1, parentCompositePodGroupName=above, disruptionMode={"all": {}})
     await world.settle()
-    assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
-    assert world.groups.falling_with(left) == [right]
+    assert world.groups.why_not_ready(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
+    assert world.groups.evicted_with(left) == [right]
     assert sorted(world.groups.trees.leaves(f"{COMPOSITE_PREFIX}default/job-0")) == [left, right]
     [running] = world.groups.record(right).placed_pods()
     disruption = world.groups.disruption(running)

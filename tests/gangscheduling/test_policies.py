@@ -5,7 +5,7 @@ import json
 import pytest
 
 from muster.framework.groups.record import EndedMember
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import NO_VICTIMS, World, make_group, make_members
 

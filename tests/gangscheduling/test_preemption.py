@@ -11,8 +11,8 @@ from muster.framework.groups import Announcement
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
 from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group, make_members

@@ -217,6 +217,6 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     framework.pre_filtering.run(state, pod, NodeView(snapshot, snapshot.live_rows()))
     ends = [ExpectedEnd(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
     [preemption] = stage.engine.plugins(DefaultPreemption)
-    [hold] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, now=0.0).holds
+    [capacity] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, now=0.0).reserved
 
-    assert [snapshot.names[row] for row in hold.rows] == ["two"]
+    assert [snapshot.names[row] for row in capacity.rows] == ["two"]

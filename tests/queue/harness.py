@@ -83,8 +83,8 @@ class Answers:
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...]:
         return self._harness.sort_key(pod)
 
-    def pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
-        return self._harness.pre_enqueue(pod, first)
+    def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
+        return self._harness.run_pre_enqueue(pod, first)
 
     def group_of(self, pod: PodInfo) -> str | None:
         return self._harness.group_of(pod)
@@ -208,7 +208,7 @@ class Harness:
         group = info.labels.get(GROUP)
         return None if group in self.unknown else group
 
-    def pre_enqueue(self, info: PodInfo, first: str) -> Status | None:
+    def run_pre_enqueue(self, info: PodInfo, first: str) -> Status | None:
         self.asked.append((info.name, first))
         for plugin in sorted(self.closed, key=lambda name: name != first):
             if info.name in self.closed[plugin]:

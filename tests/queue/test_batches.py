@@ -74,7 +74,7 @@ def test_batches_are_woken_in_the_order_of_their_firsts_among_all_that_is_ready(
     harness.add("newer")
     harness.add("important", priority=1)
     harness.queue.move_all(NODE_ADD, None, None)
-    harness.queue.delete(pod("a"))
+    harness.queue.remove(pod("a"))
 
     assert harness.drain() == [["important"], ["b"], ["d"], ["newer"]]
 
@@ -112,7 +112,7 @@ def test_the_next_is_tried_when_the_first_ends_in_any_other_way() -> None:
         harness = backlog("a", "b")
         harness.queue.move_all(NODE_ADD, None, None)
         if end == "deleted":
-            harness.queue.delete(pod("a"))
+            harness.queue.remove(pod("a"))
         elif end == "changed":
             harness.queue.update(pod("a"), pod(make_pod("a").requests(cpu="1")))
             harness.fail(harness.pop(), no_node("Fit"))
@@ -121,7 +121,7 @@ def test_the_next_is_tried_when_the_first_ends_in_any_other_way() -> None:
             if end == "error":
                 harness.fail(entity, ERROR)
             elif end == "deleted in flight":
-                harness.queue.delete(pod("a"))
+                harness.queue.remove(pod("a"))
             else:
                 harness.queue.done(pod("a").uid)
 
@@ -235,7 +235,7 @@ def test_a_pod_that_is_activated_is_tried_whatever_the_others_do() -> None:
 def test_pods_that_go_are_missed_by_nobody() -> None:
     harness = backlog("a", "b", "c")
     for name in ("b", "a", "c"):
-        harness.queue.delete(pod(name))
+        harness.queue.remove(pod(name))
 
     assert sum(harness.queue.contents.counts().values()) == 0
     assert harness.metrics.held == {"Fit": 0}

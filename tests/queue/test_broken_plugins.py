@@ -179,7 +179,7 @@ def test_a_pod_that_an_error_keeps_out_may_be_gated_next() -> None:
 
     assert harness.place(info) is Place.GATED
     assert harness.metrics.held == {"Gate": 1}
-    harness.queue.delete(info)
+    harness.queue.remove(info)
     assert harness.place(info) is None
     assert harness.metrics.held == {"Gate": 0}
 
@@ -211,7 +211,7 @@ def test_pods_that_are_gone_are_not_reported() -> None:
     harness = Harness()
     harness.gate = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     [info] = harness.add("bad")
-    harness.queue.delete(info)
+    harness.queue.remove(info)
     harness.at(0)
 
     assert harness.reported == []

@@ -169,7 +169,7 @@ def test_a_rejected_pod_that_just_waits_is_not_asked_about() -> None:
 
 def test_a_gated_pod_can_be_deleted() -> None:
     harness, info = gated()
-    harness.queue.delete(info)
+    harness.queue.remove(info)
 
     assert harness.place(info) is None
     assert harness.queue.contents.counts()["gated"] == 0

@@ -152,9 +152,9 @@ def test_a_sibling_that_arrives_in_flight_is_tried_on_its_own() -> None:
 def test_a_group_goes_when_its_last_pod_is_deleted() -> None:
     harness = Harness()
     first, second = harness.wait(rejected_by("P"), "g1", "g2", group="g")
-    harness.queue.delete(first)
+    harness.queue.remove(first)
     assert harness.queue.contents.entity_counts()["unschedulable", "podgroup"] == 1
-    harness.queue.delete(second)
+    harness.queue.remove(second)
 
     assert harness.queue.contents.entity_counts()["unschedulable", "podgroup"] == 0
     harness.add("g3", group="g")

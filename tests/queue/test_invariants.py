@@ -101,7 +101,7 @@ class QueueMachine(RuleBasedStateMachine):
     def delete(self, pick: int) -> None:
         info = self._pick(self.known, pick)
         del self.known[info.uid]
-        self.queue.delete(info)
+        self.queue.remove(info)
         self.model.delete(info.uid)
 
     @precondition(lambda self: self.known)

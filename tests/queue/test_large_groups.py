@@ -125,7 +125,7 @@ def test_nothing_is_due_for_pods_that_are_gone() -> None:
     harness.queue.move_all(NODE_ADD, None, None)
     harness.queue.activate(infos)
     for info in infos:
-        harness.queue.delete(info)
+        harness.queue.remove(info)
     assert not harness.queue.is_unsettled
     assert harness.settle() == 0
 
@@ -253,8 +253,8 @@ class Settling(SchedulingQueue):
         super().update(old, new)
         self.settle()
 
-    def delete(self, info: PodInfo) -> None:
-        super().delete(info)
+    def remove(self, info: PodInfo) -> None:
+        super().remove(info)
         self.settle()
 
     def pop(self) -> QueuedEntity | None:
@@ -272,8 +272,8 @@ class Settling(SchedulingQueue):
         super().requeue(pods, rejection)
         self.settle()
 
-    def move_all(self, event: ClusterEvent, old: object, new: object, *, besides: str = "") -> None:
-        super().move_all(event, old, new, besides=besides)
+    def move_all(self, event: ClusterEvent, old: object, new: object, *, except_uid: str = "") -> None:
+        super().move_all(event, old, new, except_uid=except_uid)
         self.settle()
 
     def activate(self, pods: Iterable[PodInfo]) -> None:

@@ -45,8 +45,8 @@ def test_a_changed_priority_reorders_an_active_pod_in_both_directions() -> None:
 def test_a_deleted_pod_is_never_popped() -> None:
     harness = Harness()
     a, _ = harness.add("a", "b")
-    harness.queue.delete(a)
-    harness.queue.delete(a)
+    harness.queue.remove(a)
+    harness.queue.remove(a)
 
     assert harness.drain() == [["b"]]
 
@@ -74,7 +74,7 @@ def test_a_group_moves_back_when_its_most_urgent_member_leaves() -> None:
     harness.add("g1", group="g")
     [urgent] = harness.add("g2", group="g", priority=9)
     harness.add("alone", priority=5)
-    harness.queue.delete(urgent)
+    harness.queue.remove(urgent)
 
     assert harness.drain() == [["alone"], ["g1"]]
 
@@ -88,7 +88,7 @@ def test_a_group_in_backoff_is_ordered_by_the_members_it_has_left() -> None:
     harness.fail(group, rejected_by("P"))
     harness.fail(alone, rejected_by("P"))
     harness.queue.move_all(NODE_ADD, None, None)
-    harness.queue.delete(urgent)
+    harness.queue.remove(urgent)
 
     assert harness.drain() == [["alone"], ["g1"]]
 

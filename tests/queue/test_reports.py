@@ -96,7 +96,7 @@ def test_a_plugin_holds_a_pod_back_from_its_rejection_until_it_is_popped_or_dele
     harness = Harness({"P": [], "Q": []})
     a, b = harness.wait(rejected_by("P", "Q"), "a", "b")
     assert harness.metrics.held == {"P": 2, "Q": 2}
-    harness.queue.delete(b)
+    harness.queue.remove(b)
     assert harness.metrics.held == {"P": 1, "Q": 1}
     harness.queue.activate([a])
     assert harness.metrics.held == {"P": 1, "Q": 1}

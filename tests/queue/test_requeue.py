@@ -211,7 +211,7 @@ def test_a_pod_that_was_deleted_in_flight_does_not_come_back() -> None:
     harness = Harness()
     [info] = harness.add("a")
     entry = harness.pop()
-    harness.queue.delete(info)
+    harness.queue.remove(info)
     harness.fail(entry, ERROR)
 
     assert harness.place(info) is None
@@ -222,7 +222,7 @@ def test_a_pod_recreated_while_its_old_self_is_in_flight_is_there_once() -> None
     harness = Harness()
     [info] = harness.add("a")
     entry = harness.pop()
-    harness.queue.delete(info)
+    harness.queue.remove(info)
     harness.queue.add(info)
     harness.fail(entry, ERROR)
 
@@ -234,7 +234,7 @@ def test_the_old_attempt_of_a_recreated_pod_does_not_end_the_new_one() -> None:
     harness = Harness()
     [info] = harness.add("a")
     old = harness.pop()
-    harness.queue.delete(info)
+    harness.queue.remove(info)
     harness.queue.add(info)
     new = harness.pop()
     harness.fail(old, ERROR)

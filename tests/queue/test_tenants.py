@@ -136,7 +136,7 @@ def test_places_in_two_heaps_are_compared_by_turn_and_key() -> None:
     here, there = heap_of(order, one), heap_of(order, other)
     here.peek(0.0)
     there.peek(0.0)
-    assert there.place_of(other) < here.place_of(one)
+    assert there.order_of(other) < here.order_of(one)
 
 
 def test_a_tenant_that_was_not_served_in_time_is_next() -> None:

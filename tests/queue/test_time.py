@@ -147,7 +147,7 @@ def test_whoever_pops_is_left_alone_by_what_changes_nothing_for_them() -> None:
     before = harness.woken
     harness.queue.move_all(NODE_ADD, None, None)
     harness.queue.flush(harness.clock.time)
-    harness.queue.delete(info)
+    harness.queue.remove(info)
 
     assert harness.woken == before
 

@@ -54,7 +54,7 @@ class Play:
                 entity.consecutive_errors, entity.backoff_until = 1, 1e9
         elif self.when is When.LARGE:
             self.queue._moves._most_at_once = 0
-        elif self.when is When.NOT_LET_IN:
+        elif self.when is When.GATED:
             self.harness.closed["Door"] = {"a", "b"}
         elif self.when is When.FAILED:
             self.harness.clock.time += 2 * BACKOFF_SECONDS
@@ -121,7 +121,7 @@ class Play:
             When.BACKING_OFF: rejected_by("Gate"),
             When.NOT_HELPED: rejected_by("Fit"),
             When.BACKING_OFF_AFTER_ERROR: ERROR,
-            When.NOT_LET_IN: ERROR,
+            When.GATED: ERROR,
         }
         queue.requeue([failing], rejections.get(self.when, pending_on("Gate")))
 
@@ -143,7 +143,7 @@ class Play:
 
     def force_activate(self) -> None:
         self.harness.unknown = {"g"}  # whom it puts into a group is asked about
-        info = self.bring(group="g" if self.when is When.NOT_LET_IN or self.source is Place.ACTIVE else "")
+        info = self.bring(group="g" if self.when is When.GATED or self.source is Place.ACTIVE else "")
         self.harness.unknown.clear()
         self.hold()
         self.queue.activate([info])
@@ -158,7 +158,7 @@ class Play:
             self.hold()
             self.queue.settle()
             return
-        if self.when is When.NOT_LET_IN:
+        if self.when is When.GATED:
             self.keep_out()
         else:
             self.bring()
@@ -210,12 +210,12 @@ class Play:
             entity = self.harness.pop()
             self.relabel(second)
             self.harness.fail(entity, rejected_by("Gate"))
-        self.queue.delete(first)
+        self.queue.remove(first)
         self.hold()
         self.queue.pop()
 
     def remove(self) -> None:
-        self.queue.delete(self.bring())
+        self.queue.remove(self.bring())
 
 
 def _fails(_: QueuedPod) -> Status:

@@ -97,7 +97,7 @@ class Walk:
     def delete(self) -> None:
         for info in self._some():
             del self.known[info.name]
-            self.queue.delete(info)
+            self.queue.remove(info)
             self.flying = [each for each in self.flying if each.info.uid != info.uid]
 
     def relabel(self) -> None:

@@ -79,8 +79,8 @@ def test_enough_parts_fit_together_in_their_domains_at_the_planned_start(running
     if found is None:
         return
     assert nodes_of(group, found) is not None
-    held = load(found)
-    for size, there in zip(held, stay(running, [], held, found.start), strict=True):
+    reserved = load(found)
+    for size, there in zip(reserved, stay(running, [], reserved, found.start), strict=True):
         assert size + there <= CAPACITY
 
 
@@ -91,9 +91,9 @@ def test_nobody_who_is_let_in_beside_the_plan_delays_any_part_of_it(
     found = planned(running, group)
     if found is None or found.start == inf:
         return
-    held = load(found)
-    stay_then = stay(running, coming, held, found.start)
-    assert all(size + there <= CAPACITY for size, there in zip(held, stay_then, strict=True))
+    reserved = load(found)
+    stay_then = stay(running, coming, reserved, found.start)
+    assert all(size + there <= CAPACITY for size, there in zip(reserved, stay_then, strict=True))
 
 
 @given(running_pods(), st.lists(groups(levels=1), min_size=1, max_size=4))

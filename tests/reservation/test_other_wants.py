@@ -69,13 +69,13 @@ async def test_it_leaves_its_place_to_the_next_until_it_can_be_helped(
     await scheduler.run(5)
     scheduler.add(make_pod("next").requests(cpu="4").node_selector({RACK: "a"}))
     await scheduler.run(AFTER + 5)
-    assert scheduler.held == ["a"]
+    assert scheduler.reserved_nodes == ["a"]
 
     scheduler.delete("default/next")
     await scheduler.run(3 * AFTER)
     helps(scheduler)
     await scheduler.run(AFTER + 5)
-    assert scheduler.held == ["c"]
+    assert scheduler.reserved_nodes == ["c"]
 
 
 async def test_who_keeps_apart_from_pods_that_end_is_reserved_their_node(scheduler: Held) -> None:
@@ -84,4 +84,4 @@ async def test_who_keeps_apart_from_pods_that_end_is_reserved_their_node(schedul
     pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     scheduler.add(pod)
     await scheduler.run(AFTER + 5)
-    assert scheduler.held == ["c"]
+    assert scheduler.reserved_nodes == ["c"]

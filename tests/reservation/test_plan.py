@@ -36,8 +36,8 @@ def test_all_members_fit_at_the_planned_start(running: list[Running], asked: lis
     found = plan(timeline_of(running), asked, NOW)
     if found is None:
         return
-    held = load(found, asked)
-    for size, there in zip(held, stay(running, [], held, found.start), strict=True):
+    reserved = load(found, asked)
+    for size, there in zip(reserved, stay(running, [], reserved, found.start), strict=True):
         assert size + there <= CAPACITY
 
 
@@ -62,9 +62,9 @@ def test_nobody_who_is_let_in_beside_the_plan_delays_it(
     found = plan(timeline_of(running), asked, NOW)
     if found is None or found.start == inf:
         return
-    held = load(found, asked)
-    stay_then = stay(running, coming, held, found.start)
-    assert all(size + there <= CAPACITY for size, there in zip(held, stay_then, strict=True))
+    reserved = load(found, asked)
+    stay_then = stay(running, coming, reserved, found.start)
+    assert all(size + there <= CAPACITY for size, there in zip(reserved, stay_then, strict=True))
 
 
 def test_without_known_ends_those_nodes_are_named_on_which_least_has_to_end() -> None:

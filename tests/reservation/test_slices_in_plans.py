@@ -61,10 +61,11 @@ def test_slices_are_whole_and_nobody_who_is_let_in_beside_them_delays_them(
     found = planned(running, asked)
     if found is None:
         return
-    held = load(found, asked)
+    reserved = load(found, asked)
     let_in = coming if found.start < inf else []
     assert all(
-        size + there <= CAPACITY for size, there in zip(held, stay(running, let_in, held, found.start), strict=True)
+        size + there <= CAPACITY
+        for size, there in zip(reserved, stay(running, let_in, reserved, found.start), strict=True)
     )
 
 

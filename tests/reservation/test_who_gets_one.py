@@ -7,7 +7,7 @@ import pytest
 
 from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.plugins.reservation.reserved_capacity import shares
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node, make_pod
@@ -39,13 +39,13 @@ def runs_for(name: str, cpu: int, seconds: int | None = None, *, node: str = "")
 def held_nodes(scheduler: VirtualScheduler) -> Sequence[list[str]]:
     """The nodes of each reservation."""
     names = scheduler.engine.cache.snapshot.names
-    return [[names[row] for row in hold.rows.tolist()] for hold in held_in(scheduler.engine.shared)]
+    return [[names[row] for row in capacity.rows.tolist()] for capacity in reserved_in(scheduler.engine.shared)]
 
 
 def share_of_cpu(scheduler: VirtualScheduler) -> float:
     """How much of all cpu is reserved."""
     offered = scheduler.engine.cache.snapshot.resources.offered_in_all()
-    return shares(held_in(scheduler.engine.shared), offered).get("cpu", 0.0)
+    return shares(reserved_in(scheduler.engine.shared), offered).get("cpu", 0.0)
 
 
 async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualScheduler) -> None:
@@ -97,9 +97,9 @@ async def test_a_gang_in_slices_gets_room_for_each_slice_in_one_rack(scheduler: 
         await scheduler.run(1)
     await scheduler.run(AFTER + 5)
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1", "r2n0", "r2n1"]]
-    [hold] = held_in(scheduler.engine.shared)
+    [capacity] = reserved_in(scheduler.engine.shared)
     first = {scheduler.api.pods[f"default/g-{number}"]["metadata"]["uid"] for number in range(4)}
-    assert {*hold.members} == first
+    assert {*capacity.members} == first
 
     scheduler.delete("default/on-r1", "default/on-r2")
     await scheduler.run(5)

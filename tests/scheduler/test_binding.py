@@ -145,7 +145,7 @@ async def held(set_stage: SetStage) -> Stage:
 
 async def let_go(stage: Stage) -> None:
     """Permit lets `web` go, and the binding cycle goes on."""
-    waiting = stage.engine.held_pods.get(stage.uid(WEB))
+    waiting = stage.engine.waiting_pods.get(stage.uid(WEB))
     assert waiting is not None
     waiting.allow("Gate")
     await stage.breathe()

@@ -23,7 +23,7 @@ ALL = ("node1", "node2", "node3")
 
 async def asked(*extenders: PlayedExtender, nodes: Sequence[str] = ALL) -> Consultation:
     """What a pod's consultation comes to."""
-    consultation = Consultation(asked=frozenset(nodes))
+    consultation = Consultation(consulted_nodes=frozenset(nodes))
     await consult(extenders, a_pod(), consultation, SchedulerMetrics())
     return consultation
 

@@ -127,7 +127,7 @@ async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(s
     await stage.settle()
 
     stage.engine.scheduler.reports.end()
-    for waiting in stage.engine.held_pods:
+    for waiting in stage.engine.waiting_pods:
         waiting.fail(Status.unschedulable("the end"))
     await stage.breathe()
 

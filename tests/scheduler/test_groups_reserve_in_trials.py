@@ -77,7 +77,7 @@ async def test_nobody_waits_at_permit_for_members_that_are_placed_in_the_same_st
     trio(stage)
     assert stage.step()
 
-    assert len(stage.engine.held_pods) == 0
+    assert len(stage.engine.waiting_pods) == 0
     assert stage.engine.cache.assumed_count == 3
 
 

@@ -90,7 +90,7 @@ async def test_a_search_for_victims_that_is_given_up_leaves_nothing_behind_and_i
         world.add(make_pod("alone").requests(cpu="3").priority(10))
         for _ in range(slices):
             world.step()
-        world.engine.scheduler.give_up()
+        world.engine.scheduler.abort()
         assert not world.engine.cache.snapshot.tentative
         while world.step():
             pass
@@ -165,7 +165,7 @@ async def test_a_decision_that_is_given_up_leaves_nothing_behind_and_is_made_ane
         gang(world, 4)
         for _ in range(slices):
             world.step()
-        world.engine.scheduler.give_up()
+        world.engine.scheduler.abort()
         assert not world.engine.scheduler.under_way
         assert not world.engine.cache.snapshot.tentative
         assert world.engine.cache.assumed_count in (0, 4)

@@ -298,7 +298,7 @@ def test_a_nomination_that_was_learned_counts_unless_the_pod_is_gated_before_it_
     assert not counts()
     nominator.learn(learned, "two", gated=True)
     assert not counts()
-    nominator.let_in(learned.uid)
+    nominator.ungate(learned.uid)
     assert counts()
     nominator.gate(learned.uid)
     assert counts()

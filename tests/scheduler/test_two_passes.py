@@ -26,7 +26,7 @@ from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.group_consultation import GroupConsultation
-from muster.framework.scheduler.group_post_filter import PreemptionTrial, Tried
+from muster.framework.scheduler.preemption_trial import PreemptionTrial, Tried
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble

@@ -49,7 +49,7 @@ async def explained(plugin: type[Plugin] | None, *pods: PodDict) -> Explained:
 )
 async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expected: str) -> None:
     found = await explained(plugin, pod)
-    assert found.held == expected
+    assert found.at_permit == expected
     lines = [*render(found)]
     assert lines[1 : lines.index("")] == ([expected] if expected else []) + ["1 of 1 nodes can run the pod; best: one"]
     view = pod_view(objects(pod).pods[0], take(ClusterState((), (), KINDS, {})), found, now=0.0)
@@ -57,7 +57,7 @@ async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expect
 
 
 async def test_a_pod_that_has_been_let_go_since() -> None:
-    assert (await explained(None, held().node("one"))).held == ""
+    assert (await explained(None, held().node("one"))).at_permit == ""
 
 
 async def test_a_member_of_a_group() -> None:

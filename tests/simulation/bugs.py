@@ -110,7 +110,7 @@ BUGS = {
         "return self.quorum(group) - len(self.record(group).placed) - 1",
     ),
     "a native gang that is not told who has succeeded": Bug(
-        "muster.framework.groups.book", "self._ended(group, state)", "pass", "member_ends"
+        "muster.framework.groups.book", "self._quorum.quorum_changed(group, state)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._places.backoff_q.completed(now)", "None"
@@ -163,8 +163,8 @@ BUGS = {
     ),
     "a gang that shrinks to less than it needs": Bug(
         "muster.framework.groups.healing",
-        "borne = policy is HealingPolicy.SHRINK and",
-        "borne = policy is HealingPolicy.SHRINK or",
+        "tolerated = policy is HealingPolicy.SHRINK and",
+        "tolerated = policy is HealingPolicy.SHRINK or",
         "member_is_lost",
     ),
     "a lost member that its successor hides": Bug(
@@ -183,15 +183,15 @@ BUGS = {
         "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),
     "a reservation that outlasts the wait of its pod": Bug(
-        "muster.plugins.reservation.reserved_capacity", "self.release(hold.holder)", "pass"
+        "muster.plugins.reservation.reserved_capacity", "self.release(capacity.holder)", "pass"
     ),
     "a hold that nobody heeds": Bug(
         "muster.framework.groups.holds", "if HOLD not in annotations:", "if True:", "held_group_comes"
     ),
     "a resume that wakes nobody": Bug(
         "muster.framework.groups.plugin",
-        "self._follow_group(group, new)\n            self._group_changed(group)",
-        "self._follow_group(group, new)\n            if known is None:\n                self._group_changed(group)",
+        "self._update_book(group, new)\n            self._on_group_changed(group)",
+        "self._update_book(group, new)\n            if known is None:\n                self._on_group_changed(group)",
         "held_group_comes",
     ),
 }

@@ -120,7 +120,7 @@ def test_a_nomination_that_is_in_the_way_unless_its_pod_is_kept_out_of_the_queue
     nominee = next(info for info, _ in process.engine.cache.placements() if info.name == "other-0")
     nominator.learn(nominee, "node-0", gated=True)
     assert faults(stage, ["free-0"]) == []
-    nominator.let_in(nominee.uid)
+    nominator.ungate(nominee.uid)
     assert faults(stage, ["free-0"]) == ["node-0 lacks 2000m even so"]
     assert faults(stage, ["free-0"], besides=["other-0"]) == []
 

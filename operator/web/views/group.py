@@ -10,7 +10,7 @@ from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TRIED, TriedGroup, sentences
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 
 from ..capacity import ZONE
 from ..cluster import Unanswered
@@ -116,7 +116,7 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
                 name=pod_link(pod, short=True),
                 phase=pod.status.phase,
                 node=node_link(pod.spec.node_name),
-                message="" if pod.spec.node_name else said_of(pod),
+                message="" if pod.spec.node_name else scheduling_message(pod),
             )
             for pod in group.members[:_MOST_MEMBERS]
         ],

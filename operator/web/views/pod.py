@@ -10,7 +10,7 @@ from muster.framework.contract.decision import Evictions
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age, human_duration
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.live import Explained
 
 from ..census import Census
@@ -109,7 +109,7 @@ def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, no
         priority=pod.spec.priority or 0,
         group=None if group is None else group_link(group),
         age=age(pod.metadata.creation_timestamp, now),
-        said="" if pod.spec.node_name else said_of(pod),
+        said="" if pod.spec.node_name else scheduling_message(pod),
         heading=heading,
         by="" if explained is None else _by(pod, explained),
         told=further,
@@ -137,7 +137,7 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
     found = [
         f"{answer.unanswered[:1].upper()}{answer.unanswered[1:]}." if answer.unanswered else "",
         answer.group,
-        answer.held,
+        answer.at_permit,
         *answer.verdict,
         answer.size,
         *answer.quota,

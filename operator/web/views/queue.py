@@ -10,7 +10,7 @@ from muster.framework.contract import GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
 from muster.framework.scheduler.gate_reports import GATED
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 
 from ..census import Census
 from ..changes import RecentChange
@@ -125,7 +125,7 @@ def _reasons(pods: Sequence[Pod], now: float) -> list[WaitingReason]:
     """The waiting pods by what they wait for, most pods first."""
     found: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
-        found[GATED if pod.spec.scheduling_gates else said_of(pod) or _UNSAID].append(pod)
+        found[GATED if pod.spec.scheduling_gates else scheduling_message(pod) or _UNSAID].append(pod)
     return [
         WaitingReason(
             message=message,

@@ -15,8 +15,8 @@ from muster.framework.groups.holds import HOLD
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing
@@ -110,7 +110,7 @@ class Stage:
 
     def __init__(self, policy: str) -> None:
         self.clock, self.client, self.recorder = SettlingClock(), Evictions(), Recorder()
-        self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, PodsAtPermit(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)

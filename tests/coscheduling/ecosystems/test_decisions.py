@@ -96,7 +96,7 @@ async def test_a_timeout_of_0_is_no_timeout_of_its_own(make_world: MakeWorld) ->
     world.api.put("podgroups", found.group)
     world.add(*found.pods)
     await world.run(19)
-    assert len(world.engine.held_pods) == 2
+    assert len(world.engine.waiting_pods) == 2
     world.add_nodes(make_node("m", cpu="2"))
     await world.settle()
 

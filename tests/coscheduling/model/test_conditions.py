@@ -5,7 +5,7 @@ import pytest
 from muster.framework.groups.record import Announcement, MemberCounts
 from muster.plugins.coscheduling.api import SCHEDULED, PodGroupCondition
 from muster.plugins.coscheduling.record import PodGroupReason
-from muster.plugins.coscheduling.status import dated, refused, statement
+from muster.plugins.coscheduling.status import dated, is_rejected, statement
 
 from .situations import NOW, members
 
@@ -113,7 +113,7 @@ def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
 def test_members_are_refused_when_that_is_the_last_that_was_heard(
     announcement: Announcement | None, previous: PodGroupCondition | None, answer: bool
 ) -> None:
-    assert refused(announcement, previous) is answer
+    assert is_rejected(announcement, previous) is answer
 
 
 def test_a_condition_is_dated_when_its_status_changes() -> None:

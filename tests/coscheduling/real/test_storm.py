@@ -4,21 +4,37 @@
 """
 
 import signal
+from collections.abc import Iterator
+from pathlib import Path
 from random import Random
+
+import pytest
 
 from tests.controlplane.api import Api
 from tests.coscheduling.chaos.watch import GangWatch, Object, group_of, overcommitted, startable
-from tests.coscheduling.conftest import AddNodes
+from tests.coscheduling.conftest import AddNodes, unique_name
 from tests.coscheduling.real.gangs import API, GangCluster
 from tests.coscheduling.real.pod_watch import PodWatch
 from tests.coscheduling.real.storm import GANGS, Storm
 from tests.e2e.eventually import eventually
-from tests.e2e.muster_process import MusterProcess
+from tests.e2e.muster_process import MusterProcess, Options, running
 
 BIND_ROUND = 256
 """Bindings. 64 are under way at a time, those of a gang begin together, and deletions shift them a little."""
 
 LOOK_EVERY = 250
+
+DELETED = "is being deleted, cannot be assigned to a host"
+"""The API server deletes a pod in two writes, and refuses a Binding in between. kube-scheduler logs that error, too."""
+
+
+@pytest.fixture(scope="module")
+def muster(served: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
+    """One `muster run` whose only errors are Bindings of pods that were deleted meanwhile."""
+    log = tmp_path_factory.mktemp("muster") / "muster.log"
+    with running(Options(kubeconfig=served, log=log, names=[unique_name()])) as process:
+        yield process
+    assert [line for line in process.errors if DELETED not in line] == []
 
 
 def objects(api: Api, namespace: str) -> tuple[dict[str, Object], dict[str, Object], dict[str, Object]]:

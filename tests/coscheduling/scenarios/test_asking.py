@@ -74,7 +74,7 @@ def seen(world: World) -> dict[str, Any]:
         "incomplete": {group for group in world.groups if world.groups.record(group).was_incomplete},
         "denied": {group for group in world.groups if world.groups.is_denied(group)},
         "permitted": {group for group in world.groups if world.groups.has_min_resources(group)},
-        "reserved": {group: world.groups.reservations.of(group) for group in world.groups},
+        "reserved": {group: world.groups.min_resources.of(group) for group in world.groups},
         "due": world.clock.next_due(),
     }
 

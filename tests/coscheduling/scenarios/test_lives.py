@@ -269,7 +269,11 @@ async def test_everything_of_a_group_is_forgotten_with_it(room: World) -> None:
     await room.run(10)
 
     groups = room.groups
-    assert (groups.members._records, groups.members._group_of, groups.reservations._asking) == ({}, {}, {})
+    assert (groups.members._records, groups.members._counted_in, groups.min_resources._with_min_resources) == (
+        {},
+        {},
+        {},
+    )
     assert word(room, "one") == ("", "")
 
 

@@ -62,7 +62,7 @@ async def test_members_that_held_nodes_at_permit_hold_them_no_more(make_world: M
     world.add_group("g", 3)
     world.add(*make_members("g", 3))
     await world.settle()
-    assert len(world.engine.held_pods) == 2
+    assert len(world.engine.waiting_pods) == 2
     await world.kill()
     assert world.bound() == []
 

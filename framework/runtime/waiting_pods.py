@@ -1,8 +1,8 @@
-"""Pods that have a node but are not bound yet: pods that Permit holds, and pods in PreBind.
+"""Pods that have a node but are not bound yet: pods that wait at Permit, and pods in PreBind.
 
-A pod is held until every plugin that holds it has allowed it, one of them rejects it, or the time is up. The scheduling
-cycle adds the pod, plugins allow and reject it through the handle, and the binding cycle awaits the result. Until Bind
-starts, the pod can be preempted without any request to the API.
+A pod waits until every plugin that answered `Wait` has allowed it, one of them rejects it, or the time is up. The
+scheduling cycle adds the pod, plugins allow and reject it through the handle, and the binding cycle awaits the result.
+Until Bind starts, the pod can be preempted without any request to the API.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class PermitWait:
     message: str = ""
 
 
-class HeldPod:
-    """One held pod. It is settled once, by the last `allow`, the first `reject` or the first timer that ends."""
+class PodAtPermit:
+    """A pod that waits at Permit. Its wait ends once: by the last `allow`, the first `reject` or the first timer."""
 
-    def __init__(self, pod: PodInfo, node_name: str, holds: Mapping[str, PermitWait], clock: Clock) -> None:
-        """`holds` by the name of the plugin; none lasts longer than 15 minutes."""
+    def __init__(self, pod: PodInfo, node_name: str, waits: Mapping[str, PermitWait], clock: Clock) -> None:
+        """`waits` by the name of the plugin; none lasts longer than 15 minutes."""
         self.pod = pod
         self.node_name = node_name
         self._verdict: Status | None = None
         self._settled = asyncio.Event()
-        self._holds = holds
+        self._waits = waits
         self._timers: dict[str, Timer] = {}
-        for plugin, hold in holds.items():
-            seconds = min(hold.seconds, MAX_WAIT_SECONDS)
+        for plugin, wait in waits.items():
+            seconds = min(wait.seconds, MAX_WAIT_SECONDS)
             text = f"rejected due to timeout after waiting {format_duration(seconds)} at plugin {plugin}"
             self._timers[plugin] = clock.call_later(seconds, partial(self.reject, plugin, text))
 
@@ -52,7 +52,7 @@ class HeldPod:
     @property
     def messages(self) -> dict[str, str]:
         """The messages of the pending plugins, "" for one without."""
-        return {plugin: self._holds[plugin].message for plugin in self._timers}
+        return {plugin: self._waits[plugin].message for plugin in self._timers}
 
     @property
     def is_rejected(self) -> bool:
@@ -60,7 +60,7 @@ class HeldPod:
         return self._verdict is not None
 
     def allow(self, plugin: str) -> None:
-        """`plugin` no longer holds the pod."""
+        """`plugin` lets the pod pass."""
         timer = self._timers.pop(plugin, None)
         if timer is not None:
             timer.cancel()
@@ -92,36 +92,36 @@ class HeldPod:
         self._settled.set()
 
 
-class HeldPods:
-    """Pods of all profiles by UID: held pods, and pods in PreBind, whose work `standstill` paces."""
+class PodsAtPermit:
+    """Pods of all profiles by UID: pods that wait at Permit, and pods in PreBind, whose work `standstill` paces."""
 
     def __init__(self, standstill: Standstill) -> None:
         self._standstill = standstill
-        self._by_uid: dict[str, HeldPod] = {}
+        self._by_uid: dict[str, PodAtPermit] = {}
         self._in_pre_bind: dict[str, asyncio.Future[Status]] = {}
 
-    def add(self, pod: HeldPod) -> None:
-        """Hold a pod."""
+    def add(self, pod: PodAtPermit) -> None:
+        """Let a pod wait."""
         self._by_uid[pod.pod.uid] = pod
 
     def discard(self, uid: str) -> None:
-        """Stop holding the pod."""
+        """Forget the pod: its wait has ended."""
         self._by_uid.pop(uid, None)
 
-    def get(self, uid: str) -> HeldPod | None:
-        """The held pod with this UID."""
+    def get(self, uid: str) -> PodAtPermit | None:
+        """The waiting pod with this UID."""
         return self._by_uid.get(uid)
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Reject a held pod, or cancel its PreBind; returns whether there was anything to end.
+        """Reject a waiting pod, or cancel its PreBind; returns whether there was anything to end.
 
         A pod that was rejected before and has not released its node yet counts too. Upstream: WaitingPod.Preempt and
         CancelPod.
         """
-        held = self._by_uid.get(uid)
-        if held is not None:
-            held.fail(Status.failure("preempted").by(plugin))
-            return held.is_rejected
+        waiting = self._by_uid.get(uid)
+        if waiting is not None:
+            waiting.fail(Status.failure("preempted").by(plugin))
+            return waiting.is_rejected
         cancelled = self._in_pre_bind.get(uid)
         if cancelled is None:
             return False
@@ -143,7 +143,7 @@ class HeldPods:
                 await asyncio.wait((task,))
             del self._in_pre_bind[pod.uid]
 
-    def __iter__(self) -> Iterator[HeldPod]:
+    def __iter__(self) -> Iterator[PodAtPermit]:
         return iter(tuple(self._by_uid.values()))
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Pods that Permit holds: settled once, by the last allowance, the first rejection or the first timer that ends."""
+"""Pods that wait at Permit: settled once, by the last allowance, the first rejection or the first timer that ends."""
 
 import asyncio
 
@@ -6,8 +6,8 @@ import pytest
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Status
 from muster.framework.embedded.clock import VirtualClock
-from muster.framework.runtime.held_pods import HeldPod, HeldPods, PermitWait
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PermitWait, PodAtPermit, PodsAtPermit
 from tests.builders import make_pod
 from tests.cache.objects import pod as typed_pod
 
@@ -19,18 +19,18 @@ def clock() -> VirtualClock:
     return VirtualClock()
 
 
-def hold(clock: VirtualClock, **seconds: float) -> HeldPod:
-    return HeldPod(POD, "one", {plugin: PermitWait(each) for plugin, each in seconds.items()}, clock)
+def wait_at_permit(clock: VirtualClock, **seconds: float) -> PodAtPermit:
+    return PodAtPermit(POD, "one", {plugin: PermitWait(each) for plugin, each in seconds.items()}, clock)
 
 
-async def verdict(waiting: HeldPod) -> Status | None:
+async def verdict(waiting: PodAtPermit) -> Status | None:
     """What the wait came to; it must be over."""
     async with asyncio.timeout(1):
         return await waiting.wait()
 
 
 async def test_it_goes_on_when_every_plugin_has_allowed_it(clock: VirtualClock) -> None:
-    waiting = hold(clock, a=10, b=10)
+    waiting = wait_at_permit(clock, a=10, b=10)
 
     waiting.allow("a")
     assert waiting.pending_plugins == {"b"}
@@ -41,7 +41,7 @@ async def test_it_goes_on_when_every_plugin_has_allowed_it(clock: VirtualClock) 
 
 
 async def test_the_first_rejection_counts(clock: VirtualClock) -> None:
-    waiting = hold(clock, a=10, b=10)
+    waiting = wait_at_permit(clock, a=10, b=10)
 
     waiting.reject("b", "not with me")
     waiting.reject("a", "nor with me")
@@ -52,7 +52,7 @@ async def test_the_first_rejection_counts(clock: VirtualClock) -> None:
 
 
 async def test_a_plugin_that_does_not_hold_it_has_no_say_in_letting_it_go(clock: VirtualClock) -> None:
-    waiting = hold(clock, a=10)
+    waiting = wait_at_permit(clock, a=10)
 
     waiting.allow("b")
 
@@ -60,7 +60,7 @@ async def test_a_plugin_that_does_not_hold_it_has_no_say_in_letting_it_go(clock:
 
 
 async def test_the_shortest_time_ends_the_wait(clock: VirtualClock) -> None:
-    waiting = hold(clock, patient=90, hasty=2.5)
+    waiting = wait_at_permit(clock, patient=90, hasty=2.5)
 
     clock.move_to(clock.now() + 2.5)
 
@@ -69,7 +69,7 @@ async def test_the_shortest_time_ends_the_wait(clock: VirtualClock) -> None:
 
 
 async def test_the_time_of_a_plugin_that_allowed_it_counts_no_more(clock: VirtualClock) -> None:
-    waiting = hold(clock, patient=90, hasty=2.5)
+    waiting = wait_at_permit(clock, patient=90, hasty=2.5)
 
     waiting.allow("hasty")
     clock.move_to(clock.now() + 90)
@@ -79,7 +79,7 @@ async def test_the_time_of_a_plugin_that_allowed_it_counts_no_more(clock: Virtua
 
 
 async def test_nobody_waits_longer_than_a_quarter_of_an_hour(clock: VirtualClock) -> None:
-    waiting = hold(clock, a=MAX_WAIT_SECONDS + 1)
+    waiting = wait_at_permit(clock, a=MAX_WAIT_SECONDS + 1)
 
     clock.move_to(clock.now() + MAX_WAIT_SECONDS)
 
@@ -88,7 +88,7 @@ async def test_nobody_waits_longer_than_a_quarter_of_an_hour(clock: VirtualClock
 
 
 async def test_an_end_of_the_engines_own_counts_unless_the_wait_is_over(clock: VirtualClock) -> None:
-    ended, let_go = hold(clock, a=10), hold(clock, a=10)
+    ended, let_go = wait_at_permit(clock, a=10), wait_at_permit(clock, a=10)
     let_go.allow("a")
 
     for waiting in (ended, let_go):
@@ -99,8 +99,8 @@ async def test_an_end_of_the_engines_own_counts_unless_the_wait_is_over(clock: V
 
 
 def test_waiting_pods_may_be_rejected_while_iterating(clock: VirtualClock) -> None:
-    pods = HeldPods(Standstill())
-    pods.add(hold(clock, a=10))
+    pods = PodsAtPermit(Standstill())
+    pods.add(wait_at_permit(clock, a=10))
 
     for waiting in pods:
         pods.discard(waiting.pod.uid)

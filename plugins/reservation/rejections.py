@@ -1,4 +1,4 @@
-"""The first refusals of pods, whichever process led then: they begin the waits that `LongWaiters` measures.
+"""The first rejections of pods, whichever process led then: they begin the waits that `LongWaiters` measures.
 
 A wait begins when the condition `PodScheduled` of a pod became False. The API stores that time, so a new leader
 continues the measurement, and reserves when the previous leader would have. The wait of a pod that was gated, like the
@@ -18,8 +18,8 @@ from muster.framework.model.times import parse_time
 _NOTHING_SAID = PodCondition()
 
 
-class Refusals:
-    """Times of first refusals, in seconds on the engine's clock. A pod's creation is noted when it is first seen."""
+class Rejections:
+    """Times of first rejections, in seconds on the engine's clock. A pod's creation is noted when it is first seen."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -35,15 +35,15 @@ class Refusals:
         self._created.pop(uid, None)
 
     def first(self, pods: Iterable[PodInfo]) -> float:
-        """The earliest refusal of these pods according to their conditions; now if none was refused before.
+        """The earliest rejection of these pods according to their conditions; now if none was rejected before.
 
-        Conditions carry the time of a leader's clock, but no pod is refused before it is created.
+        Conditions carry the time of a leader's clock, but no pod is rejected before it is created.
         """
         found = self._clock.now()
         for pod in pods:
             condition = pod.pod.status.condition(POD_SCHEDULED) or _NOTHING_SAID
-            was_refused = condition.status == "False" and condition.reason != SCHEDULING_GATED
-            if was_refused and condition.last_transition_time:
+            was_rejected = condition.status == "False" and condition.reason != SCHEDULING_GATED
+            if was_rejected and condition.last_transition_time:
                 created = self._created.get(pod.uid, self._at(pod.pod.metadata.creation_timestamp))
                 found = min(found, max(created, self._at(condition.last_transition_time)))
         return found

@@ -1,4 +1,4 @@
-"""The verdicts on a rejected group, its parts and its members, in the words of kube-scheduler's pod group cycle.
+"""The statuses of a rejected group, its parts and its members, in the words of kube-scheduler's pod group cycle.
 
 The engine calls it during decisions, so it changes nothing. `GangScheduling` adds what follows from decisions.
 """
@@ -13,7 +13,7 @@ from .groups import NativePodGroups
 
 
 class NativeGangPlugin(GangPlugin):
-    """The base of `GangScheduling`: a `GangPlugin` that words the verdicts on PodGroups of scheduling.k8s.io."""
+    """The base of `GangScheduling`: a `GangPlugin` with the statuses of rejected PodGroups of scheduling.k8s.io."""
 
     _groups: NativePodGroups
 
@@ -24,7 +24,7 @@ class NativeGangPlugin(GangPlugin):
         status = self.reject_trial(group, cause, placed=placed, missing=missing, no_domain=no_domain)
         if not status.rejected:
             return status
-        return Status(status.code, (with_reservation(status.message, self._reservation_text(group)),))
+        return Status(status.code, (with_reservation(status.message, self.reservation_text(group)),))
 
     def reject_trial(
         self, group: str, cause: Status, *, placed: int, missing: int, no_domain: NoDomain | None = None
@@ -33,9 +33,9 @@ class NativeGangPlugin(GangPlugin):
         found = self._groups.get(group)
         if found is None:
             return cause
-        held = self._groups.holds.text(group)
-        if held is not None:
-            return Status.pending(held)
+        hold = self._groups.holds.text(group)
+        if hold is not None:
+            return Status.pending(hold)
         if not cause.rejected:
             return Status.failure(messages.member_error(cause.message))
         min_count, scheduled = self._groups.quorum(group), self._groups.record(group).placed_or_succeeded
@@ -52,8 +52,8 @@ class NativeGangPlugin(GangPlugin):
         if cause is None:
             return Status.unschedulable(messages.UNSCHEDULABLE)
         if isinstance(cause, Status):
-            verdict = messages.member_error if part.parts is None else messages.part_error
-            return Status.failure(verdict(cause.message))
+            text_of = messages.member_error if part.parts is None else messages.part_error
+            return Status.failure(text_of(cause.message))
         if part.parts is not None:
             text = messages.unsatisfied(part.needed, cause.fitting, cause.left)
         else:
@@ -62,7 +62,7 @@ class NativeGangPlugin(GangPlugin):
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
             text = messages.no_domain(cause.no_domain, text)
-        return Status.unschedulable(with_reservation(text, self._reservation_text(part.key)))
+        return Status.unschedulable(with_reservation(text, self.reservation_text(part.key)))
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
         """The message for a member: its own reason if it found no node, or else that its node is of no use."""
