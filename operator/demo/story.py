@@ -59,7 +59,7 @@ async def _gang_that_fits(cluster: DemoCluster, console: Console) -> None:
 
 
 async def _fill(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> list[str]:
-    """Pods that leave no node with all of its cores free."""
+    """Create pods so that no node has all of its cores free."""
     console.rule("3. A gang that does not fit")
     fillers = [f"batch-{number}" for number in range(nodes)]
     console.print(f"{nodes} batch pods take most of the cluster …")

@@ -1,4 +1,4 @@
-"""PodGroups and their members as users ask for them: what each group lacks, and why."""
+"""PodGroups and their members as texts, tables and JSON: what each group lacks, and why."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .layout import NONE, lines, printable, shortened
 
 
 def resource_name(kind: WatchedKind, name: str) -> str:
-    """An object as kubectl names it."""
+    """The name of an object as kubectl prints it."""
     return f"{kind.name.lower()}.{kind.group}/{name}"
 
 
 def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
-    """The titles over the cells of `group_row`."""
+    """The column titles of `group_row`."""
     return (
         *(("NAMESPACE",) if everywhere else ()),
         *("NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING"),
@@ -48,7 +48,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
 
 
 def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
-    """The status of the group, the result of a trial, the nodes by what keeps members off them, then its members.
+    """The status of the group, the result of a trial, the nodes by the reason why they reject members, the members.
 
     `now` is in seconds since the epoch; `wide` names every node, and gives each member a line.
     """
@@ -107,7 +107,7 @@ def render_trial(trial: TriedGroup, said: str = "", *, wide: bool = False) -> It
 
 
 def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """A group as JSON; `now` is the result of a trial, null if none was made."""
+    """A group as JSON; `now` is the result of a trial, null without a trial."""
     status = group.status
     return {
         "podGroup": group.key,

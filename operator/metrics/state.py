@@ -10,7 +10,7 @@ from muster.framework.metrics import EntityType, Family, GaugeFunc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The sources of metrics. Each is called once a scrape, on the event loop, and should not walk all pods.
+    """The sources of metrics. Each is called once per scrape, on the event loop, and should not iterate over all pods.
 
     Attributes:
         pending_pods: pods by part of the queue: active, backoff, unschedulable, gated, incomplete, pending.
@@ -21,9 +21,9 @@ class State:
         waiting_groups: how many pod groups with members lack their quorum.
         reserved_shares: which share of what nodes offer is reserved, by resource.
         quotas: amounts of quotas, by quota, resource and kind (used, min, max, borrowed).
-        unmet_quotas: how many pods lack a node within the min of their quota, by quota.
-        oldest_waiting_group: for how many seconds the one that has waited longest has; 0 when none waits.
-        tasks: how many asyncio tasks the process has.
+        unmet_quotas: the number of pods within the min of their quota that lack a node, by quota.
+        oldest_waiting_group: the longest wait of a waiting group in seconds; 0 if none waits.
+        tasks: the number of asyncio tasks of the process.
     """
 
     pending_pods: Callable[[], Mapping[str, int]]
@@ -40,7 +40,7 @@ class State:
 
 
 class StateMetrics:
-    """The gauges over a `State`, to be registered for scraping."""
+    """The gauges that show a `State`."""
 
     def __init__(self, state: State) -> None:
         self._families = (

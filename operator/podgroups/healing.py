@@ -1,8 +1,8 @@
-"""Heals groups that lost members for good, as the `muster-scheduler.io/healing-policy` of each says.
+"""Heals groups that lost members for good, by the `muster-scheduler.io/healing-policy` of each group.
 
-The healer reads from the plugin's own book which pods are bound and which have succeeded, also while another process
-leads, so that a new leader knows what was lost. It acts when a loss has lasted for a moment, long enough for the
-deletion of the rest of a deleted group to begin as well.
+The healer reads from the plugin's book which pods are bound and which have succeeded, also while another process leads,
+so that a new leader knows what was lost. It acts only after a loss has lasted for a moment, because the members of a
+deleted group are deleted one after another.
 
 A separate watch reports that a pod has succeeded. It may be late, and an eviction cannot be undone. So before it acts,
 the healer asks the API for each pod that seems lost: by a list of one, which needs no right beyond those of the
@@ -56,7 +56,7 @@ class Healer(GroupWorker):
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Follow what became of a group's members; queue the group if any was lost."""
+        """Update a group's members; queue the group if it lost one."""
         record = self._groups.record(key)
         falls = record.run is not None and bool(record.run.to_evict)
         if record.group is None or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
@@ -66,7 +66,7 @@ class Healer(GroupWorker):
             self._enqueue(key, not_before=self._clock.now() + SETTLE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
-        """Decide about a loss that has lasted, record the Event, and evict. Nothing is done while the group is held."""
+        """Decide about a lasting loss, record the Event, and evict. Does nothing while the group is held."""
         if self._groups.holds.text(key) is not None:
             self._enqueue_again(key, _RETRY_SECONDS)
             return
@@ -92,16 +92,16 @@ class Healer(GroupWorker):
             self._enqueue_again(key, _RETRY_SECONDS)
 
     async def _is_certain(self, key: str) -> bool:
-        """Whether it is known, as far as it matters, which of the members that seem lost have succeeded.
+        """Whether it is known which of the seemingly lost members have succeeded, as far as the decision depends on it.
 
         Raises ApiError or GarbageError.
         """
-        asked: set[str] = set()
-        while (run := self._groups.record(key).run) is not None and (unasked := self._lost(key) - asked):
+        checked: set[str] = set()
+        while (run := self._groups.record(key).run) is not None and (unchecked := self._lost(key) - checked):
             if self._groups.record(key).unaccounted or not self._follows_ended():
                 return False
-            uid = min(unasked)
-            asked.add(uid)
+            uid = min(unchecked)
+            checked.add(uid)
             if await self._has_succeeded(run.members[uid]):
                 run.finish({uid})
             elif self._groups.healing(key) is HealingPolicy.RESTART:
@@ -109,7 +109,7 @@ class Healer(GroupWorker):
         return True
 
     def _follows_ended(self) -> bool:
-        """Whether the watch of ended pods has listed all of them and continues from there, as it does after a 410."""
+        """Whether the watch of ended pods has listed all pods and follows them, also after a 410."""
         status = self._ended.status
         return status.phase is InformerPhase.WATCHING and isinstance(status.error, (Gone, NoneType))
 
@@ -144,7 +144,7 @@ class Healer(GroupWorker):
         return self._run_of(key).follow(self._bound(key), succeeded, self._groups.quorum(key))
 
     def _run_of(self, key: str) -> GroupRun[PodInfo]:
-        """The run of a group; a new one, which has not begun, if the group has none."""
+        """The run of a group; a new run, which has not begun, if the group has none."""
         record = self._groups.record(key)
         record.run = record.run or GroupRun()
         found: GroupRun[PodInfo] = record.run
@@ -154,14 +154,14 @@ class Healer(GroupWorker):
         return {pod.uid: pod for pod in self._groups.record(key).bound_pods()}
 
     async def _evict(self, pod: PodInfo) -> ApiError | None:
-        """Evict a pod. The error with which the API refuses; None if it accepts, or the pod is gone."""
+        """Evict a pod. Returns the API's error if it refuses; None if it accepts, or if the pod is gone."""
         name = {"name": pod.name, "namespace": pod.namespace}
         options = {"preconditions": {"uid": pod.uid}}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": name, "deleteOptions": options}
         try:
             await self._ports.client.post(pod_path(pod.pod.metadata, "eviction"), msgspec.json.encode(body))
         except (NotFound, Conflict):
-            return None  # it is gone, or another has its name
+            return None  # the pod is gone, or another pod has its name
         except ApiError as error:
             return error
         return None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _NO_PODS = dict.fromkeys(("active", "backoff", "unschedulable", "gated", "incomplete", "pending"), 0)
-"""Every part of kube-scheduler's queue: each has a series, even those that Muster does not use."""
+"""The parts of kube-scheduler's queue: each has a series, even parts that Muster does not use."""
 
 
 def liveness(path: str, missing: Check) -> web.Application:

@@ -1,4 +1,4 @@
-"""The process: everything that runs, started in order and ended in order.
+"""The process: all running parts, started and stopped in order.
 
 kopf's startup handler starts it and its cleanup handler ends it. Starting returns when the informers have been started;
 scheduling begins by itself when every kind is synced. Ending makes no new decisions, lets bindings in flight finish,
@@ -47,7 +47,7 @@ _DRAIN_SECONDS = 10.0
 """For bindings, and then again for conditions and Events. The chart gives a pod 60 seconds to end; Kubernetes' default
 is 30."""
 _LISTED_SECONDS = 60.0
-"""The longest time for which garbage collection is off while the cluster is listed."""
+"""The longest suspension of garbage collection while the cluster is listed."""
 
 
 class Process:
@@ -57,7 +57,7 @@ class Process:
 
     Attributes:
         over: set when the process has to end, or has stopped.
-        failed: whether it has to end because a part of it failed, or because it no longer leads.
+        failed: whether it has to end because a part failed, or because it no longer leads.
         groups: the kinds of groups that its plugins know.
         leadership: the election that it takes part in.
         unfenced: a client for the writes that a standby makes too: its lease, and access reviews for its pages.
@@ -66,7 +66,7 @@ class Process:
         engine: makes the decisions.
         writers: write to the API.
         informers: read from the API.
-        clock, timing: time and randomness for its parts.
+        clock, timing: the time and randomness of its parts.
     """
 
     def __init__(self, assembly: Assembly, transport: RoundTripper, machine: Machine = HERE) -> None:

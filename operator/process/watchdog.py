@@ -31,12 +31,12 @@ BLOCKED_WITHOUT_WORK_SECONDS = 1.0
 for a processor of an overloaded machine."""
 _BEAT_SECONDS = 0.05
 _QUIET_SECONDS = 10.0
-"""The time for which the same holder is not reported again."""
+"""The time for which a cause is not reported again."""
 _MOST_HOLDERS = 256
 
 
 class _Late(NamedTuple):
-    """A beat that was due and missing at the time `seen`, and the time that the loop's thread had worked by then."""
+    """A beat that was missing at the time `seen`, and the processor time of the loop's thread by then."""
 
     due: float
     seen: float
@@ -78,7 +78,7 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin, on the running loop."""
+        """Start the thread and the beats, on the running loop."""
         self.beat()
         self._thread.start()
 
@@ -89,7 +89,7 @@ class Watchdog:
             self._timer.cancel()
 
     def beat(self) -> None:
-        """Note that the loop runs; called on the loop."""
+        """Record that the loop runs; called on the loop."""
         now, worked, late = self._now(), self._worked(), self._seen_late
         blocked = max(0.0, now - self._due)
         at_work = late.seen - late.due + worked - late.worked if late.due == self._due else blocked
@@ -101,7 +101,7 @@ class Watchdog:
     def check(self) -> None:
         """Log what blocks the loop, if it is blocked and the cause was not logged lately; called on any thread."""
         due, running = self._due, self._watch.current
-        worked, now = self._worked(), self._now()  # in this order: work between the two calls counts
+        worked, now = self._worked(), self._now()  # read in this order, so that work between the two calls counts
         if now >= due and self._seen_late.due != due:
             self._seen_late = _Late(due, now, worked)
         if now - due < BLOCKED_SECONDS or due == self._reported_due:

@@ -15,7 +15,7 @@ from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
-from muster.operator.web.cluster import FollowedCluster, Told, Unanswered
+from muster.operator.web.cluster import FollowedCluster, LeaderDecision, Unavailable
 
 from .rows import QueueSummary, RowId
 
@@ -45,19 +45,19 @@ def version_of(cluster: FollowedCluster, summary: QueueSummary, row: RowId) -> S
     return [f"{each.uid}/{each.resource_version}" for each in found]
 
 
-def _of_group(group: GroupView, trial: TriedGroup | Unanswered | None, now: float) -> Iterator[str]:
-    if isinstance(trial, Unanswered):
+def _of_group(group: GroupView, trial: TriedGroup | Unavailable | None, now: float) -> Iterator[str]:
+    if isinstance(trial, Unavailable):
         yield trial.reason
         trial = None
     yield from render_group(group, trial, now=now)
 
 
-def _of_pod(pod: Pod, answer: Explained | Told | Unanswered, now: float) -> Iterator[str]:
+def _of_pod(pod: Pod, answer: Explained | LeaderDecision | Unavailable, now: float) -> Iterator[str]:
     if isinstance(answer, Explained):
         yield from render(answer)
         return
     yield pod.metadata.key
-    if isinstance(answer, Unanswered):
+    if isinstance(answer, Unavailable):
         yield from (sentence for sentence in (scheduling_message(pod), answer.reason) if sentence)
     else:
         yield answer.message or f"It has its node, {answer.node}."

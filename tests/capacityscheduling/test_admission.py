@@ -117,7 +117,7 @@ def test_of_unlike_members_the_least_or_the_most_that_as_many_can_need_counts() 
 
 
 @given(st.integers(0, 5), st.integers(0, 12_000), st.integers(0, 16_000), st.integers(1, 6000))
-def test_who_is_within_its_min_is_never_refused_for_want_of_something_to_borrow(
+def test_a_request_within_min_is_never_rejected_for_lack_of_unused_capacity_to_borrow(
     ahead: int, own: int, others: int, need: int
 ) -> None:
     ml = FLAT.by_namespace["ml"]

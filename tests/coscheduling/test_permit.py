@@ -87,7 +87,7 @@ async def test_members_that_are_bound_already_count(make_world: MakeWorld) -> No
     assert world.node_of(key) == "a"
 
 
-async def test_members_that_another_scheduler_binds_let_those_that_wait_go(make_world: MakeWorld) -> None:
+async def test_members_bound_by_another_scheduler_count_for_the_members_at_permit(make_world: MakeWorld) -> None:
     world = make_world(POD_BY_POD)
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2)
@@ -217,7 +217,7 @@ async def test_a_timeout_turns_all_that_wait_away_together(make_world: MakeWorld
     assert world.engine.cache.assumed_count == 0
 
 
-async def test_a_smaller_quorum_lets_those_go_that_wait(make_world: MakeWorld) -> None:
+async def test_a_lowered_min_member_allows_members_at_permit(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     world.change_group("default/g", minMember=1)
     await world.settle()
@@ -225,7 +225,7 @@ async def test_a_smaller_quorum_lets_those_go_that_wait(make_world: MakeWorld) -
     assert len(world.bound("g")) == 1
 
 
-async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: MakeWorld) -> None:
+async def test_members_at_permit_wait_for_a_raised_min_member(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     world.change_group("default/g", minMember=3)
     world.delete(f"default/{STANDS_IN_WAY}")
@@ -238,7 +238,7 @@ async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: Make
     assert len(world.bound("g")) == 3
 
 
-async def test_without_its_podgroup_nobody_waits(make_world: MakeWorld) -> None:
+async def test_without_its_podgroup_no_member_waits_at_permit(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.waiting_pods
     world.api.delete("podgroups", "default/g")
@@ -294,7 +294,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
     assert len(world.bound("g")) in (0, 2)
 
 
-async def test_siblings_that_are_turned_away_count_no_more_although_they_have_yet_to_go(make_world: MakeWorld) -> None:
+async def test_rejected_siblings_do_not_count_for_the_quorum_before_they_are_requeued(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     [waiting] = world.engine.waiting_pods
     [other] = world.groups.record("default/g").unplaced_pods()
@@ -322,7 +322,7 @@ async def test_a_group_whose_members_all_fit_holds_nobody_and_says_nothing(make_
 
 
 @pytest.mark.parametrize("group", ["h", ""])
-async def test_a_member_that_changes_its_group_while_it_waits_is_not_let_go_by_the_quorum_of_the_old_one(
+async def test_a_member_that_changes_its_group_at_permit_is_not_allowed_by_the_old_groups_quorum(
     make_world: MakeWorld, group: str
 ) -> None:
     world = make_world({**POD_BY_POD, "podGroupRejectPercentage": 100})

@@ -42,7 +42,7 @@ def test_it_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> 
     assert not story.worker.busy
 
 
-def test_it_stops_nowhere_while_its_slice_lasts_or_where_no_worker_runs_it() -> None:
+def test_a_checkpoint_does_not_pause_within_the_slice_or_without_a_worker() -> None:
     story = Story(two_parts)
     assert story.worker.go_on()
     alone = Story(two_parts)
@@ -104,7 +104,7 @@ def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
     assert (story.worker.busy, story.reported) == (False, ["cleaned up"])
 
 
-def test_an_error_comes_out_where_it_was_let_go_on_and_the_worker_takes_on_another() -> None:
+def test_an_error_is_raised_by_go_on_and_the_worker_can_begin_another_function() -> None:
     def fails(story: Story) -> None:
         checkpoint()
         raise ValueError("no")
@@ -156,7 +156,7 @@ class Observed:
         return self._error
 
 
-def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() -> None:
+def test_an_observer_may_end_the_current_call_but_not_inside_a_shield() -> None:
     reported: list[str] = []
 
     def works() -> None:
@@ -263,7 +263,7 @@ def is_given_up(owner: Owner) -> None:
 
 
 @pytest.mark.parametrize("ends", [goes_on_to_the_end, is_given_up])
-def test_a_worker_without_a_function_keeps_nobody_alive(ends: Callable[[Owner], None]) -> None:
+def test_an_idle_worker_keeps_no_object_alive(ends: Callable[[Owner], None]) -> None:
     owner = Owner()
     ends(owner)
     gone = ref(owner)

@@ -48,7 +48,7 @@ async def test_two_gangs_of_one_composite_start_together_or_not_at_all() -> None
     world.check()
 
 
-async def test_parts_beyond_those_that_a_composite_needs_wait_until_they_fit() -> None:
+async def test_parts_beyond_the_quorum_of_a_composite_wait_until_they_fit() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="3"))
     world.add_composite("job", 1)
@@ -65,7 +65,7 @@ async def test_parts_beyond_those_that_a_composite_needs_wait_until_they_fit() -
     world.check()
 
 
-async def test_pods_beyond_those_that_a_part_needs_wait_until_they_fit() -> None:
+async def test_pods_beyond_the_quorum_of_a_part_wait_until_they_fit() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="4"))
     world.add_composite("job", 2)
@@ -78,7 +78,7 @@ async def test_pods_beyond_those_that_a_part_needs_wait_until_they_fit() -> None
     world.check()
 
 
-async def test_a_part_that_is_in_the_way_of_the_others_takes_no_room() -> None:
+async def test_a_part_that_cannot_start_with_the_others_takes_no_capacity() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="3"))
     world.add_composite("job", 2)
@@ -204,7 +204,7 @@ async def test_a_composite_queues_by_the_priority_of_its_root() -> None:
     assert world.started("late", "first") == [0, 1]
 
 
-async def test_a_composite_that_loses_a_pod_while_it_is_bound_binds_nobody() -> None:
+async def test_a_composite_that_loses_a_pod_during_binding_binds_no_pod() -> None:
     world = CompositeWorld()
     world.binder.latency = lambda: 1.0
     world.add_nodes(make_node("one", cpu="8"))

@@ -176,7 +176,7 @@ async def test_a_held_composite_holds_all_of_its_parts(first: bool) -> None:
     world.check()
 
 
-async def test_the_hold_of_a_gang_and_its_end_are_told_as_events_of_the_gang() -> None:
+async def test_hold_and_resume_are_recorded_as_events() -> None:
     world, train = gang_world()
     world.add(*make_members("train", 3))
     reporter, told = NativePodGroupReporter(world.groups, world.clock), list[tuple[str, str, str]]()

@@ -56,7 +56,7 @@ def test_members_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_
 
 
 @given(running_pods(), needs(most=1), newcomers)
-def test_nobody_who_is_let_in_beside_the_plan_delays_it(
+def test_no_pod_that_is_admitted_beside_the_plan_delays_it(
     running: list[Running], asked: list[Need], coming: list[tuple[int, int, int]]
 ) -> None:
     found = plan(timeline_of(running), asked, NOW)
@@ -67,7 +67,7 @@ def test_nobody_who_is_let_in_beside_the_plan_delays_it(
     assert all(size + there <= CAPACITY for size, there in zip(reserved, stay_then, strict=True))
 
 
-def test_without_known_ends_those_nodes_are_named_on_which_least_has_to_end() -> None:
+def test_without_known_ends_the_nodes_are_chosen_on_which_least_has_to_end() -> None:
     running = [(0, 8, inf), (1, 2, inf), (2, 6, inf), (3, 8, inf)]
     need = Need(np.array([4]), 3, np.array([True] * NODES))
     found = plan(timeline_of(running), [need], NOW)

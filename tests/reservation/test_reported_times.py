@@ -162,7 +162,7 @@ async def start_by_the_reported_times(cluster: Cluster) -> None:
 
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
 @given(_nodes, _others, _gangs, st.integers(1, MOST))
-async def test_nobody_starts_later_than_reported(
+async def test_no_group_starts_later_than_reported(
     nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
     await start_by_the_reported_times(Cluster(nodes, others, gangs, most))
@@ -216,7 +216,9 @@ EARLY = [
 ]
 
 
-async def test_who_could_start_early_leaves_alone_what_another_needs_before_when_its_own_room_was_lent() -> None:
+async def test_an_early_start_leaves_the_capacity_that_another_reservation_needs_sooner_even_if_its_own_was_lent() -> (
+    None
+):
     gangs = [Gang(0, 1, 4), Gang(7, 1, 1), Gang(7, 1, 1)]
     await start_by_the_reported_times(Cluster([2, 3], [Other(*each) for each in EARLY], gangs))
 

@@ -148,7 +148,7 @@ async def test_it_ends_when_members_that_run_are_lost_and_too_few_are_left(sched
     assert scheduler.node_of("default/small")
 
 
-async def test_it_ends_when_nobody_can_say_in_which_domain_the_others_have_to_be(scheduler: Held) -> None:
+async def test_a_reservation_ends_when_the_domain_of_the_other_members_is_unknown(scheduler: Held) -> None:
     in_rack: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": RACK}]}}
     scheduler.fill_b()
     scheduler.add_nodes(make_node("a2", cpu="4").labels({RACK: "a"}))
@@ -163,7 +163,7 @@ async def test_it_ends_when_nobody_can_say_in_which_domain_the_others_have_to_be
     assert scheduler.node_of("default/small")
 
 
-async def test_whom_it_kept_off_is_placed_when_it_gives_way_to_one_that_is_more_important() -> None:
+async def test_a_pod_rejected_by_a_reservation_is_placed_when_a_more_important_one_replaces_it() -> None:
     scheduler = Held(most=1)
     add_large_pod(scheduler)
     await scheduler.run(20)
@@ -178,7 +178,7 @@ async def test_whom_it_kept_off_is_placed_when_it_gives_way_to_one_that_is_more_
     await scheduler.kill()
 
 
-async def test_whom_it_kept_off_is_placed_when_it_moves_to_another_node(scheduler: Held) -> None:
+async def test_a_pod_rejected_by_a_reservation_is_placed_when_it_moves_to_another_node(scheduler: Held) -> None:
     scheduler.fill_b()
     scheduler.add(make_pod("large").requests(cpu="4"))
     await scheduler.reserved()
@@ -205,7 +205,7 @@ async def test_it_is_computed_anew_when_its_moment_is_long_over_though_nothing_h
     assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["b"], "a")
 
 
-async def test_a_gang_that_is_left_alone_after_a_failure_has_waited_all_the_same() -> None:
+async def test_a_gang_waits_also_while_it_is_not_retried_after_a_failure() -> None:
     scheduler = Held(podGroupBackoffSeconds=20)
     add_gang(scheduler)
     await scheduler.run(AFTER - 10)
@@ -231,7 +231,7 @@ async def test_it_is_computed_anew_when_its_holder_needs_more_than_is_held(sched
     assert scheduler.reserved_nodes == ["a", "b", "c"]
 
 
-async def test_who_can_never_be_given_room_does_not_keep_it_from_the_next() -> None:
+async def test_a_waiter_that_can_never_fit_does_not_block_the_reservation_of_the_next() -> None:
     scheduler = Held(most=1)
     scheduler.add(make_pod("larger-than-any-node").requests(cpu="100"))
     await scheduler.run(5)

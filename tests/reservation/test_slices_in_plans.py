@@ -55,7 +55,7 @@ def load(found: Plan, asked: list[Slices]) -> list[int]:
 
 
 @given(running_pods(), st.lists(slices(), min_size=1, max_size=2), newcomers)
-def test_slices_are_whole_and_nobody_who_is_let_in_beside_them_delays_them(
+def test_slices_are_complete_and_no_pod_that_is_admitted_beside_them_delays_them(
     running: list[Running], asked: list[Slices], coming: list[tuple[int, int, int]]
 ) -> None:
     found = planned(running, asked)

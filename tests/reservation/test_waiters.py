@@ -14,7 +14,7 @@ from muster.plugins.reservation.packing import FREE, Cost
 from muster.plugins.reservation.waiters import Chance, LongWaiters, Waiter
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
-from tests.reservation.jumping import ClockThatJumps
+from tests.reservation.jumping_clock import JumpingClock
 
 AFTER = 100.0
 
@@ -31,7 +31,7 @@ class Waiting:
     """Waiters of a scheduler in virtual time."""
 
     def __init__(self, most: int = 2) -> None:
-        self.clock = ClockThatJumps()
+        self.clock = JumpingClock()
         self.activated: list[list[str]] = []
         self.left: list[str] = []
         self.starts: dict[str, float] = {}
@@ -63,7 +63,7 @@ class Waiting:
         return [waiter.holder for waiter in self.waiters.first()]
 
 
-def test_who_has_waited_long_enough_is_tried_again_by_itself() -> None:
+def test_a_waiter_is_tried_again_after_the_time_for_a_reservation() -> None:
     waiting = Waiting()
     assert not waiting.reject("a")
     waiting.wait(50)
@@ -139,7 +139,7 @@ def test_a_round_begins_at_its_moment_though_the_difference_of_both_rounds_to_le
     assert waiting.waiters.round_of(waiting.waiter("early")) == 0
 
 
-def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
+def test_a_waiter_with_a_reservation_is_not_tried_when_others_are_due() -> None:
     waiting = Waiting()
     waiting.reject("a")
     waiting.wait(1)
@@ -150,7 +150,7 @@ def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
     assert waiting.activated == [["default/a"], ["default/b"]]
 
 
-def test_who_waits_in_vain_leaves_its_place_to_the_next_until_something_has_changed() -> None:
+def test_a_waiter_without_a_plan_yields_to_the_next_until_a_change() -> None:
     waiting = Waiting(most=1)
     waiting.reject("a")
     waiting.wait(1)
@@ -191,7 +191,7 @@ def test_in_each_round_who_waits_for_long_lived_pods_has_to_have_gained_somethin
     assert waiting.waiter("a").chance is chance
 
 
-def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None:
+def test_waiters_with_a_chance_come_first_then_waiters_with_a_reported_time() -> None:
     waiting = Waiting(most=1)
     for holder in ("a", "b", "c"):
         waiting.reject(holder)
@@ -205,7 +205,7 @@ def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None
     assert waiting.first() == ["a"]
 
 
-def test_the_most_important_come_first_then_those_that_have_waited_longest() -> None:
+def test_waiters_are_ordered_by_priority_then_by_waiting_time() -> None:
     waiting = Waiting()
     for holder, priority in (("a", 0), ("b", 0), ("c", 5)):
         waiting.reject(holder, priority=priority)
@@ -253,7 +253,7 @@ def test_a_group_that_waits_again_takes_back_pods_that_waited_by_themselves_mean
     assert waiting.first() == ["group"]
 
 
-def test_a_group_has_waited_since_it_was_refused_first_though_all_its_pods_are_others_by_now() -> None:
+def test_a_group_has_waited_since_its_first_rejection_even_if_all_its_pods_were_replaced() -> None:
     waiting = Waiting()
     waiting.reject("group", "x")
     waiting.wait(AFTER)

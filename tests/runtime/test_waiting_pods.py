@@ -78,7 +78,7 @@ async def test_the_time_of_a_plugin_that_allowed_it_counts_no_more(clock: Virtua
     assert await verdict(waiting) == Status.unschedulable(text).by("patient")
 
 
-async def test_nobody_waits_longer_than_a_quarter_of_an_hour(clock: VirtualClock) -> None:
+async def test_no_pod_waits_at_permit_longer_than_a_quarter_of_an_hour(clock: VirtualClock) -> None:
     waiting = wait_at_permit(clock, a=MAX_WAIT_SECONDS + 1)
 
     clock.move_to(clock.now() + MAX_WAIT_SECONDS)

@@ -358,7 +358,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         return await self.api.ask_to_bind(pod, node_name)
 
     def look_whether_it_fits(self, pod: PodInfo, node_name: str) -> None:
-        """Whether the node, as the scheduler knows it at this moment, has room for the pod among all others."""
+        """Whether the node, as the scheduler knows it at this moment, has capacity for the pod among all others."""
         snapshot = self.engine.cache.snapshot
         row = snapshot.live_row_of(node_name)
         if row is None:

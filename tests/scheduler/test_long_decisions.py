@@ -174,7 +174,7 @@ async def test_a_decision_that_is_given_up_leaves_nothing_behind_and_is_made_ane
         world.check()
 
 
-async def test_whoever_loses_the_lease_gives_up_the_decision_under_way() -> None:
+async def test_losing_the_lease_aborts_the_decision_in_progress() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="4"))
     gang(world, 4)
@@ -191,7 +191,7 @@ async def test_whoever_loses_the_lease_gives_up_the_decision_under_way() -> None
     assert world.places() == {"active": 4}
 
 
-async def test_those_that_were_held_up_go_on_before_the_next_decision_begins() -> None:
+async def test_delayed_tasks_continue_before_the_next_decision() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="100"))
     gang(world, 4, name="a")

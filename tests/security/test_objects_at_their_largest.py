@@ -239,11 +239,11 @@ RESERVED_FOR = {
     "labels": 1.0,
     "annotations": 1.0,
 }
-"""Shapes of pods that room is reserved for, with the part of a limit that is left to them."""
+"""Shapes of pods that capacity is reserved for, with the part of a limit that is left to them."""
 
 
 @pytest.mark.parametrize("shape", RESERVED_FOR)
-def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it(
+def test_capacity_is_reserved_for_a_large_pod_at_a_bounded_cost_and_released_with_it(
     monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
     now = 0.0

@@ -201,7 +201,7 @@ async def test_it_watches_until_it_is_stopped() -> None:
     watchdog.stop()
 
 
-def test_a_call_that_never_returns_is_named_while_nobody_is_answered(
+def test_a_call_that_never_returns_is_named_while_the_loop_is_blocked(
     warnings: Callable[[], list[dict[str, Any]]],
 ) -> None:
     entered, let_go, probed = threading.Event(), threading.Event(), threading.Event()

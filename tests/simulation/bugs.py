@@ -1,8 +1,8 @@
 """Bugs that Muster could have, or had, each as a change of one line, which the simulation has to find.
 
 `python -m tests.simulation.bugs NAME` plays seeds from 0 on with the bug in place, and prints the first that goes wrong
-and what it says. `--keep` writes what that seed played to `kept/`, cut down, and `--kept` plays what is there instead.
-The source is changed as it is imported; no file is touched.
+and its faults. `--keep` writes the acts of that seed to `regressions/`, reduced, and `--kept` plays these instead. The
+source is changed when it is imported; no file is changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from muster.testing.simulation import SimulationOutcome
 
-KEPT = Path(__file__).parent / "kept"
+REGRESSIONS = Path(__file__).parent / "regressions"
 MOST_SEEDS = 400
 MOST_LOTS = 200
 """Of a kept history, for one of which it has to go wrong."""
@@ -211,7 +211,7 @@ ONCE = {
         "muster.framework.groups.plugin", "self._nominations.keep(decision.pod, decision.node_name)", "pass"
     ),
 }
-"""Those that a seed found once, among thousands: each is found by the history in `kept/` that has its name."""
+"""Those that a seed found once, among thousands: each is found by the history in `regressions/` that has its name."""
 
 
 class _Changed(importlib.machinery.SourceFileLoader):
@@ -253,7 +253,7 @@ def put_back(bug: Bug) -> None:
 
 def path_of(name: str) -> Path:
     """Where the history is kept that finds this bug."""
-    return KEPT / f"{name.replace(' ', '-').lower()}.json"
+    return REGRESSIONS / f"{name.replace(' ', '-').lower()}.json"
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ RESERVED = (
     ("uid", "on_node_0"),
     [("oldest-0", 1000), ("old-0", 2000), ("gang-0", 3000), ("soon-0", 4000), ("other-0", 5000), ("nobody-0", 5000)],
 )
-def test_reservations_in_the_way(uid: str, on_node_0: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_conflicting_reservations(uid: str, on_node_0: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Older ones are, and those needed earlier; where a pod has none of its own all are. Of a gang all others are."""
     monkeypatch.setattr(reserved, "reserved_in", lambda shared: RESERVED)
     cache = SimpleNamespace(snapshot=SimpleNamespace(names=["node-0", "node-1"]))

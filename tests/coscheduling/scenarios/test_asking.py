@@ -98,7 +98,7 @@ async def test_hundreds_of_questions_change_no_decision(
 
 
 @pytest.mark.parametrize("when", [lambda world: None, ask], ids=["nobody asks", "somebody asks"])
-async def test_members_that_come_while_somebody_asks_start_with_the_last_of_them(
+async def test_members_added_while_the_group_is_explained_start_with_the_last_of_them(
     make_world: MakeWorld, when: Callable[[World], None]
 ) -> None:
     world = make_world()

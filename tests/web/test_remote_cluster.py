@@ -12,8 +12,8 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import assemble, muster_configuration
-from muster.operator.web.cluster import Unanswered
-from muster.operator.web.following import Asked, Following
+from muster.operator.web.cluster import Unavailable
+from muster.operator.web.remote_cluster import ClusterOptions, RemoteCluster
 from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from tests.builders import make_pod
@@ -29,21 +29,21 @@ async def test_one_namespace_is_shown_and_nothing_is_decided_from_it(tmp_path: P
         cluster.pod(make_pod("ours", namespace="team"))
         cluster.pod(make_pod("theirs", namespace="other"))
         connection = load_connection(sandbox.kubeconfig(tmp_path / "config"))
-        asked = Asked(connection=connection, assembly=assemble(muster_configuration()), namespace="team")
+        options = ClusterOptions(connection=connection, assembly=assemble(muster_configuration()), namespace="team")
         async with Transport(connection) as transport:
-            following = Following(asked, ApiClient(transport))
-            await following.start()
+            remote = RemoteCluster(options, ApiClient(transport))
+            await remote.start()
             try:
-                assert [pod.metadata.name for pod in following.pods()] == ["ours"]
-                assert following.missing() == ["only pods of team are read: nodes have less capacity free than shown"]
-                ours = following.pod("team/ours")
+                assert [pod.metadata.name for pod in remote.pods()] == ["ours"]
+                assert remote.missing() == ["only pods of team are read: nodes have less capacity free than shown"]
+                ours = remote.pod("team/ours")
                 assert ours is not None
-                answer = await following.explain(ours)
-                assert isinstance(answer, Unanswered)
-                assert answer.reason == "Not all of the cluster is read; with --muster-url the leader is asked."
-                assert isinstance(await following.try_group(GroupId("Coscheduling", "team/any")), Unanswered)
+                answer = await remote.explain(ours)
+                assert isinstance(answer, Unavailable)
+                assert answer.reason == "Not all of the cluster is readable; give --muster-url to ask the leader."
+                assert isinstance(await remote.try_group(GroupId("Coscheduling", "team/any")), Unavailable)
             finally:
-                await following.stop()
+                await remote.stop()
 
 
 async def test_what_may_not_be_read_is_named_with_the_reason() -> None:
@@ -54,12 +54,12 @@ async def test_what_may_not_be_read_is_named_with_the_reason() -> None:
     app.router.add_get("/{path:.*}", refuse)
     async with TestServer(app) as server:
         connection = Connection(str(server.make_url("")).rstrip("/"), auth=StaticAuth())
-        asked = Asked(connection=connection, assembly=assemble(muster_configuration()))
+        options = ClusterOptions(connection=connection, assembly=assemble(muster_configuration()))
         async with Transport(connection) as transport:
-            following = Following(asked, ApiClient(transport))
-            await following.start()
-            await following.stop()
-    assert following.missing() == [
+            remote = RemoteCluster(options, ApiClient(transport))
+            await remote.start()
+            await remote.stop()
+    assert remote.missing() == [
         "nodes cannot be read: /api/v1/nodes is not yours",
         "pods cannot be read: /api/v1/pods is not yours",
     ]

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from bench.attack_effects import MIB, AttackEffects, Bounds, faults, longest_block, verdicts
 from bench.attacks import ATTACKS
-from bench.bearing import MIB, Borne, Bounds, faults, longest_held, verdicts
 
-WELL = Borne(
+WELL = AttackEffects(
     "well",
     held=0.05,
     livez=0.9,
@@ -38,7 +38,7 @@ def test_an_attack_within_every_bound_has_no_fault() -> None:
         (lambda: replace(WELL, seen="the group says nothing"), "the group says nothing"),
     ],
 )
-def test_whatever_exceeds_its_bound_is_the_one_fault(change: Callable[[], Borne], fault: str) -> None:
+def test_whatever_exceeds_its_bound_is_the_one_fault(change: Callable[[], AttackEffects], fault: str) -> None:
     assert faults(change(), Bounds(), 200 * MIB) == [fault]
 
 
@@ -67,7 +67,7 @@ def test_memory_that_each_attack_leaves_a_little_of_is_a_fault_in_the_end() -> N
 def test_the_loop_was_held_as_long_as_the_highest_bucket_says_that_was_counted_up(
     after: dict[float, float], held: float
 ) -> None:
-    assert longest_held({0.005: 9.0, 0.05: 2.0, 0.5: 1.0, float("inf"): 0.0}, after) == held
+    assert longest_block({0.005: 9.0, 0.05: 2.0, 0.5: 1.0, float("inf"): 0.0}, after) == held
 
 
 def test_a_bad_sort_key_and_a_package_that_cannot_be_imported_are_among_the_attacks() -> None:

@@ -93,7 +93,7 @@ class Widget(Wire):
     metadata: ObjectMeta
 
 
-class Upright(
+class Conforming(
     QueueSortPlugin,
     PreEnqueuePlugin,
     EnqueueExtensions,
@@ -130,7 +130,7 @@ class Upright(
         about: the pod that was looked at last.
     """
 
-    name = "Upright"
+    name = "Conforming"
     watches = (WatchedKind("widgets.v1.example.com", "/apis/example.com/v1/widgets", Widget),)
     filter_depends_on = DependsOn.PODS_ON_NODE
     score_depends_on = DependsOn.NODE

@@ -1,7 +1,7 @@
-"""The last day in numbers: samples of the queue and of the used capacity, one every few seconds.
+"""Samples of the queue and of the used capacity, one every few seconds, kept for a day.
 
-Pure. `history` takes the samples and stores them; `views.history` draws them. While no process takes samples, there are
-none, which the drawing shows as a gap.
+Pure. `cluster_history` stores the samples; `views.history` draws them. While `muster web` does not run, no samples are
+taken; the drawing shows this as a gap.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .census import Census
 
 DAY_SECONDS = 24 * 3600.0
 GAP_SECONDS = 60.0
-"""Samples that are further apart were not taken by one process without interruption."""
+"""The distance of two samples from which on the time between them counts as an interruption."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class QueueSample:
         wall: the moment, in seconds since the epoch.
         groups: how many groups wait for their quorum.
         pods: how many pods have no node.
-        longest, middle: how long, in seconds, groups and pods without a group have waited: the longest and the median
-            wait; 0 if none waits. Pods with scheduling gates and held groups do not count.
+        longest, median: the longest and the median wait, in seconds, of groups and of pods without a group; 0 if none
+            waits. Pods with scheduling gates and held groups do not count.
         used: by resource, the share of the nodes' capacity that the pods on them request.
     """
 
@@ -37,12 +37,12 @@ class QueueSample:
     groups: int = 0
     pods: int = 0
     longest: float = 0.0
-    middle: float = 0.0
+    median: float = 0.0
     used: Mapping[str, float] = field(default_factory=dict)
 
 
 class DaySeries:
-    """The samples of the last day, the oldest first; a later sample ends the time of those a day before it."""
+    """The samples of the last day, the oldest first. Adding a sample removes those that are a day older."""
 
     def __init__(self, samples: Iterable[QueueSample] = ()) -> None:
         self._samples = deque(samples)
@@ -54,20 +54,20 @@ class DaySeries:
             self._samples.popleft()
 
     def samples(self) -> Sequence[QueueSample]:
-        """All of them."""
+        """The samples of the last day."""
         return tuple(self._samples)
 
 
 def sample_of(census: Census, used: Mapping[str, float], now: float) -> QueueSample:
-    """A sample; `now` is in seconds since the epoch."""
+    """The sample for a census and the used shares; `now` is in seconds since the epoch."""
     since = [group.since for group in census.waiting]
-    since += [pod.metadata.creation_timestamp for pod in census.alone if not pod.spec.scheduling_gates]
+    since += [pod.metadata.creation_timestamp for pod in census.single_pods if not pod.spec.scheduling_gates]
     waits = [max(0.0, now - parse_time(each)) for each in since if each is not None]
     return QueueSample(
         wall=now,
         groups=len(census.waiting),
         pods=census.pods - census.placed,
         longest=max(waits, default=0.0),
-        middle=median(waits) if waits else 0.0,
+        median=median(waits) if waits else 0.0,
         used=used,
     )

@@ -3,7 +3,7 @@
 from muster.framework.embedded.clock import VirtualClock
 
 
-class ClockThatJumps(VirtualClock):
+class JumpingClock(VirtualClock):
     """Its time on the wall is `jump` seconds off."""
 
     jump = 0.0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.controlplane.ports import FIRST_PORT, LAST_PORT, own_ports
-from tests.sharing import APART, UNITS, unit_of
+from tests.worker_units import APART, UNITS, unit_of
 
 REPOSITORY = Path(__file__).parents[2]
 HOOKS = "from tests.conftest import pytest_collection_modifyitems, pytest_xdist_make_scheduler\n"

@@ -1,7 +1,7 @@
-"""What changed in the last minutes: the comparison of two states of a cluster, and the log of the results.
+"""Recent changes of a cluster: the comparison of two states, and a bounded log of the results.
 
-Pure except for the log, which holds a bounded number of changes. Pods of one group with the same change between two
-states are one entry, so that a gang of a thousand does not displace everything else.
+The comparison is pure; the ticker (`stream`) runs it and adds its result to the log, which the pages show. Pods of one
+group with the same change between two states are one entry, so that a gang of a thousand does not displace all others.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from .cluster import ClusterState
 
 KEPT_SECONDS = 15 * 60.0
 _KEPT = 500
-_TOLD_SINGLY = 3
+_MOST_LISTED_SINGLY = 3
 """The most nodes, or pods of one group or none, with the same change that are listed singly; more form one entry."""
 _NODES_NAMED = 3
 LEFT = "left"
-"""The text for a deleted node."""
+"""The text of the change for a deleted node."""
 
 
 K = TypeVar("K")
 
 
 class ChangeKind(StrEnum):
-    """The kind of a change, in a word for users."""
+    """The kind of a change; the value is the word for users."""
 
     PLACED = "placed"
     WAITS = "waits"
@@ -44,12 +44,12 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecentChange:
-    """Something that happened; `wall` in seconds since the epoch.
+    """A change; `wall` is in seconds since the epoch.
 
     Attributes:
-        subject: `namespace/name` of a pod or group, or a node's name; "" where `text` says it all.
-        text: what happened to it.
-        group: the group that it is about, if one.
+        subject: `namespace/name` of a pod or group, or a node's name; "" if `text` names the subject.
+        text: what happened to the subject.
+        group: the group that changed, or whose pods changed; None for other changes.
     """
 
     wall: float
@@ -60,8 +60,8 @@ class RecentChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Glance:
-    """A cluster at one moment: pods by UID, groups of these kinds by their ids, nodes and quotas by name."""
+class StateIndex:
+    """The index of a cluster's state: pods by UID, groups by `GroupId`, nodes and quotas by name."""
 
     pods: Mapping[str, Pod]
     groups: Mapping[GroupId, Any]
@@ -70,66 +70,68 @@ class Glance:
     quotas: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, known: ClusterState) -> Glance:
-        """The state to compare."""
+    def of(cls, state: ClusterState) -> StateIndex:
+        """Index a state."""
         groups = {
             GroupId(kind.plugin, group.metadata.key): group
-            for kind in known.kinds
-            for group in known.groups.get(kind.objects, ())
+            for kind in state.kinds
+            for group in state.groups.get(kind.objects, ())
         }
-        nodes = {node.metadata.name: node for node in known.nodes}
-        quotas = {quota.metadata.key: quota for quota in known.quotas}
-        return cls({pod.metadata.uid: pod for pod in known.pods}, groups, nodes, known.kinds, quotas)
+        nodes = {node.metadata.name: node for node in state.nodes}
+        quotas = {quota.metadata.key: quota for quota in state.quotas}
+        return cls({pod.metadata.uid: pod for pod in state.pods}, groups, nodes, state.kinds, quotas)
 
 
 class ChangeLog:
-    """The latest changes, newest first: at most so many, of so many seconds.
+    """The latest changes, newest first, limited in number (`most`) and age (`seconds`).
 
     Attributes:
-        seconds: for how long a change is listed.
-        version: grows whenever anything has changed since the last look, whether it is listed or not.
-        count: how many changes have been added.
+        seconds: the age up to which a change is listed.
+        version: increases with each recorded state that differs from the previous one, also if no change is listed.
+        count: the number of changes that were ever added.
     """
 
-    def __init__(self, known: Iterable[RecentChange] = (), *, seconds: float = KEPT_SECONDS, most: int = _KEPT) -> None:
-        """`known` are earlier changes."""
-        self._changes: deque[RecentChange] = deque(known, maxlen=most)
-        self._last: Glance | None = None
+    def __init__(
+        self, earlier: Iterable[RecentChange] = (), *, seconds: float = KEPT_SECONDS, most: int = _KEPT
+    ) -> None:
+        """Begin with `earlier` changes, newest first."""
+        self._changes: deque[RecentChange] = deque(earlier, maxlen=most)
+        self._last: StateIndex | None = None
         self.seconds = seconds
         self.version = 0
         self.count = 0
 
-    def differences(self, glance: Glance, now: float) -> list[RecentChange] | None:
-        """The changes since the last look, at `now` in seconds since the epoch; None if nothing at all has changed."""
+    def differences(self, index: StateIndex, now: float) -> list[RecentChange] | None:
+        """The changes since the recorded state; None if the states are equal. `now` is in seconds since the epoch."""
         if self._last is None:
             return []
-        return None if _same(self._last, glance) else [*compare(self._last, glance, now)]
+        return None if _same(self._last, index) else [*compare(self._last, index, now)]
 
-    def take_in(self, glance: Glance, found: Sequence[RecentChange]) -> None:
-        """Record a look and its `differences`, of which there may be none to list."""
-        self._last = glance
+    def record(self, index: StateIndex, found: Sequence[RecentChange]) -> None:
+        """Record a state with its `differences` from the previous one, which may be empty."""
+        self._last = index
         self.version += 1
         self._changes.extendleft(found)
         self.count += len(found)
 
     def latest(self, now: float) -> list[RecentChange]:
-        """The changes of the last `seconds`."""
+        """The changes of the last `seconds` before `now`."""
         return [change for change in self._changes if now - change.wall <= self.seconds]
 
     def newest(self, count: int) -> list[RecentChange]:
-        """So many of the changes that were added last."""
+        """The `count` changes that were added last."""
         return [*islice(self._changes, count)]
 
 
-def compare(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
-    """The changes between two looks."""
+def compare(before: StateIndex, after: StateIndex, now: float) -> Iterator[RecentChange]:
+    """The changes between two states."""
     yield from _nodes(before.nodes, after.nodes, now)
     yield from _groups(before, after, now)
     yield from _pods(before, after, now)
 
 
-def _same(before: Glance, after: Glance) -> bool:
-    """Informers replace what changes, so that the same object is the same version."""
+def _same(before: StateIndex, after: StateIndex) -> bool:
+    """Whether two states are equal. Informers replace changed objects, so the same object is the same version."""
     return (
         _identical(before.pods, after.pods)
         and _identical(before.groups, after.groups)
@@ -143,14 +145,14 @@ def _identical(before: Mapping[K, object], after: Mapping[K, object]) -> bool:
 
 
 def _nodes(before: Mapping[str, Node], after: Mapping[str, Node], now: float) -> Iterator[RecentChange]:
-    turned = [name for name, node in after.items() if name in before and _cordoned(before[name]) != _cordoned(node)]
+    changed = [name for name, node in after.items() if name in before and _cordoned(before[name]) != _cordoned(node)]
     for names, text in (
         (after.keys() - before.keys(), "joined"),
         (before.keys() - after.keys(), LEFT),
-        ([name for name in turned if _cordoned(after[name])], "cordoned"),
-        ([name for name in turned if not _cordoned(after[name])], "uncordoned"),
+        ([name for name in changed if _cordoned(after[name])], "cordoned"),
+        ([name for name in changed if not _cordoned(after[name])], "uncordoned"),
     ):
-        if len(names) <= _TOLD_SINGLY:
+        if len(names) <= _MOST_LISTED_SINGLY:
             yield from (RecentChange(now, ChangeKind.NODE, name, text) for name in sorted(names))
         else:
             yield RecentChange(now, ChangeKind.NODE, "", f"{len(names)} nodes {text}")
@@ -160,7 +162,7 @@ def _cordoned(node: Node) -> bool:
     return node.spec.unschedulable
 
 
-def _groups(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
+def _groups(before: StateIndex, after: StateIndex, now: float) -> Iterator[RecentChange]:
     for each in sorted(after.groups.keys() - before.groups.keys()):
         yield RecentChange(now, ChangeKind.GROUP, each.key, "was created", each)
     for each in sorted(before.groups.keys() - after.groups.keys()):
@@ -178,13 +180,13 @@ def _groups(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]
 
 
 def _state(kind: GroupKind[Any], group: Any) -> str:
-    """The group's phase, with the reason if that is another word."""
+    """The group's phase, followed by the reason if the reason is a different word."""
     status = kind.status(group, ())
     reason = status.reason if status.placed == "False" and status.reason != status.phase else ""
     return f"{status.phase} ({reason})" if reason else status.phase
 
 
-def _pods(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
+def _pods(before: StateIndex, after: StateIndex, now: float) -> Iterator[RecentChange]:
     found: defaultdict[tuple[ChangeKind, GroupId | None], list[Pod]] = defaultdict(list)
     group_of = after.kinds.group_of
     for uid, pod in after.pods.items():
@@ -200,11 +202,11 @@ def _pods(before: Glance, after: Glance, now: float) -> Iterator[RecentChange]:
         if uid not in after.pods:
             found[ChangeKind.GONE, group_of(pod)].append(pod)
     for (kind, group), pods in found.items():
-        if len(pods) <= _TOLD_SINGLY:
+        if len(pods) <= _MOST_LISTED_SINGLY:
             yield from (RecentChange(now, kind, pod.metadata.key, _of_one(kind, pod), group) for pod in pods)
         else:
-            whose = f"{len(pods)} pods of {group.key}" if group is not None else f"{len(pods)} pods"
-            yield RecentChange(now, kind, "", f"{whose} {_of_many(kind, pods)}", group)
+            subject = f"{len(pods)} pods of {group.key}" if group is not None else f"{len(pods)} pods"
+            yield RecentChange(now, kind, "", f"{subject} {_of_many(kind, pods)}", group)
 
 
 def _of_one(kind: ChangeKind, pod: Pod) -> str:

@@ -54,10 +54,10 @@ SPACE = "zebu-7"
 RACK, AISLE = "gibbon.example/Heron_rack", "wombat"
 """Labels of nodes: one with a domain, and one without."""
 GPU = "yak.example"
-Situation = Callable[["Secretive"], None]
+Situation = Callable[["SecretCluster"], None]
 
 
-class Secretive(RecordedScheduler):
+class SecretCluster(RecordedScheduler):
     """Its API keeps what plugins write."""
 
     def build(self, ports: Ports) -> Engine:
@@ -76,7 +76,7 @@ class Secretive(RecordedScheduler):
 
 
 class _Written(NoApi):
-    def __init__(self, cluster: Secretive) -> None:
+    def __init__(self, cluster: SecretCluster) -> None:
         self._cluster = cluster
 
     async def get(self, path: str) -> bytes:
@@ -140,7 +140,7 @@ def native(group: str, number: int, **requests: str) -> PodDict:
     return pod
 
 
-def labelled(cluster: Secretive, name: str, members: int, annotations: Mapping[str, str] = {}, **more: Any) -> None:
+def labelled(cluster: SecretCluster, name: str, members: int, annotations: Mapping[str, str] = {}, **more: Any) -> None:
     """A PodGroup whose members name it by a label comes with them."""
     meta = {"name": name, "namespace": SPACE, "annotations": dict(annotations)}
     status = {"occupiedBy": f"{SPACE}/urial", "conditions": [{"type": "Scheduled", "status": "False", "message": name}]}
@@ -149,7 +149,7 @@ def labelled(cluster: Secretive, name: str, members: int, annotations: Mapping[s
     cluster.come(*(member(name, number, **requests) for number in range(members)))
 
 
-def put_native(cluster: Secretive, name: str, members: int, cpu: str = "1", **spec: Any) -> None:
+def put_native(cluster: SecretCluster, name: str, members: int, cpu: str = "1", **spec: Any) -> None:
     """A PodGroup of Kubernetes comes with its members."""
     group = make_group(name, members, namespace=SPACE, **spec)
     group["metadata"]["annotations"] = {"muster-scheduler.io/healing-policy": "Restart"}
@@ -157,8 +157,8 @@ def put_native(cluster: Secretive, name: str, members: int, cpu: str = "1", **sp
     cluster.come(*(native(name, number, cpu=cpu) for number in range(members)))
 
 
-def gangs_by_label(cluster: Secretive) -> None:
-    """Gangs that start, that find no room, that lack members, and one that asks for resources of a vendor."""
+def gangs_by_label(cluster: SecretCluster) -> None:
+    """Gangs that start, that find no capacity, that lack members, and one that asks for resources of a vendor."""
     labelled(cluster, "vicuna", 3, {"muster-scheduler.io/disruption-mode": "All"})
     labelled(cluster, "xerus", 3, requests={"cpu": "64"})
     labelled(cluster, "yak", 2, requests={"skunk.example/tapirs": "1"})
@@ -166,7 +166,7 @@ def gangs_by_label(cluster: Secretive) -> None:
     cluster.come(member("zebu-alone", 0))
 
 
-def topology_and_slices(cluster: Secretive) -> None:
+def topology_and_slices(cluster: SecretCluster) -> None:
     """Gangs in racks, in slices, in a rack that does not exist, and with annotations that cannot be read."""
     at = "muster-scheduler.io/"
     labelled(cluster, "vicuna", 4, {f"{at}required-topology": f"{AISLE}, {RACK}"})
@@ -182,7 +182,7 @@ def topology_and_slices(cluster: Secretive) -> None:
     labelled(cluster, "yak", 9, {f"{at}required-topology": RACK})
 
 
-def native_groups(cluster: Secretive) -> None:
+def native_groups(cluster: SecretCluster) -> None:
     """Groups of scheduling.k8s.io, in racks and not, too large, and evicting."""
     topology = {"topology": [{"key": RACK}]}
     put_native(cluster, "vicuna", 3)
@@ -192,7 +192,7 @@ def native_groups(cluster: Secretive) -> None:
     cluster.come(native("yak-missing", 0))
 
 
-def trees(cluster: Secretive) -> None:
+def trees(cluster: SecretCluster) -> None:
     """CompositePodGroups: one that starts in an aisle, one that is too large, one that lacks a part."""
     aisle = {"topology": [{"key": AISLE}]}
     for root, cpu in (("caracal", "1"), ("dormouse", "3")):
@@ -204,7 +204,7 @@ def trees(cluster: Secretive) -> None:
     put_native(cluster, "quokka", 2, parentCompositePodGroupName="raccoon")
 
 
-def devices(cluster: Secretive) -> None:
+def devices(cluster: SecretCluster) -> None:
     """Claims by CEL, by constraints and alternatives, of tainted and shared devices, and by an extended resource."""
     of_driver = f'device.driver == "{GPU}" && device.attributes["{GPU}"].tapirModel == "Skunk-9"'
     cluster.api.put("deviceclasses", make_class("gibbon", of_driver, resource="heron.example/gpu"))
@@ -245,7 +245,7 @@ def devices(cluster: Secretive) -> None:
     cluster.come(make_pod("zebu-class").requests({"deviceclass.resource.kubernetes.io/gibbon": "1"}))
 
 
-def storage(cluster: Secretive) -> None:
+def storage(cluster: SecretCluster) -> None:
     """Claims that are bound, that wait for their first consumer, and that are lost."""
     wait = {"provisioner": "yak.example/csi", "volumeBindingMode": "WaitForFirstConsumer"}
     allowed = [{"matchLabelExpressions": [{"key": RACK, "values": ["Ibex1", "Ibex2"]}]}]
@@ -285,7 +285,7 @@ def storage(cluster: Secretive) -> None:
     cluster.come(make_pod("vicuna-xerus").claim("wombat"))
 
 
-def wishes(cluster: Secretive) -> None:
+def wishes(cluster: SecretCluster) -> None:
     """Affinity, spreading, taints, ports, images, gates, and pods of an organisation's own controllers."""
     dedicated = make_node("raccoon", cpu="16").taint("skunk", "tapir").taint("urial.example/x", "", effect="NoExecute")
     cluster.add_nodes(of_org(dedicated.image("quokka.example/raccoon:v1", size=10**9)))
@@ -315,7 +315,7 @@ def wishes(cluster: Secretive) -> None:
     )
 
 
-def preemption_and_healing(cluster: Secretive) -> None:
+def preemption_and_healing(cluster: SecretCluster) -> None:
     """Pods that run are evicted for others, members end, and a budget is in the way."""
     labelled(cluster, "vicuna", 4, {"muster-scheduler.io/healing-policy": "Shrink"}, requests={"cpu": "4"})
     put_native(cluster, "xerus", 4, cpu="4")
@@ -325,7 +325,7 @@ def preemption_and_healing(cluster: Secretive) -> None:
     cluster.engine.ended_handlers["GangScheduling"]("uid-of-yak", None, ended)
 
 
-def urgent(cluster: Secretive) -> None:
+def urgent(cluster: SecretCluster) -> None:
     """Pods for which others are evicted, and one whose binding the API refuses at first."""
     refusals = iter(range(2))
 
@@ -339,7 +339,7 @@ def urgent(cluster: Secretive) -> None:
     cluster.come(*(native("badger", at, cpu="4").priority(200) for at in range(2)))
 
 
-def words_of_messages(cluster: Secretive) -> None:
+def words_of_messages(cluster: SecretCluster) -> None:
     """An organisation that calls its things as messages call them."""
     cluster.add_nodes(
         *(make_node(name, cpu="2").labels(label="rack") for name in ("node", "nodes", "cpu", "available"))

@@ -1,7 +1,7 @@
 """A cluster followed through a user's kubeconfig, for `muster web` on the user's machine.
 
 Nodes, pods and groups are watched with that user's rights; kinds that cannot be read are named, and the rest is shown.
-Explaining takes a snapshot of all known objects and decides on it in a thread of its own, so that pages keep loading.
+An explanation is decided on a snapshot of all known objects, in a separate thread, so that pages keep loading.
 """
 
 from __future__ import annotations
@@ -29,31 +29,32 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import Forbidden, NotFound
 from muster.operator.kube.informer import Informer, Listed
+from muster.operator.kube.whole import NoopHandler
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.informers import NODES, PODS
 from muster.operator.process.settings import Assembly
-from muster.operator.simulate.extenders import Hearing, TrialExtenders
+from muster.operator.simulate.extenders import ExtenderSession, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.whole import TrialObjects
 from muster.plugins.catalog import QUOTAS
 
-from .cluster import Told, Unanswered
+from .cluster import LeaderDecision, Unavailable
 
 T = TypeVar("T")
 
-_FIRST_LOOK_SECONDS = 10.0
-_LOOK_SECONDS = 0.05
+_START_SECONDS = 10.0
+_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class ClusterOptions:
     """The cluster that the pages show, and how they read it.
 
     Attributes:
-        assembly: the configuration with which pods are decided.
-        namespace: the one whose pods and groups are read; "" for all.
-        leader: answers about pods if the cluster may not be read.
+        assembly: the configuration by which pods are decided.
+        namespace: the namespace whose pods and groups are read; "" for all.
+        leader: the leader that answers questions about pods if the cluster may not be read.
     """
 
     connection: Connection
@@ -62,43 +63,43 @@ class Asked:
     leader: Leader | None = None
 
 
-class Following:
-    """Implements `Cluster`. Begins with `start` and ends with `stop`."""
+class RemoteCluster:
+    """Implements `FollowedCluster`. Call `start` before the first use, and `stop` after the last."""
 
-    def __init__(self, asked: Asked, client: ApiClient) -> None:
-        self._asked = asked
+    def __init__(self, options: ClusterOptions, client: ApiClient) -> None:
+        self._options = options
         self._client = client
         self._cache = Cache(Snapshot(), time.monotonic)
         self._nodes = Informer(client, NODES, _Nodes(self._cache))
-        self._pods = Informer(client, _within(PODS, "/api/v1", asked.namespace), _Pods(self._cache))
-        self.kinds = asked.assembly.groups
+        self._pods = Informer(client, _within(PODS, "/api/v1", options.namespace), _Pods(self._cache))
+        self.kinds = options.assembly.groups
         self._groups = {kind: self._informer(kind) for kind in self.kinds.watched}
         self._quotas = self._informer(QUOTAS.objects)
         self._informers: dict[str, Informer[Any]] = {"nodes": self._nodes, "pods": self._pods}
         self._optional = {_title(self.kinds, kind): each for kind, each in self._groups.items()}
         self._optional[QUOTAS.objects.plural] = self._quotas
         self._informers |= self._optional
-        self._extenders = TrialExtenders(asked.assembly.configuration, TrialObjects(client))
+        self._extenders = TrialExtenders(options.assembly.configuration, TrialObjects(client))
         self._tasks: list[asyncio.Task[None]] = []
 
     def _informer(self, kind: WatchedKind) -> Informer[Any]:
         prefix, _, _ = kind.path.rpartition("/")
-        listed = _within(Listed(kind.path, kind.type), prefix, self._asked.namespace)
-        return Informer(self._client, listed, _Unheard(), optional=True)
+        listed = _within(Listed(kind.path, kind.type), prefix, self._options.namespace)
+        return Informer(self._client, listed, NoopHandler(), optional=True)
 
     async def start(self) -> None:
-        """Follow, and return when everything was read once or is known to be out of reach, after seconds at most.
+        """Start the informers; return when all have synced or failed, after ten seconds at most.
 
         Raises ConfigurationError for extenders that cannot be used.
         """
         await self._extenders.__aenter__()
         self._tasks = [asyncio.create_task(informer.run()) for informer in self._informers.values()]
         with suppress(TimeoutError):
-            async with asyncio.timeout(_FIRST_LOOK_SECONDS):
+            async with asyncio.timeout(_START_SECONDS):
                 await asyncio.gather(*(_settled(each) for each in self._informers.values()))
 
     async def stop(self) -> None:
-        """End."""
+        """Stop the informers and close the extenders."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -106,83 +107,83 @@ class Following:
 
     @property
     def asks_extenders(self) -> bool:
-        """See `Cluster`."""
+        """See `FollowedCluster`."""
         return bool(self._extenders)
 
     @property
     def snapshot(self) -> Snapshot:
-        """See `Cluster`."""
+        """See `FollowedCluster`."""
         return self._cache.snapshot
 
     def pods(self) -> Iterable[Pod]:
-        """See `Cluster`."""
+        """See `FollowedCluster`."""
         return self._pods.list()
 
     def pod(self, key: str) -> Pod | None:
-        """See `Cluster`."""
+        """See `FollowedCluster`."""
         return self._pods.get(key)
 
     def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
-        """See `Cluster`."""
+        """See `FollowedCluster`."""
         return self._groups[kind].list()
 
     def quotas(self) -> Iterable[Any]:
-        """See `Cluster`."""
+        """See `FollowedCluster`."""
         return self._quotas.list()
 
     @property
     def reads_all(self) -> bool:
-        """See `Cluster`."""
-        return not self._asked.namespace
+        """See `FollowedCluster`."""
+        return not self._options.namespace
 
     def missing(self) -> Sequence[str]:
-        """See `Cluster`."""
-        told = [
+        """See `FollowedCluster`."""
+        notices = [
             f"{name} cannot be read: {error}" if error is not None else f"{name} are still being read"
             for name, informer in self._informers.items()
             if ((error := informer.status.error) is not None or not informer.synced.is_set())
             and not (informer in self._optional.values() and isinstance(error, (NotFound, Forbidden)))
         ]
-        if self._asked.namespace:
-            told.append(f"only pods of {self._asked.namespace} are read: nodes have less capacity free than shown")
-        return told
+        if self._options.namespace:
+            notices.append(f"only pods of {self._options.namespace} are read: nodes have less capacity free than shown")
+        return notices
 
-    async def explain(self, pod: Pod) -> Explained | Told | Unanswered:
-        """See `Cluster`."""
-        if not self._whole():
-            return await self._told_by_leader(pod)
-        return await self._decide(partial(_explain, self._asked.assembly, pod))
+    async def explain(self, pod: Pod) -> Explained | LeaderDecision | Unavailable:
+        """See `FollowedCluster`."""
+        if not self._is_complete():
+            return await self._ask_leader(pod)
+        return await self._decide(partial(_explain, self._options.assembly, pod))
 
-    async def try_group(self, group: GroupId) -> TriedGroup | Unanswered | None:
-        """See `Cluster`."""
-        if not self._whole():
-            return Unanswered("Nothing is tried: not all of the cluster is read.")
-        return await self._decide(partial(_try_group, self._asked.assembly, group))
+    async def try_group(self, group: GroupId) -> TriedGroup | Unavailable | None:
+        """See `FollowedCluster`."""
+        if not self._is_complete():
+            return Unavailable("The group cannot be tried, because not all of the cluster is readable.")
+        return await self._decide(partial(_try_group, self._options.assembly, group))
 
-    def _whole(self) -> bool:
-        """Whether enough is known to decide."""
-        return not self._asked.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
+    def _is_complete(self) -> bool:
+        """Whether all nodes and pods are known, which every decision needs."""
+        return not self._options.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
 
-    async def _decide(self, ask: Callable[[Objects, Hearing], Awaitable[T]]) -> T | Unanswered:
+    async def _decide(self, ask: Callable[[Objects, ExtenderSession], Awaitable[T]]) -> T | Unavailable:
         """The decision on a snapshot of all known objects."""
         try:
-            others = await read_kinds(self._client, self._asked.assembly.read())
+            others = await read_kinds(self._client, self._options.assembly.read())
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)
-            hearing = await self._extenders.hearing(cluster.nodes)
-            return await asyncio.to_thread(_run, partial(ask, cluster, hearing))
+            session = await self._extenders.session(cluster.nodes)
+            return await asyncio.to_thread(_run, partial(ask, cluster, session))
         except (ApiError, ConfigurationError, QuantityError) as error:
-            return Unanswered(f"Nothing is decided: {error}")
+            return Unavailable(f"No decision is possible: {error}")
 
-    async def _told_by_leader(self, pod: Pod) -> Told | Unanswered:
-        leader = self._asked.leader
+    async def _ask_leader(self, pod: Pod) -> LeaderDecision | Unavailable:
+        leader = self._options.leader
         if leader is None:
-            return Unanswered("Not all of the cluster is read; with --muster-url the leader is asked.")
+            return Unavailable("Not all of the cluster is readable; give --muster-url to ask the leader.")
         meta = pod.metadata
         try:
-            said = await ask_leader(leader, self._asked.connection, meta.namespace, meta.name)
+            decision = await ask_leader(leader, self._options.connection, meta.namespace, meta.name)
         except (ApiError, OSError) as error:
-            return Unanswered(f"The leader does not tell: {error}")
-        return Told(said.message, said.node, said.wall)
+            return Unavailable(f"The leader did not answer: {error}")
+        return LeaderDecision(decision.message, decision.node, decision.wall)
 
 
 def _run(ask: Callable[[], Awaitable[T]]) -> T:
@@ -192,12 +193,14 @@ def _run(ask: Callable[[], Awaitable[T]]) -> T:
     return asyncio.run(answered())
 
 
-async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, hearing: Hearing) -> Explained:
-    return await explain_among(assembly, cluster, PodInfo(pod), hearing=hearing)
+async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, session: ExtenderSession) -> Explained:
+    return await explain_among(assembly, cluster, PodInfo(pod), session=session)
 
 
-async def _try_group(assembly: Assembly, group: GroupId, cluster: Objects, hearing: Hearing) -> TriedGroup | None:
-    return await try_group(assembly, cluster, group, hearing=hearing)
+async def _try_group(
+    assembly: Assembly, group: GroupId, cluster: Objects, session: ExtenderSession
+) -> TriedGroup | None:
+    return await try_group(assembly, cluster, group, session=session)
 
 
 def _title(kinds: GroupKinds, watched: WatchedKind) -> str:
@@ -217,14 +220,14 @@ def _within(listed: Listed[Any], prefix: str, namespace: str) -> Listed[Any]:
 
 
 async def _settled(informer: Informer[Any]) -> None:
-    """Return when everything was read once, or something stands in the way of that."""
+    """Return when the informer has synced or failed."""
     while not informer.synced.is_set() and informer.status.error is None:
         with suppress(TimeoutError):
-            await asyncio.wait_for(informer.synced.wait(), _LOOK_SECONDS)
+            await asyncio.wait_for(informer.synced.wait(), _POLL_SECONDS)
 
 
 class _Nodes:
-    """Counts nodes."""
+    """The handler of nodes: adds them to the cache."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -240,7 +243,7 @@ class _Nodes:
 
 
 class _Pods:
-    """Counts pods on their nodes."""
+    """The handler of pods: adds those with a node to the cache."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -258,16 +261,3 @@ class _Pods:
     def on_delete(self, pod: Pod) -> None:
         if pod.spec.node_name:
             self._cache.remove_pod(PodInfo(pod))
-
-
-class _Unheard:
-    """The objects that are only read when they are asked for."""
-
-    def on_add(self, obj: object) -> None:
-        pass
-
-    def on_update(self, old: object, new: object) -> None:
-        pass
-
-    def on_delete(self, obj: object) -> None:
-        pass

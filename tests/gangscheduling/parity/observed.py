@@ -8,7 +8,7 @@ from tests.parity.world import Condition
 
 
 @dataclass(frozen=True, slots=True)
-class SeenPod:
+class ObservedPod:
     """A member of a group.
 
     Attributes:
@@ -31,7 +31,7 @@ class SeenPod:
 
 
 @dataclass(frozen=True, slots=True)
-class SeenGroup:
+class ObservedGroup:
     """A PodGroup with its members by name.
 
     Attributes:
@@ -46,7 +46,7 @@ class SeenGroup:
     constrained: bool
     domains: frozenset[str]
     conditions: tuple[Condition, ...]
-    pods: Mapping[str, SeenPod]
+    pods: Mapping[str, ObservedPod]
     placements: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -66,10 +66,10 @@ class SeenGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     """A whole situation: its groups by name, and which pods of low priority have been evicted."""
 
-    groups: Mapping[str, SeenGroup]
+    groups: Mapping[str, ObservedGroup]
     evicted: frozenset[str] = frozenset()
 
     @property
@@ -81,6 +81,6 @@ class Seen:
         )
 
 
-def _partly_told(group: SeenGroup) -> bool:
+def _partly_told(group: ObservedGroup) -> bool:
     reported = [pod.reported is not None for pod in group.pods.values() if not pod.node]
     return any(reported) and not all(reported)

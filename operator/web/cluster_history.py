@@ -1,7 +1,7 @@
 """The history of a cluster: the samples and changes of the last day, in memory for the pages and in a file.
 
-`muster web --history` has one. The file is read once; after that it is only written, every few seconds and in a thread,
-so the pages never wait for it. If a write fails, the pages say so, and the next write makes up for it.
+`muster web --history` keeps one. The file is read once at the start, and then written every few seconds by a thread, so
+that pages never wait for it. If a write fails, the pages report it, and the next write repeats its content.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from .changes import ChangeLog, RecentChange
+from .change_log import ChangeLog, RecentChange
 from .history_file import MOST_CHANGES, HistoryError, StoredHistory
-from .series import DAY_SECONDS, DaySeries, QueueSample
+from .samples import DAY_SECONDS, DaySeries, QueueSample
 
 SAMPLE_SECONDS = 10.0
 
@@ -21,32 +21,32 @@ log = logging.getLogger(__name__)
 
 
 class HistoryStore(Protocol):
-    """The place where a history is kept; see `HistoryFile`."""
+    """The storage of a history; see `HistoryFile`."""
 
     def write(self, samples: Sequence[QueueSample], changes: Sequence[RecentChange], now: float) -> None:
-        """Add these, and remove what is older than a day. Called in a thread. Raises HistoryError."""
+        """Add samples and changes, and remove entries older than a day. Called in a thread. Raises HistoryError."""
         ...
 
 
 class ClusterHistory:
-    """A history that goes on from what is stored.
+    """A history that continues the stored one.
 
     Attributes:
         changes: the log of changes, to which the pages' ticker adds.
         series: the samples.
-        trouble: why the last write failed, in a sentence; "" if it did not.
+        write_error: why the last write failed, as a sentence; "" if it succeeded.
     """
 
     def __init__(self, store: HistoryStore, stored: StoredHistory) -> None:
         self.changes = ChangeLog(stored.changes, seconds=DAY_SECONDS, most=MOST_CHANGES)
         self.series = DaySeries(stored.samples)
-        self.trouble = ""
+        self.write_error = ""
         self._store = store
         self._written = 0
         self._unwritten: list[QueueSample] = []
 
     async def keep(self, sample: QueueSample) -> None:
-        """Add a sample, and write it with the changes since the last write."""
+        """Add a sample, and write it with the changes since the last successful write."""
         self.series.add(sample)
         self._unwritten = [each for each in self._unwritten if each.wall >= sample.wall - DAY_SECONDS]
         self._unwritten.append(sample)
@@ -55,19 +55,19 @@ class ClusterHistory:
         try:
             await asyncio.to_thread(self._store.write, samples, changes, sample.wall)
         except HistoryError as error:
-            if not self.trouble:
+            if not self.write_error:
                 log.warning("The history cannot be written: %s", error)
-            self.trouble = f"The history cannot be written: {error}"
+            self.write_error = f"The history cannot be written: {error}"
             return
-        self.trouble = ""
+        self.write_error = ""
         self._unwritten.clear()
         self._written = count
 
     async def run(self, take: Callable[[], Awaitable[QueueSample]], *, every: float = SAMPLE_SECONDS) -> None:
-        """Take further samples until cancelled, one each so many seconds."""
+        """Take a sample every `every` seconds until cancelled."""
         while True:
             await asyncio.sleep(every)
             try:
                 await self.keep(await take())
-            except Exception:  # a sample that fails must not be the last one
+            except Exception:  # the next sample is taken after an error too
                 log.exception("Unable to take a sample of the cluster")
