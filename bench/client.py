@@ -98,9 +98,18 @@ class Client:
         async with self._session.patch(self._url(path), data=msgspec.json.encode(change), headers=headers) as response:
             await _body(response)
 
-    async def delete(self, path: str, **query: str) -> None:
-        """Delete an object at once, if it exists, or the selected objects of a collection. Raises `RefusedError`."""
-        async with self._session.delete(self._url(path, {"gracePeriodSeconds": "0", **query})) as response:
+    async def put(self, path: str, body: bytes) -> None:
+        """Replace an object, or a part of it by a subresource. Raises `RefusedError`."""
+        async with self._session.put(self._url(path), data=body) as response:
+            await _body(response)
+
+    async def delete(self, path: str, *, at_once: bool = True, **query: str) -> None:
+        """Delete an object, if it exists, or the selected objects of a collection. Raises `RefusedError`.
+
+        Unless `at_once`, a pod gets its grace period.
+        """
+        given = {"gracePeriodSeconds": "0"} if at_once else {}
+        async with self._session.delete(self._url(path, {**given, **query})) as response:
             if response.status != _NOT_FOUND:
                 await _body(response)
 

@@ -26,6 +26,7 @@ BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "shapes": ("--nodes=5000", "--pods=2000"),
     "native": ("--nodes=5000", "--gangs=100", "--size=30", "--runs=3"),
     "topology": ("--nodes=5000", "--racks=50"),
+    "upstream": ("--factor=1/5", "--resume"),
     "beside": ("--nodes=5000", "--size=3000", "--rate=20"),
     "crowd": ("--nodes=5000", "--pods=1000"),
     "backlog": ("--nodes=5000", "--rate=20", "--seconds=30"),

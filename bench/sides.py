@@ -9,7 +9,7 @@ start, as in an installation.
 import compileall
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,13 @@ _QUERIES_PER_SECOND = 5000
 _ROOT = Path(__file__).parents[1]
 _PACKAGES = ("framework", "operator", "plugins", "sandbox")
 """Muster's folders, to be compiled: pip compiles what it installs, but not an editable install."""
+CONFIGURATION: Mapping[str, object] = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "leaderElection": {"leaderElect": False},
+}
+"""The configuration of either side that has one: it runs alone."""
+
 _POD_GROUPS = "bench:podgroups"
 _POD_GROUPS_ROLE = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -75,15 +82,14 @@ def grant_pod_groups(plane: ControlPlane) -> None:
 
 
 def _kube_scheduler(plane: ControlPlane) -> list[str]:
+    return kube_scheduler_command(plane, {"profiles": [{"schedulerName": SCHEDULER_NAME}]})
+
+
+def kube_scheduler_command(plane: ControlPlane, settings: Mapping[str, object]) -> list[str]:
+    """The command line of kube-scheduler with these fields of its configuration, as fast as it can write."""
     kubeconfig = plane.kubeconfig(SCHEDULER)
     connection = {"kubeconfig": str(kubeconfig), "qps": _QUERIES_PER_SECOND, "burst": _QUERIES_PER_SECOND}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "clientConnection": connection,
-        "leaderElection": {"leaderElect": False},
-        "profiles": [{"schedulerName": SCHEDULER_NAME}],
-    }
+    config = {**CONFIGURATION, "clientConnection": connection, **settings}
     path = plane.files.folder / "kube-scheduler.yaml"
     path.write_text(json.dumps(config))
     return commands.kube_scheduler(plane.files, port=free_port(), kubeconfig=kubeconfig, config=path)
@@ -94,15 +100,18 @@ def _muster(plane: ControlPlane) -> list[str]:
     return muster_command(plane.kubeconfig(SCHEDULER))
 
 
-def muster_command(kubeconfig: Path) -> list[str]:
-    """The command line of Muster, which is compiled first, on the API server of a kubeconfig."""
+def muster_command(kubeconfig: Path, choice: str = f"--scheduler-name={SCHEDULER_NAME}") -> list[str]:
+    """The command line of Muster, which is compiled first, on the API server of a kubeconfig.
+
+    `choice` is the argument that says which pods it schedules.
+    """
     for package in _PACKAGES:
         compileall.compile_dir(_ROOT / package, quiet=2)
     return [
         str(Path(sys.executable).with_name("muster")),
         "run",
         f"--kubeconfig={kubeconfig}",
-        f"--scheduler-name={SCHEDULER_NAME}",
+        choice,
         "--bind-address=127.0.0.1",
         f"--secure-port={free_port()}",
         "--plain-http",

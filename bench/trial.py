@@ -125,10 +125,16 @@ def control_plane(
     *,
     feature_gates: Mapping[str, bool] = {},
     runtime_config: Mapping[str, bool] = {},
+    api_server_arguments: Sequence[str] = (),
 ) -> Iterator[ControlPlane]:
     """A control plane for one side, in a temporary folder. Raises as `ControlPlane.start` does."""
     with TemporaryDirectory(prefix="muster-bench-") as folder:
-        plane = ControlPlane(Path(folder), feature_gates=feature_gates, runtime_config=runtime_config)
+        plane = ControlPlane(
+            Path(folder),
+            feature_gates=feature_gates,
+            runtime_config=runtime_config,
+            api_server_arguments=api_server_arguments,
+        )
         with display.phase(f"{side.name}: control plane"):
             plane.start()
         try:

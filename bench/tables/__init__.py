@@ -11,6 +11,7 @@ from bench.tables.conformance import E2E
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.goals import GOALS
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
+from bench.tables.upstream import UPSTREAM
 
 BLOCKS = {
     "goals": GOALS,
@@ -21,6 +22,7 @@ BLOCKS = {
     "gangs": GANGS,
     "shapes": SHAPES,
     "groups": GROUPS,
+    "upstream": UPSTREAM,
     "running": RUNNING,
     "vast": VAST,
     "full": FULL,

@@ -24,6 +24,7 @@ from muster.framework.contract import (
     EvictionRule,
     Evictions,
     GroupDecision,
+    Hint,
     Placed,
     PodDecision,
     PodGroupInfo,
@@ -87,7 +88,11 @@ class DefaultPreemption(
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Deletions of pods on nodes, after which PreEnqueue may admit a pod that it gated."""
-        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
+        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), self._evictions_over)]
+
+    def _evictions_over(self, pod: PodInfo, old: object | None, new: object | None) -> Hint:
+        """SKIP while PreEnqueue gates the pod. A gang is asked about each member at the end of each of its victims."""
+        return Hint.SKIP if self._executor.is_running(pod.uid) else Hint.QUEUE
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Nominate the pod to the node with the cheapest evictions, and note the victims; or say why none helps."""

@@ -1,7 +1,11 @@
 """Pods that wait for their victims: those that can start do, and none is forgotten."""
 
+import pytest
+
+from muster.framework.contract import Status
 from muster.framework.model.pod_info import PodInfo
-from tests.builders import make_node
+from muster.plugins.defaultpreemption.plugin import DefaultPreemption
+from tests.builders import make_node, make_pod
 from tests.preemption.world import EvictingStage, urgent
 
 FIRST, SECOND = "default/first", "default/second"
@@ -64,6 +68,37 @@ async def test_a_pod_whose_victims_ended_during_its_evictions_is_admitted_when_t
     await stage.settle()
 
     assert stage.binds == [(FIRST, "one")]
+    await stage.close()
+
+
+async def test_pods_that_go_meanwhile_do_not_have_a_pod_checked_whose_evictions_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[str] = []
+    check = DefaultPreemption.pre_enqueue
+
+    def noting(plugin: DefaultPreemption, pod: PodInfo) -> Status | None:
+        checked.append(pod.key)
+        return check(plugin, pod)
+
+    monkeypatch.setattr(DefaultPreemption, "pre_enqueue", noting)
+    stage = EvictingStage()
+    stage.fill("one")
+    stage.put_node(make_node("small", cpu="1"))
+    others = [f"other-{number}" for number in range(3)]
+    stage.put_pod(*(make_pod(name).node("small") for name in others))
+    stage.answers.clear()
+    stage.put_pod(urgent("first"))
+    await stage.settle()
+    stage.engine.queue.activate([waiting(stage, FIRST)])
+    await stage.settle()
+    checked.clear()
+
+    for name in others:
+        stage.drop_pod(f"default/{name}")
+    await stage.settle()
+
+    assert (stage.place(FIRST), checked) == ("gated", [])
     await stage.close()
 
 
