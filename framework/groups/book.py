@@ -119,7 +119,7 @@ class GroupBook(ABC, Generic[G, R]):
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
         record = self.members.follow_group(group, new)
-        self.holds.follow(group, {} if new is None else new.annotations)
+        self.holds.follow(group, None if new is None else new.annotations)
         if another:
             self._announcements.forget(record)
             record.reported, record.answered, record.next_write = None, None, 0.0

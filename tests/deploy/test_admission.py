@@ -60,7 +60,7 @@ def lenient(group_version: str, kind: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def others(cluster: ControlPlane, admin: Api) -> Iterator[None]:
-    """Definitions of everything that is not Kubernetes' own, PodGroups and ElasticQuotas as they are, and the release's namespace."""
+    """Definitions of what is not Kubernetes' own, of PodGroups and ElasticQuotas as they are, and the namespace."""
     definitions = [lenient(group, kind) for group, kinds in OTHERS.items() for kind in kinds]
     definitions += [yaml.safe_load(path.read_text()) for path in (REPOSITORY / "deploy" / "crds").glob("*.yaml")]
     for definition in definitions:

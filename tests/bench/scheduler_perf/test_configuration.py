@@ -56,7 +56,7 @@ def test_a_workload_is_found_by_its_title(workload: Workload) -> None:
 
 
 def test_counts_are_scaled_and_rounded_up_and_sizes_stay(workload: Workload) -> None:
-    operations = [
+    operations: list[dict[str, object]] = [
         {"opcode": "createNodes", "countParam": "$nodes"},
         {"opcode": "createPods", "countParam": "$groups", "countMultiplierParam": "$size"},
         {"opcode": "createPodSets", "countParam": "$spaces", "createPodsOp": {"countParam": "$each"}},
