@@ -7,7 +7,7 @@ from the informers; the process subscribes to it, and reads it in order to write
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import ClassVar, Generic
@@ -21,6 +21,9 @@ from .healing import HealingPolicy, healing_policy
 from .holds import GroupHolds
 from .members import Members, R
 from .record import Announcement, EndedMember, G, GroupObject
+
+GROUP_BOOKS = "groups/books"
+"""`Handle.shared(GROUP_BOOKS, dict)`: the book of each `GangPlugin`, by the plugin's name."""
 
 _ACCOUNTING_SECONDS = 0.5
 """The longest lag between the two watches of pods, after which an ended member must have been reported as ended."""
@@ -186,8 +189,15 @@ class GroupBook(ABC, Generic[G, R]):
 
     def healing(self, group: str) -> HealingPolicy:
         """The policy for the case that the group loses members."""
+        return healing_policy(*self.annotations_around(group))
+
+    def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
+        """Muster's annotations of the group's object, then of the groups above it; the first that says anything counts.
+
+        Empty for a group without an object.
+        """
         found = self.get(group)
-        return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
+        return () if found is None else (found.annotations,)
 
     def tree_around(self, group: str) -> Part | None:
         """The tree of groups with which this one is decided, in its present state; None for a group in no tree."""

@@ -6,11 +6,11 @@ It knows which pods are members and which of them hold nodes; all of it is rebui
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part, Topology
-from muster.framework.groups import GroupBook, GroupRecord, HealingPolicy, healing_policy
+from muster.framework.groups import GroupBook, GroupRecord
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
@@ -180,12 +180,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
                 return Disruption(name, together, priority, spare=0, composite=composite)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
-    def healing(self, group: str) -> HealingPolicy:
-        """The group's healing policy: its own, else that of the innermost group above it that has one."""
-        found = self.get(group)
-        if found is None:
-            return HealingPolicy.KEEP
-        return healing_policy(found.annotations, *(above.annotations for _, above in self.trees.known_above(group)))
+    def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
+        """Muster's annotations of the group's object, then of the groups above it, the innermost first."""
+        own = super().annotations_around(group)
+        return (*own, *(above.annotations for _, above in self.trees.known_above(group))) if own else ()
 
     def tree_around(self, group: str) -> Part | None:
         """The tree that a PodGroup is in."""
