@@ -7,9 +7,8 @@ else of the PriorityClass, else from the arguments; both are counted from timest
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
 
 from muster.framework.contract import (
     HIGHEST_USER_PRIORITY,
@@ -28,10 +27,11 @@ from muster.framework.contract import (
     Status,
     checkpoint,
 )
-from muster.framework.groups import GROUP_BOOKS, MIN_RUN, PREEMPTION_DELAY, GroupBook, seconds_in
+from muster.framework.groups import MIN_RUN, PREEMPTION_DELAY, seconds_in
 
 from .args import PreemptionTimingArgs
 from .classes import PRIORITY_CLASSES, PriorityClass, PriorityClasses
+from .groups import GroupTimes
 from .moments import running_since, waiting_since
 from .retries import TimedRetries
 
@@ -52,8 +52,8 @@ class PreemptionTiming(
     def __init__(self, args: PreemptionTimingArgs, handle: Handle) -> None:
         super().__init__(args, handle)
         self._classes = handle.shared(self.name, lambda: PriorityClasses(handle))
-        self._books: dict[str, GroupBook[Any, Any]] = handle.shared(GROUP_BOOKS, dict)
         self._retries = TimedRetries(handle)
+        self._groups = GroupTimes(handle, self._retries.retry_all)
 
     # Deciding.
 
@@ -82,8 +82,7 @@ class PreemptionTiming(
 
     def _protects_any(self) -> bool:
         """Whether any pod may be protected, as far as arguments and PriorityClasses tell; any group may say so."""
-        groups = any(True for book in self._books.values() for _ in book)
-        return groups or self.args.min_run_seconds > 0 or self._classes.any_has(MIN_RUN)
+        return self.args.min_run_seconds > 0 or self._classes.any_has(MIN_RUN) or bool(self._groups)
 
     def _protected_until(self, now: float, pod: PodInfo) -> float:
         seconds = self._seconds(MIN_RUN, pod, self.args.min_run_seconds)
@@ -91,16 +90,8 @@ class PreemptionTiming(
         return until if until > now else 0.0
 
     def _seconds(self, key: str, pod: PodInfo, default: int) -> int:
-        found = seconds_in(key, (*self._of_group(pod), self._classes.of(pod)))
+        found = seconds_in(key, (*self._groups.of(pod), self._classes.of(pod)))
         return default if found is None else found
-
-    def _of_group(self, pod: PodInfo) -> Sequence[Mapping[str, str]]:
-        """The annotations of the pod's group, and of the groups above it."""
-        for book in self._books.values():
-            group = book.members.group_of(pod) or book.members.wanted(pod)
-            if group is not None:
-                return book.annotations_around(group)
-        return ()
 
     # Following.
 
@@ -109,9 +100,11 @@ class PreemptionTiming(
         self._retries.pod_left(pod.uid)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows PriorityClasses."""
+        """Follows PriorityClasses, and retries preemptors that wait when one of them says something else."""
         before, after = (each if isinstance(each, PriorityClass) else None for each in (old, new))
         self._classes.follow(before, after)
+        if before is None or after is None or before.metadata.annotations != after.metadata.annotations:
+            self._retries.retry_all()
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Ends the wait of a pod that has a node or is gone, and reports faults of its PriorityClass."""
@@ -131,13 +124,17 @@ class PreemptionTiming(
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Sets the time of the next attempt of a pod that waits only for it."""
-        self._retries.pod_decided(decision.pod, _wait(decision.state))
+        self._retries.pod_decided(decision.pod, self._wait(decision.state))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Sets the time of the next attempt of a group that waits only for it."""
-        self._retries.group_decided(f"{decision.plugin}/{decision.group}", decision.waiting, _wait(decision.state))
+        wait = self._wait(decision.state)
+        self._retries.group_decided(f"{decision.plugin}/{decision.group}", decision.waiting, wait)
 
-
-def _wait(state: CycleState) -> EvictionWait | None:
-    found = state.get(EvictionWait.KEY)
-    return found if isinstance(found, EvictionWait) else None
+    def _wait(self, state: CycleState) -> EvictionWait | None:
+        """The wait that the plugin that preempts has noted."""
+        found = state.get(EvictionWait.KEY)
+        if not isinstance(found, EvictionWait):
+            return None
+        self._groups.follow()
+        return found

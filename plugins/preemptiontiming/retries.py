@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 from muster.framework.contract import EvictionWait, Handle, PodInfo, Timer
 
@@ -17,6 +18,13 @@ _SLACK_SECONDS = 0.01
 """Timers may fire a little early."""
 _LEAST_SECONDS = 0.5
 """The time between two attempts for the same protected victims, of which many may become free one by one."""
+
+
+class _Own(NamedTuple):
+    """Pods that are retried together, and their timer."""
+
+    pods: Sequence[PodInfo]
+    timer: Timer
 
 
 @dataclass(slots=True)
@@ -32,9 +40,10 @@ class TimedRetries:
 
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
-        self._own: dict[str, Timer] = {}
+        self._own: dict[str, _Own] = {}
         self._kinds: dict[Hashable, _Kind] = {}
         self._kind_of: dict[str, Hashable] = {}
+        self._changed: Timer | None = None
 
     def group_decided(self, group: str, waiting: Sequence[PodInfo], wait: EvictionWait | None) -> None:
         """A group was decided: retry it in time if it waits only for that."""
@@ -66,13 +75,28 @@ class TimedRetries:
         self._cancel(uid)
         self._leave(uid)
 
+    def retry_all(self) -> None:
+        """Retry soon all that wait: times have changed."""
+        if self._changed is None and (self._own or self._kinds):
+            self._changed = self._handle.clock.call_later(_LEAST_SECONDS, self._retry_all)
+
+    def _retry_all(self) -> None:
+        self._changed = None
+        own, self._own = self._own, {}
+        for each in own.values():
+            each.timer.cancel()
+        for equals in [*self._kinds.values()]:
+            if equals.timer is not None:
+                equals.timer.cancel()
+                self._try_first(equals)
+        self._handle.activate({pod.key: pod for each in own.values() for pod in each.pods})
+
     def _retry_at(self, key: str, pods: Sequence[PodInfo], moment: float, *, least: float = 0.0) -> None:
         seconds = max(least, self._until(moment))
-        self._own[key] = self._handle.clock.call_later(seconds, partial(self._retry, key, pods))
+        self._own[key] = _Own(pods, self._handle.clock.call_later(seconds, partial(self._retry, key)))
 
-    def _retry(self, key: str, pods: Sequence[PodInfo]) -> None:
-        del self._own[key]
-        self._handle.activate({pod.key: pod for pod in pods})
+    def _retry(self, key: str) -> None:
+        self._handle.activate({pod.key: pod for pod in self._own.pop(key).pods})
 
     def _try_first(self, equals: _Kind) -> None:
         equals.timer = None
@@ -81,9 +105,9 @@ class TimedRetries:
             self._handle.activate({first.key: first})
 
     def _cancel(self, key: str) -> None:
-        timer = self._own.pop(key, None)
-        if timer is not None:
-            timer.cancel()
+        own = self._own.pop(key, None)
+        if own is not None:
+            own.timer.cancel()
 
     def _leave(self, uid: str) -> None:
         """The pod no longer waits with its equals. If it was tried for them, try the next one."""
