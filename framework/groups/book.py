@@ -17,7 +17,6 @@ from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..model.pod_info import PodInfo
 from .announcements import Announcements
-from .healing import HealingPolicy, healing_policy
 from .holds import GroupHolds
 from .members import Members, R
 from .record import Announcement, EndedMember, G, GroupObject
@@ -186,10 +185,6 @@ class GroupBook(ABC, Generic[G, R]):
         """Seconds since the first member of the group was seen; 0.0 for a group without members."""
         first_seen = self.record(group).first_seen
         return 0.0 if first_seen is None else self._clock.now() - first_seen
-
-    def healing(self, group: str) -> HealingPolicy:
-        """The policy for the case that the group loses members."""
-        return healing_policy(*self.annotations_around(group))
 
     def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
         """Muster's annotations of the group's object, then of the groups above it; the first that says anything counts.
