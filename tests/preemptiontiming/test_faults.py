@@ -32,12 +32,12 @@ def test_admission_refuses_a_group_with_such_a_time() -> None:
 
 
 def test_arguments_that_are_out_of_range_are_refused_by_their_fields() -> None:
-    wrong: list[Problem] = [*PreemptionTimingArgs(delaySeconds=-1, minRunSeconds=2**31).problems("args")]
+    wrong: list[Problem] = [*PreemptionTimingArgs(delay_seconds=-1, min_run_seconds=2**31).problems("args")]
     assert [(each.path, str(each)) for each in wrong] == [
         ("args.delaySeconds", "args.delaySeconds: Invalid value: -1: " + FAULT.rpartition(": ")[2]),
         ("args.minRunSeconds", "args.minRunSeconds: Invalid value: 2147483648: " + FAULT.rpartition(": ")[2]),
     ]
-    assert [*PreemptionTimingArgs(delaySeconds=0, minRunSeconds=2**31 - 1).problems("args")] == []
+    assert [*PreemptionTimingArgs(delay_seconds=0, min_run_seconds=2**31 - 1).problems("args")] == []
 
 
 async def test_a_fault_of_a_priority_class_is_reported_on_one_pod_that_names_it() -> None:

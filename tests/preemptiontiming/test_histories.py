@@ -19,7 +19,7 @@ STEP = 0.25
 PATIENCE = 1.0
 """The time within which a preemptor has to act."""
 LEVELS = {"lowest": 0, "lower": 50, "higher": 100, "highest": 200}
-ARGS = {"delaySeconds": 5, "minRunSeconds": 8}
+DELAY, MIN = 5, 8
 Pod = dict[str, Any]
 
 
@@ -28,7 +28,7 @@ class History(TimingWorld):
 
     def __init__(self, seed: int) -> None:
         self.chance = Random(seed)
-        super().__init__(**ARGS)
+        super().__init__(delaySeconds=DELAY, minRunSeconds=MIN)
         self.wrong: list[str] = []
         self.waiting: dict[str, float] = {}
         self._starts: dict[str, float] = {}
@@ -119,14 +119,14 @@ class History(TimingWorld):
         return [pod for pod in self.api.pods.values() if pod["metadata"].get("labels", {}).get(GROUP_LABEL) == group]
 
     def _protected_until(self, pod: Pod) -> float:
-        seconds = self._seconds(pod, MIN_RUN, ARGS["minRunSeconds"])
+        seconds = self._seconds(pod, MIN_RUN, MIN)
         started = pod.get("status", {}).get("startTime")
         if not pod["spec"].get("nodeName") or not seconds:
             return 0.0
         return seconds + (parse_time(started) if started else self.clock.wall())
 
     def _delayed_until(self, pod: Pod) -> float:
-        seconds = self._seconds(pod, PREEMPTION_DELAY, ARGS["delaySeconds"])
+        seconds = self._seconds(pod, PREEMPTION_DELAY, DELAY)
         conditions = pod.get("status", {}).get("conditions", ())
         since = [parse_time(each["lastTransitionTime"]) for each in conditions if each["type"] == "PodScheduled"]
         return seconds + (since[0] if since else self.clock.wall())
