@@ -35,9 +35,17 @@ from .decision import (
     WaitingTogether,
 )
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
-from .eviction import EvictionRule
+from .eviction import HIGHEST_USER_PRIORITY, EvictionLimit, EvictionRule, EvictionWait
 from .extender import Victims
-from .group import Disruption, DisruptionPlugin, EvictionRulePlugin, GroupPlugin, ObjectFollower, PodFollower
+from .group import (
+    Disruption,
+    DisruptionPlugin,
+    EvictionLimitPlugin,
+    EvictionRulePlugin,
+    GroupPlugin,
+    ObjectFollower,
+    PodFollower,
+)
 from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, EntityGroup, Part, Shortage, entity_group
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
@@ -104,6 +112,7 @@ from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode
 __all__ = [
     "ALLOW",
     "COMPOSITE_PREFIX",
+    "HIGHEST_USER_PRIORITY",
     "IMPOSSIBLE",
     "LEFT_ALONE",
     "MAX_NODE_SCORE",
@@ -141,8 +150,11 @@ __all__ = [
     "EventRegistration",
     "EventResource",
     "EventSink",
+    "EvictionLimit",
+    "EvictionLimitPlugin",
     "EvictionRule",
     "EvictionRulePlugin",
+    "EvictionWait",
     "Evictions",
     "Favour",
     "FilterPlugin",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..model.pod_info import PodInfo
-from .eviction import EvictionRule
+from .eviction import EvictionLimit, EvictionRule
 from .group_tree import Part, Shortage
 from .group_view import GroupKind
 from .plugin import Args, Plugin
@@ -186,6 +186,21 @@ class EvictionRulePlugin(Plugin[Args]):
         """Whether the rule may permit evictions for these pods that their priority does not. Must be fast.
 
         Asked before waiting pods are retried, about one pod of each signature.
+        """
+
+
+class EvictionLimitPlugin(Plugin[Args]):
+    """Protects pods from eviction for a time, or makes a preemptor wait, whichever rule permits the evictions.
+
+    A profile's preemptors are subject to the limits of the profile's own plugins.
+    """
+
+    @abstractmethod
+    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+        """The limit for a preemptor; None for none. Pure; never asked in a trial.
+
+        Its `protected_until` is asked about the pods that may be evicted, at most once each. The arguments are those of
+        `EvictionRulePlugin.eviction_rule`.
         """
 
 

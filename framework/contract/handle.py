@@ -360,7 +360,10 @@ class PreemptionHandle(Handle, Protocol):
         ...
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
-        """Which pods may be evicted so that `missing` of these waiting pods are placed. Not to be asked in a trial."""
+        """Which pods may be evicted so that `missing` of these waiting pods are placed, and from when on.
+
+        Not to be asked in a trial.
+        """
         ...
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:

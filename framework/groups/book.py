@@ -7,7 +7,7 @@ from the informers; the process subscribes to it, and reads it in order to write
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar, Generic, Protocol
@@ -17,10 +17,12 @@ from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..model.pod_info import PodInfo
 from .announcements import Announcements
-from .healing import HealingPolicy, healing_policy
 from .holds import GroupHolds
 from .members import Members, R
 from .record import Announcement, EndedMember, G, GroupObject
+
+GROUP_BOOKS = "groups/books"
+"""`Handle.shared(GROUP_BOOKS, dict)`: the book of each `GangPlugin`, by the plugin's name."""
 
 _ACCOUNTING_SECONDS = 0.5
 """The longest lag between the two watches of pods, after which an ended member must have been reported as ended."""
@@ -198,10 +200,13 @@ class GroupBook(ABC, Generic[G, R]):
         first_seen = self.record(group).first_seen
         return 0.0 if first_seen is None else self._clock.now() - first_seen
 
-    def healing(self, group: str) -> HealingPolicy:
-        """The policy for the case that the group loses members."""
+    def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
+        """Muster's annotations of the group's object, then of the groups above it; the first that says anything counts.
+
+        Empty for a group without an object.
+        """
         found = self.get(group)
-        return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
+        return () if found is None else (found.annotations,)
 
     def tree_around(self, group: str) -> Part | None:
         """The tree of groups with which this one is decided, in its present state; None for a group in no tree."""

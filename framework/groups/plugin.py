@@ -22,7 +22,7 @@ from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
-from .book import GroupBook
+from .book import GROUP_BOOKS, GroupBook
 from .held_groups import HeldGroups
 from .holds import hold_in
 from .missing_groups import MissingGroups, group_missing
@@ -97,6 +97,7 @@ class GangPlugin(
         super().__init__(args, handle)
         self._groups = handle.shared(self.name, self._new_book)
         self._groups.profiles.add(handle.profile_name)
+        handle.shared(GROUP_BOOKS, dict[str, GroupBook[Any, Any]])[self.name] = self._groups
         self._owned = handle.shared(OWNED_PODS, OwnedPods)
         self._owned.add_book(self.name, self._groups)
         self._missing = MissingGroups(self._groups, handle)

@@ -14,6 +14,7 @@ from muster.framework.groups.annotations import unknown_annotations
 from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import healing_fault
 from muster.framework.groups.reporting import Notice
+from muster.framework.groups.timing import timing_faults
 from muster.operator.kube.series import EventKey
 
 from .events import event_of
@@ -61,7 +62,7 @@ class AnnotationFaults(GroupWorker):
         """The notice about each fault, with the action that the annotation concerns."""
         if fault := healing_fault(annotations):
             yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)
-        for line in self._kind.annotation_faults(annotations):
+        for line in (*self._kind.annotation_faults(annotations), *timing_faults(annotations)):
             yield "Scheduling", Notice("Warning", "InvalidAnnotation", line)
         for line in unknown_annotations(annotations, self._kind.annotations):
             yield "Scheduling", Notice("Warning", "UnknownAnnotation", line)

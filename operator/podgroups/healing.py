@@ -24,7 +24,7 @@ import msgspec
 from muster.framework.contract import GroupKind
 from muster.framework.contract.api import pod_path
 from muster.framework.groups.book import GroupBook
-from muster.framework.groups.healing import GroupRun, HealingPolicy
+from muster.framework.groups.healing import GroupRun, HealingPolicy, healing_policy
 from muster.framework.groups.record import GroupObject
 from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
@@ -59,7 +59,7 @@ class Healer(GroupWorker):
         """Update a group's members; queue the group if it lost one."""
         record = self._groups.record(key)
         falls = record.run is not None and bool(record.run.to_evict)
-        if record.group is None or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
+        if record.group is None or (self._policy_of(key) is HealingPolicy.KEEP and not falls):
             record.run = None
             self._queue.discard(key)
         elif self._lost(key):
@@ -83,7 +83,7 @@ class Healer(GroupWorker):
         if group is None or run is None:
             return
         lost, bound = self._lost(key), self._bound(key)
-        if lost and run.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
+        if lost and run.decide(self._policy_of(key), bound, self._groups.quorum(key)):
             self._restart(key, group, lost=len(lost), to_evict=len(run.to_evict))
         answers = [await self._evict(bound[uid]) for uid in sorted(run.to_evict & bound.keys())]
         refused = [error for error in answers if error is not None]
@@ -104,9 +104,12 @@ class Healer(GroupWorker):
             checked.add(uid)
             if await self._has_succeeded(run.members[uid]):
                 run.finish({uid})
-            elif self._groups.healing(key) is HealingPolicy.RESTART:
+            elif self._policy_of(key) is HealingPolicy.RESTART:
                 return True
         return True
+
+    def _policy_of(self, key: str) -> HealingPolicy:
+        return healing_policy(*self._groups.annotations_around(key))
 
     def _follows_ended(self) -> bool:
         """Whether the watch of ended pods has listed all pods and follows them, also after a 410."""

@@ -71,6 +71,7 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     pod.PodSpec: {
         "nodeName": _NAME,
         "schedulerName": TextKind.SCHEDULER,
+        "priorityClassName": _NAME,
         "preemptionPolicy": _KEPT,
         "nodeSelector": _LABELS,
         "overhead": _AMOUNTS,

@@ -6,10 +6,10 @@ It knows which pods are members and which of them have nodes; all of it is rebui
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part
-from muster.framework.groups import GroupBook, HealingPolicy, QuorumFollower, healing_policy
+from muster.framework.groups import GroupBook, QuorumFollower
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
@@ -136,12 +136,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
                 return Disruption(name, together, priority, spare=0, composite=composite)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
-    def healing(self, group: str) -> HealingPolicy:
-        """The group's healing policy: its own, else that of the innermost group above it that has one."""
-        found = self.get(group)
-        if found is None:
-            return HealingPolicy.KEEP
-        return healing_policy(found.annotations, *(above.annotations for _, above in self.trees.known_above(group)))
+    def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
+        """Muster's annotations of the group's object, then of the groups above it, the innermost first."""
+        own = super().annotations_around(group)
+        return (*own, *(above.annotations for _, above in self.trees.known_above(group))) if own else ()
 
     def tree_around(self, group: str) -> Part | None:
         """The tree that a PodGroup is in."""

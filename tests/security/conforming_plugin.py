@@ -27,6 +27,8 @@ from muster.framework.contract import (
     EnqueueExtensions,
     EventRegistration,
     EventResource,
+    EvictionLimit,
+    EvictionLimitPlugin,
     EvictionRule,
     EvictionRulePlugin,
     Favour,
@@ -112,6 +114,7 @@ class Conforming(
     PostBindPlugin,
     GroupPlugin,
     DisruptionPlugin,
+    EvictionLimitPlugin,
     EvictionRulePlugin,
     TenantOrderPlugin,
     PodFollower,
@@ -319,6 +322,12 @@ class Conforming(
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         return None
+
+    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+        return EvictionLimit(protected_until=self.protected_until)
+
+    def protected_until(self, pod: PodInfo) -> float:
+        return 0.0
 
     def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
         return False

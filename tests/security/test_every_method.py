@@ -21,6 +21,7 @@ from muster.framework.config import ConfigurationError
 from muster.framework.contract import (
     Code,
     Disruption,
+    EvictionLimit,
     EvictionRule,
     GroupDecision,
     NodeView,
@@ -276,6 +277,20 @@ CASES: dict[str, Case] = {
         more={"names pods that are none": lambda call: Disruption("g", ["victim"], 0, 0)},  # type: ignore[list-item]
     ),
     "EventRegistration.hint": Case('running QueueingHintFn of plugin "Conforming"', alone(picky="yes"), method="hint"),
+    "EvictionLimit.protected_until": Case(
+        'running EvictionLimit plugin "Conforming"', fillers, method="protected_until"
+    ),
+    "EvictionLimitPlugin.eviction_limit": Case(
+        'running EvictionLimit plugin "Conforming"',
+        alone(picky="yes"),
+        legal=ABSENT,
+        more={
+            "begins at no moment": lambda call: EvictionLimit(float("nan")),
+            "begins never": lambda call: EvictionLimit(float("inf")),
+            "begins after all dates": lambda call: EvictionLimit(1e15),
+            "begins for no reason": lambda call: EvictionLimit(1.0, None),  # type: ignore[arg-type]
+        },
+    ),
     "EvictionRulePlugin.eviction_rule": Case(
         'running EvictionRule plugin "Conforming"',
         alone(picky="yes"),
@@ -365,7 +380,7 @@ AT_START = {"Plugin.__init__", "EnqueueExtensions.events_to_register"}
 
 def contract_methods() -> set[str]:
     """Each method that plugins implement, by the class that has it first, and each function that they give."""
-    found: set[str] = {"LongWork.left"}
+    found: set[str] = {"EvictionLimit.protected_until", "LongWork.left"}
     inert = (module.name for module in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}."))
     for module in (*inert, authoring.__name__):
         for name, kind in vars(import_module(module)).items():
