@@ -35,7 +35,7 @@ from .decision import (
     WaitingTogether,
 )
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
-from .eviction import HIGHEST_USER_PRIORITY, EvictionLimit, EvictionRule, EvictionWait
+from .eviction import HIGHEST_USER_PRIORITY, NO_EVICTIONS, EvictionLimit, EvictionRule, EvictionWait
 from .extender import Victims
 from .group import (
     Disruption,
@@ -118,6 +118,7 @@ __all__ = [
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
+    "NO_EVICTIONS",
     "QUOTA_EXCEEDED",
     "REFUSED_AS_ONE",
     "RESERVATIONS",

@@ -93,3 +93,7 @@ class EvictionRule:
     def permits_any(self, priorities: Collection[int]) -> bool:
         """Whether any pod may be evicted, as far as the priorities of all running pods tell."""
         return bool(self.claimable) or any(priority < self.below for priority in priorities)
+
+
+NO_EVICTIONS = EvictionRule(-(1 << 31))
+"""The rule of a preemptor that may not evict any pod."""

@@ -13,15 +13,14 @@ from functools import cached_property
 from math import inf
 from typing import Any
 
-from ..contract.eviction import EvictionLimit, EvictionRule
+from ..contract.eviction import NO_EVICTIONS, EvictionLimit, EvictionRule
 from ..contract.group import EvictionLimitPlugin, EvictionRulePlugin
 from ..model.pod_info import PodInfo
-from ..runtime.answers import Failed, int32, of_type
+from ..runtime.answers import Failed, boolean, int32, of_type, text
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.points import EVICTION_LIMIT, EVICTION_RULE, MAY_CLAIM
 from .disruption import PluginsOfProfiles
 
-_NOTHING = EvictionRule(-(1 << 31))
 _LATEST = 253_402_300_799.0
 """The last second that a timestamp can name."""
 
@@ -57,7 +56,7 @@ class EvictionRules:
                 )
             except Failed as failed:
                 calls.log_failure(EVICTION_LIMIT, plugin, members[0], failed.status)
-                return _NOTHING
+                return NO_EVICTIONS
             if limit is not None:
                 limits.append(replace(limit, protected_until=_asked_once(plugin, calls, limit)))
         rule = self._rule(members, missing, priority)
@@ -72,7 +71,7 @@ class EvictionRules:
                 )
             except Failed as failed:
                 calls.log_failure(EVICTION_RULE, plugin, members[0], failed.status)
-                return _NOTHING
+                return NO_EVICTIONS
             if found is not None:
                 return found
         return EvictionRule(priority)
@@ -82,7 +81,7 @@ class EvictionRules:
         for plugin, calls in self._plugins.values():
             waiting = [*pods]
             try:
-                if calls.ask(MAY_CLAIM, plugin, waiting[0], plugin.may_claim, waiting, missing, sound=_bool):
+                if calls.ask(MAY_CLAIM, plugin, waiting[0], plugin.may_claim, waiting, missing, sound=boolean):
                     return True
             except Failed as failed:
                 calls.log_failure(MAY_CLAIM, plugin, waiting[0], failed.status)
@@ -122,7 +121,7 @@ def _rule_or_none(answer: Any) -> EvictionRule | None:
     int32(found.below)
     of_type(found.exempt, Collection)
     of_type(found.claimable, Set)
-    of_type(found.reclaims, bool)
+    boolean(found.reclaims)
     hash(found.epoch)
     return found
 
@@ -133,7 +132,7 @@ def _limit_or_none(answer: Any) -> EvictionLimit | None:
     found: EvictionLimit = of_type(answer, EvictionLimit)
     if _moment(found.not_before) == inf:
         raise ValueError("a preemptor that may never evict pods waits for no time")
-    of_type(found.reason, str)
+    text(found.reason)
     return found
 
 
@@ -141,9 +140,4 @@ def _moment(answer: Any) -> float:
     found: float = of_type(answer, float)
     if not (0.0 <= found <= _LATEST or found == inf):
         raise ValueError(f"{found} is no moment in seconds since the epoch")
-    return found
-
-
-def _bool(answer: object) -> bool:
-    found: bool = of_type(answer, bool)
     return found

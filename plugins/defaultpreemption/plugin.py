@@ -14,6 +14,7 @@ from functools import partial
 from math import inf
 
 from muster.framework.contract import (
+    NO_EVICTIONS,
     Action,
     ClusterEvent,
     Code,
@@ -54,7 +55,6 @@ from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
 from .group_search import GroupPreemption, GroupSearch
 from .memory import DryRunMemory
 from .time_limits import (
-    NOTHING,
     all_unprotected,
     members_of,
     next_end,
@@ -215,7 +215,9 @@ class DefaultPreemption(
         if rejection is not None:
             return rejection
         budgets, units = self._budgets(), self._units()
-        found = GroupSearch(self.handle, group, trial, budgets, units=units, rule=NOTHING if waiting else rule).run()
+        found = GroupSearch(
+            self.handle, group, trial, budgets, units=units, rule=NO_EVICTIONS if waiting else rule
+        ).run()
         if isinstance(found, Status):
             return waiting or self._group_later(state, group, trial, rule, units=units) or found
         plan = found

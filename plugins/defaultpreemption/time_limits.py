@@ -8,6 +8,7 @@ epoch.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from math import ceil, inf
 
 from muster.framework.contract import EvictionLimit, EvictionRule, EvictionWait, Placed, Status, checkpoint
@@ -15,9 +16,6 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import rfc3339
 
 from .units import Units
-
-NOTHING = EvictionRule(-(1 << 31))
-"""The rule of a preemptor that may not evict any pod."""
 
 
 def own_wait(rule: EvictionRule, now: float) -> EvictionWait | None:
@@ -38,7 +36,7 @@ def protected(until: float) -> Status:
 
 def without_limit(rule: EvictionRule) -> EvictionRule:
     """The rule as it will be when all limits have passed."""
-    return EvictionRule(rule.below, rule.exempt, rule.claimable, rule.reclaims, rule.epoch)
+    return replace(rule, limit=None)
 
 
 def next_end(pods: Iterable[PodInfo], rule: EvictionRule, units: Units) -> float:
