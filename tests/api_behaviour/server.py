@@ -10,6 +10,8 @@ from typing import Any
 
 import aiohttp
 
+from tests.api_behaviour.objects import binding
+
 SECONDS = 30
 JSON = "application/json"
 MERGE = "application/merge-patch+json"
@@ -129,6 +131,16 @@ class Server:
     async def delete(self, path: str, body: Mapping[str, Any] | None = None, **query: object) -> Answer:
         """Deletes an object, or all of a list."""
         return await self._send("DELETE", path, body, {"Content-Type": JSON}, query)
+
+    async def bind(self, pod: str, node: str) -> Answer:
+        """Binds a pod, and lists pods until the server's own cache knows it.
+
+        kube-apiserver begins a deletion with the cached pod. If the Binding is newer, it takes the grace period of an
+        unscheduled pod, zero, and keeps it for the second attempt: the bound pod vanishes at once (11 of 400 times).
+        """
+        answer = await self.post(self.pods(pod, "binding"), binding(pod, node))
+        await self.get(self.pods())
+        return answer
 
     @asynccontextmanager
     async def watch(self, path: str, *, accept: str = JSON, **query: object) -> AsyncIterator[Watch]:

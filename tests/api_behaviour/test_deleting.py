@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.api_behaviour.objects import binding, config_map, pod_group
+from tests.api_behaviour.objects import config_map, pod_group
 from tests.api_behaviour.server import Server
 from tests.builders import make_pod
 
@@ -12,7 +12,7 @@ _HOLD = "example.com/hold"
 
 async def _bound_pod(server: Server, name: str = "web") -> None:
     created = await server.post(server.pods(), make_pod(name, namespace=server.namespace))
-    bound = await server.post(server.pods(name, "binding"), binding(name, "node-1"))
+    bound = await server.bind(name, "node-1")
     assert (created.code, bound.code) == (201, 201), (created.body, bound.body)
 
 

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from tests.api_behaviour.objects import binding
 from tests.api_behaviour.server import STRATEGIC, Server
 from tests.builders import make_pod
 
@@ -11,7 +10,7 @@ _POLICY = "policy/v1"
 
 async def _running_pod(server: Server, name: str) -> None:
     await server.post(server.pods(), make_pod(name, namespace=server.namespace).labels(app="web"))
-    await server.post(server.pods(name, "binding"), binding(name, "node-1"))
+    await server.bind(name, "node-1")
     status = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     await server.patch(server.pods(name, "status"), {"status": status}, STRATEGIC)
 

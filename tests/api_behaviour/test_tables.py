@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api_behaviour.objects import binding, deployment, event, pod_group
+from tests.api_behaviour.objects import deployment, event, pod_group
 from tests.api_behaviour.server import STRATEGIC, TABLE, Server
 from tests.builders import make_pod
 
@@ -132,7 +132,7 @@ async def test_a_pod_on_its_way_through_life(server: Server) -> None:
 async def test_pods_that_wait_or_go_say_so(server: Server) -> None:
     await server.post(server.pods(), make_pod("gated", namespace=server.namespace).gate("a"))
     await server.post(server.pods(), make_pod("going", namespace=server.namespace))
-    await server.post(server.pods("going", "binding"), binding("going", "node-1"))
+    await server.bind("going", "node-1")
     await server.delete(server.pods("going"))
 
     rows = {row[0]: row for row in await _rows(server, server.pods())}
