@@ -4,6 +4,7 @@ Pods are counted under a trait, something that many of them have in common, such
 traits, and its tally has a count for each row. The cost of a pod does not depend on the number of running pods: traits
 and questions find each other through keys when the first of either kind appears; afterwards a pod changes one number in
 each tally that includes it. Tallies that were not used lately are dropped, and traits are dropped with their last pod.
+Few tallies without a trait are kept: they cost as much memory as others and are computed again in no time.
 """
 
 from __future__ import annotations
@@ -45,14 +46,16 @@ class Tally:
 
     Attributes:
         counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to.
+        traits: how many traits the question picks.
     """
 
-    __slots__ = ("_domains", "counts")
+    __slots__ = ("_domains", "counts", "traits")
 
     _MOST_DOMAINS = 16
 
     def __init__(self, capacity: int) -> None:
         self.counts: npt.NDArray[np.int32] = np.zeros(capacity, np.int32)
+        self.traits = 0
         self._domains: OrderedDict[tuple[str, ref[Subset] | None], Domains] = OrderedDict()
 
     def domains(self, snapshot: Nodes, key: str, subset: Subset | None = None) -> Domains:
@@ -113,16 +116,21 @@ class _Known(Generic[TraitT]):
 
 
 class Tallies(Generic[TraitT]):
-    """Traits of one kind, and the questions about them. `limit` is how many questions are remembered."""
+    """Traits of one kind, and the questions about them.
 
-    def __init__(self, capacity: int, *, keys_of: KeysOf[TraitT], limit: int = 1024) -> None:
+    `limit` is how many questions are remembered, and `idle_limit` how many of those that pick no trait.
+    """
+
+    def __init__(self, capacity: int, *, keys_of: KeysOf[TraitT], limit: int = 1024, idle_limit: int = 64) -> None:
         self._capacity = capacity
         self._keys_of = keys_of
         self._limit = limit
+        self._idle_limit = idle_limit
         self._known: dict[TraitT, _Known[TraitT]] = {}
         self._traits: dict[Hashable, dict[TraitT, None]] = {}
         self._questions: dict[Hashable, dict[Question[TraitT], None]] = {}
         self._asked: OrderedDict[Question[TraitT], Tally] = OrderedDict()
+        self._idle: dict[Question[TraitT], None] = {}
 
     def add(self, trait: TraitT, row: int) -> None:
         """A pod with the trait is now on `row`."""
@@ -176,12 +184,18 @@ class Tallies(Generic[TraitT]):
             self._traits.setdefault(key, {})[trait] = None
             for question in self._questions.get(key, ()):
                 if question not in known.tallies and (weight := question.weigh(trait)):
-                    known.tallies[question] = (self._asked[question], weight)
+                    tally = self._asked[question]
+                    known.tallies[question] = (tally, weight)
+                    tally.traits += 1
+                    self._idle.pop(question, None)
         self._known[trait] = known
         return known
 
     def _forget(self, trait: TraitT) -> None:
-        del self._known[trait]
+        for question, (tally, _) in self._known.pop(trait).tallies.items():
+            tally.traits -= 1
+            if not tally.traits:
+                self._idle[question] = None
         for key in self._keys_of(trait):
             _discard(self._traits, key, trait)
 
@@ -195,8 +209,13 @@ class Tallies(Generic[TraitT]):
             there, counts = known.counts()
             rows.append(there)
             amounts.append(counts if weight == 1 else weight * counts)
+        tally.traits = len(rows)
         if rows:
             np.add.at(tally.counts, np.concatenate(rows), np.concatenate(amounts))
+        else:
+            self._idle[question] = None
+            while len(self._idle) > self._idle_limit:
+                self._drop(next(iter(self._idle)))
         if len(self._asked) > self._limit:
             self._drop(next(iter(self._asked)))
         return tally
@@ -207,6 +226,7 @@ class Tallies(Generic[TraitT]):
         for key in question.keys:
             _discard(self._questions, key, question)
         del self._asked[question]
+        self._idle.pop(question, None)
 
     def _picked(self, question: Question[TraitT]) -> Iterator[tuple[_Known[TraitT], int]]:
         """What is known of each trait that the question picks, once, with its weight."""

@@ -103,10 +103,10 @@ class Counting(RuleBasedStateMachine):
         self.pods: dict[str, tuple[PodInfo, str]] = {}
         self.made = 0
 
-    @initialize(limit=st.integers(1, 20))
-    def begin(self, limit: int) -> None:
+    @initialize(limit=st.integers(1, 20), idle_limit=st.integers(1, 20))
+    def begin(self, limit: int, idle_limit: int) -> None:
         for tallies in (self.snapshot.relations.labels, self.snapshot.relations.terms):
-            tallies._limit = limit
+            tallies._limit, tallies._idle_limit = limit, idle_limit
 
     @rule(name=st.sampled_from(NODES), zone=st.sampled_from(("a", "b", None)))
     def set_node(self, name: str, zone: str | None) -> None:
@@ -192,8 +192,8 @@ TestCounting = Counting.TestCase
 TestCounting.settings = settings(max_examples=60, stateful_step_count=30)
 
 
-def tallies(limit: int) -> Tallies[LabelSet]:
-    return Tallies(8, keys_of=lambda trait: (*trait.labels.items(), ANY), limit=limit)
+def tallies(limit: int, idle_limit: int = 64) -> Tallies[LabelSet]:
+    return Tallies(8, keys_of=lambda trait: (*trait.labels.items(), ANY), limit=limit, idle_limit=idle_limit)
 
 
 def asking_for(number: int) -> PodsMatching:
@@ -215,6 +215,29 @@ def test_what_is_asked_for_no_more_is_forgotten() -> None:
     for number in range(100):
         kept.remove(label_set_of("default", {"job": str(number)}), 0)
     assert sizes(kept) == [0, 10, 0, 11]
+
+
+def test_few_questions_that_pick_no_trait_are_remembered() -> None:
+    kept = tallies(limit=100, idle_limit=5)
+    for number in range(50):
+        kept.add(label_set_of("default", {"job": str(number)}), 0)
+        kept.tally(asking_for(number))
+        kept.tally(asking_for(1_000 + number))
+    assert sizes(kept)[1] == 55
+    for number in range(50):
+        kept.remove(label_set_of("default", {"job": str(number)}), 0)
+    kept.tally(asking_for(2_000))
+    assert sizes(kept) == [0, 5, 0, 6]
+
+
+def test_a_question_whose_first_trait_appears_is_no_longer_among_the_few() -> None:
+    kept = tallies(limit=100, idle_limit=1)
+    kept.tally(asking_for(1))
+    kept.add(label_set_of("default", {"job": "1"}), 3)
+    kept.tally(asking_for(2))
+    kept.tally(asking_for(3))
+    assert sizes(kept)[1] == 2
+    assert kept.tally(asking_for(1)).counts[3] == 1
 
 
 def test_a_question_that_was_forgotten_is_answered_anew() -> None:
