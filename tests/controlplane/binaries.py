@@ -59,7 +59,15 @@ E2E_TESTS = Binary(
 )
 """Kubernetes' own end-to-end tests, which are built for `tests.conformance` alone."""
 
-NEIGHBOURS = (Binary("jobset", "sigs.k8s.io/jobset", "0.8.2", "sigs.k8s.io/jobset"),)
+NEIGHBOURS = (
+    Binary("jobset", "sigs.k8s.io/jobset", "0.8.2", "sigs.k8s.io/jobset"),
+    Binary(
+        "trainer",
+        "github.com/kubeflow/trainer/v2",
+        "2.0.0",
+        "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+    ),
+)
 """Programs that people run beside Muster, each of which `tests.neighbours` builds and runs."""
 
 BINARIES = {binary.name: binary for binary in (*CONTROL_PLANE, E2E_TESTS, *NEIGHBOURS)}

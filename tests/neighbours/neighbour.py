@@ -7,7 +7,7 @@ no copy of either. Each program logs in as an administrator; its rights are its 
 
 import http.client
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -69,11 +69,11 @@ class Neighbour:
         path.write_text(yaml.safe_dump(document))
         return path
 
-    def start(self, *arguments: str) -> None:
+    def start(self, *arguments: str, environment: Mapping[str, str] = {}) -> None:
         """Starts it and returns when it is ready; raises `StartError` where it does not come up."""
         command = [str(locate(self._name)), *arguments]
-        environment = {"KUBECONFIG": str(self._plane.kubeconfig())}
-        self._plane.start_program(command, is_ready=self.is_ready, environment=environment)
+        given = {"KUBECONFIG": str(self._plane.kubeconfig()), **environment}
+        self._plane.start_program(command, is_ready=self.is_ready, environment=given)
 
     def is_ready(self) -> bool:
         """Whether its health page says so."""
