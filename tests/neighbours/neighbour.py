@@ -8,6 +8,7 @@ no copy of either. Each program logs in as an administrator; its rights are its 
 import http.client
 import shutil
 from collections.abc import Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,12 @@ from typing import Any
 import yaml
 
 from tests.controlplane import gomodule
+from tests.controlplane.api import Api
 from tests.controlplane.binaries import BINARIES, locate
 from tests.controlplane.commands import HOST
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.ports import free_port
+from tests.e2e.eventually import eventually
 from tests.neighbours import webhooks
 
 _ANSWERS_WITHIN_SECONDS = 10
@@ -50,9 +53,10 @@ class Neighbour:
     def define(self, *files: str) -> None:
         """Installs the definitions in these files of its module; returns when their objects are served."""
         for file in files:
-            path = str(self._sources / file)
-            self._plane.kubectl("apply", "--server-side", "-f", path)
-            self._plane.kubectl("wait", "--for=condition=Established", "-f", path, "--timeout=60s")
+            self._plane.kubectl("apply", "--server-side", "-f", str(self._sources / file))
+            with self._plane.api() as api:
+                for each in self._documents(file):
+                    eventually(partial(_is_established, api, each["metadata"]["name"]))
 
     def configure(self, group: str) -> Path:
         """Writes the configuration file of a program that has one, in its API group, and returns the path."""
@@ -96,3 +100,10 @@ class Neighbour:
 
     def _documents(self, file: str) -> Iterator[dict[str, Any]]:
         return (each for each in yaml.safe_load_all((self._sources / file).read_text()) if each)
+
+
+def _is_established(api: Api, definition: str) -> bool:
+    """Whether the objects that it defines are served. It has no conditions at first, with which kubectl cannot wait."""
+    found = api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}")
+    conditions = found.get("status", {}).get("conditions") or ()
+    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
