@@ -7,6 +7,7 @@ import pytest
 from muster.testing import configuration_of
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.server import READY_WITHIN_SECONDS
 from tests.deployed import define_pod_groups, grant_as_charted
 from tests.e2e.muster_process import MusterProcess, Options, running
 from tests.namespaces import create_namespace
@@ -31,7 +32,9 @@ def muster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Ite
     kubeconfig = grant_as_charted(plane, folder, {"podGroups": {"auto": "Labelled"}})
     config = folder / "config.yaml"
     config.write_bytes(configuration_of(["Coscheduling", "AutoPodGroups"]))
-    with running(Options(kubeconfig=kubeconfig, log=folder / "muster.log", config=config)) as process:
+    options = Options(kubeconfig=kubeconfig, log=folder / "muster.log", config=config)
+    with running(options, ready=False) as process:
+        process.wait_until_ready(within=READY_WITHIN_SECONDS)
         yield process
     assert process.errors == []
 
