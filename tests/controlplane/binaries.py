@@ -61,6 +61,7 @@ E2E_TESTS = Binary(
 
 NEIGHBOURS = (
     Binary("jobset", "sigs.k8s.io/jobset", "0.8.2", "sigs.k8s.io/jobset"),
+    Binary("lws", "sigs.k8s.io/lws", "0.7.0", "sigs.k8s.io/lws/cmd"),
     Binary(
         "trainer",
         "github.com/kubeflow/trainer/v2",
