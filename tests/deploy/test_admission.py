@@ -61,10 +61,10 @@ def lenient(group_version: str, kind: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def others(cluster: ControlPlane, admin: Api) -> Iterator[None]:
-    """Definitions of everything that is not Kubernetes' own, PodGroups as they are, and the release's namespace."""
+    """Definitions of all that is not Kubernetes' own, those of Muster as they are, and the release's namespace."""
     definitions = [lenient(group, kind) for group, kinds in OTHERS.items() for kind in kinds]
-    [path] = (REPOSITORY / "deploy" / "crds").glob("*.yaml")
-    definitions.append(yaml.safe_load(path.read_text()))
+    own = sorted((REPOSITORY / "deploy" / "crds").glob("*.yaml"))
+    definitions += [yaml.safe_load(path.read_text()) for path in own]
     for definition in definitions:
         admin.post(_CRDS, definition)
     cluster.kubectl("apply", "--filename", str(REPOSITORY / "deploy" / "namespace.yaml"))
