@@ -25,8 +25,8 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
 	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
-	bench-scale bench-topology bench-vast bench-web parity parity-groups parity-preemption simulate-faults simulate-all \
-	simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
+	bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption simulate-faults \
+	simulate-all simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
 	release site e2e neighbours
 
 help: ## List the commands
@@ -95,6 +95,9 @@ bench-scale: $(INSTALLED) control-plane ## Measure both where 100,000 pods and m
 
 bench-topology: $(INSTALLED) control-plane ## Measure both on gangs that need one rack each
 	$(RUN) -m bench.topology $(BENCH_ARGS)
+
+bench-upstream: $(INSTALLED) control-plane ## Play the workloads of kube-scheduler's own benchmark against both
+	$(RUN) -m bench.upstream $(BENCH_ARGS)
 
 bench-all: $(INSTALLED) control-plane browser ## Measure all that the pages show, keep it, and bring the pages up to date
 	$(RUN) -m bench measure $(BENCHMARKS); status=$$?; \

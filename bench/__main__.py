@@ -17,14 +17,14 @@ from bench.tables import BLOCKS
 
 @click.group(context_settings={"show_default": True})
 def main() -> None:
-    """Measure all that the pages show, keep results, and print the tables that are made of them."""
+    """Run the benchmarks of the pages, store results, and print the tables that show them."""
 
 
 @main.command()
 @click.argument("names", nargs=-1, type=click.Choice(list(BENCHMARKS)))
 @click.option("--again", is_flag=True, help="Measure also what was measured at this commit.")
 def measure(names: tuple[str, ...], again: bool) -> None:
-    """Measure the benchmarks NAMES, or all, and keep each result at once."""
+    """Run the benchmarks NAMES, or all, and store each result at once."""
     with _clean_tree():
         failures = Measurement(tell=lambda line: click.echo(line, err=True)).measure_all(
             names or tuple(BENCHMARKS), again=again
@@ -35,7 +35,7 @@ def measure(names: tuple[str, ...], again: bool) -> None:
 
 @main.command()
 def commit() -> None:
-    """Print the commit that results measured now belong to."""
+    """Print the commit to which a result measured now would belong."""
     with _clean_tree():
         click.echo(measured_commit())
 
@@ -58,7 +58,7 @@ def tables(names: tuple[str, ...], write: bool) -> None:
 @click.argument("name")
 @click.argument("arguments", nargs=-1)
 def record_output(name: str, arguments: tuple[str, ...]) -> None:
-    """Keep a JSON object as the result NAME: from standard input, or printed by Python with ARGUMENTS.
+    """Store a JSON object as the result NAME: from standard input, or from the output of Python with ARGUMENTS.
 
     Only the latter records the command and its time, and the commit at its start.
     """

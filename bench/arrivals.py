@@ -24,7 +24,7 @@ _STARTED_WITHIN_SECONDS = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """Seconds that something waited."""
+    """The distribution of waits, in seconds."""
 
     p50: float
     p99: float
@@ -32,18 +32,17 @@ class Waits:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Self:
-        """Of one wait at least."""
+        """Summarize one or more waits."""
         cuts = quantiles(seconds, n=100, method="inclusive") if len(seconds) > 1 else [*seconds] * 99
         return cls(p50=cuts[49], p99=cuts[98], longest=max(seconds))
 
 
 async def arrive(gangs: Sequence[Gang], plane: ControlPlane, display: Display, *, bound: int) -> Waits:
-    """How long gangs wait from the creation of their last pod until the last one is bound.
+    """The waits of gangs from the creation of their last pod until all of their pods are bound.
 
-    Starts Muster and creates the gangs; the first one, by which Muster is seen to be at work, does not count.
+    Starts Muster and creates the gangs; the first gang only shows that Muster is ready, and does not count.
 
-    `bound` pods are there already. Raises `StalledError` when gangs do not start in time, `WrongRunError` and
-    `RefusedError`.
+    `bound` pods exist already. Raises `StalledError` if gangs do not start in time, `WrongRunError` and `RefusedError`.
     """
     began = time.monotonic()
     async with Client(plane.kubeconfig()) as client:
@@ -69,7 +68,7 @@ class _Arrivals:
         self._is_alive = is_alive
 
     async def run(self, gangs: Sequence[Gang], advance: Advance) -> list[float]:
-        """Seconds that each gang but the first has waited. Raises `TimeoutError` when Muster ends."""
+        """The seconds that each gang except the first has waited. Raises `TimeoutError` if Muster ends."""
         await self._create(gangs[0])
         await self._start()
         created: list[float] = []

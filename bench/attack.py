@@ -8,7 +8,7 @@ During each attack, another user's pods are created and the pages are read. For 
 - the resident memory before, at its highest, and after everything is deleted;
 - whether the process still leads, with the same lease.
 
-It fails if any of these exceeds its bound (`bench.bearing`): the loop is blocked, `/livez` or another user's pod is
+It fails if a figure exceeds its bound (`bench.attack_effects`): the loop is blocked, `/livez` or a pod is
 late, memory has grown since before the first attack, or the lease is lost.
 """
 
@@ -33,10 +33,10 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import cluster, scale
+from bench.attack_effects import MIB, AttackEffects, longest_block, verdicts
 from bench.attacks import ATTACKS
-from bench.bearing import MIB, Borne, longest_held, verdicts
 from bench.client import Client
-from bench.failures import failures_told
+from bench.failures import reporting_failures
 from bench.gangs import CRD
 from bench.progress import Display
 from bench.rogues import configuration, install_packages
@@ -59,34 +59,34 @@ _BUCKET = re.compile(r'^muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} ([
 @click.option("--only", default="", help="Replay the attacks alone whose names have this in them.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(nodes: int, only: str, output: str) -> None:
-    """Attack Muster in every known way and print what others noticed."""
+    """Attack Muster in every known way, and print the effects on other users."""
     attacks = [attack for attack in ATTACKS if only in attack.name]
-    with failures_told() as bars, control_plane(_MUSTER, bars) as plane:
+    with reporting_failures() as bars, control_plane(_MUSTER, bars) as plane:
         plane.kubectl("apply", f"--filename={CRD}")
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            borne = runner.run(_replay(attacks, nodes, plane, bars))
-    found = verdicts([(each, attack.bounds) for each, attack in zip(borne, attacks, strict=True)])
+            effects = runner.run(_replay(attacks, nodes, plane, bars))
+    found = verdicts([(each, attack.bounds) for each, attack in zip(effects, attacks, strict=True)])
     if output == "json":
-        print(json.dumps(document(nodes, borne, found), indent=2))
+        print(json.dumps(document(nodes, effects, found), indent=2))
     else:
-        _print_table(borne, found)
+        _print_table(effects, found)
     sys.exit(any(found))
 
 
-def document(nodes: int, borne: Sequence[Borne], found: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """What others noticed of each attack on so many nodes, and the faults in that, for programs."""
+def document(nodes: int, effects: Sequence[AttackEffects], found: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """The effects of each attack on a cluster of `nodes` nodes, and the exceeded bounds, as JSON."""
     return {
         "nodes": nodes,
         "attacks": [
             {**asdict(each), "bound": max(each.bound, default=None), "faults": [*faults]}
-            for each, faults in zip(borne, found, strict=True)
+            for each, faults in zip(effects, found, strict=True)
         ],
     }
 
 
-def _print_table(borne: Sequence[Borne], found: Sequence[Sequence[str]]) -> None:
+def _print_table(effects: Sequence[AttackEffects], found: Sequence[Sequence[str]]) -> None:
     table = Table("Attack", "Loop held", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
-    for each, faults in zip(borne, found, strict=True):
+    for each, faults in zip(effects, found, strict=True):
         memory = ", ".join(f"{size / MIB:.0f}" for size in (each.before, each.highest, each.after))
         within = f"{max(each.bound, default=0.0):.3f} s" + (f", {each.unbound} not" if each.unbound else "")
         table.add_row(
@@ -126,7 +126,7 @@ def _packages(plane: ControlPlane) -> Path:
 _MUSTER = Side("muster", _command)
 
 
-async def _replay(attacks: list[Attack], nodes: int, plane: ControlPlane, display: Display) -> list[Borne]:
+async def _replay(attacks: list[Attack], nodes: int, plane: ControlPlane, display: Display) -> list[AttackEffects]:
     async with Client(plane.kubeconfig()) as client, _pages(plane) as pages:
         await cluster.create_namespace(client)
         await client.post("/api/v1/namespaces", msgspec.json.encode({"metadata": {"name": NAMESPACE}}))
@@ -141,37 +141,39 @@ async def _replay(attacks: list[Attack], nodes: int, plane: ControlPlane, displa
             found = []
             for number, attack in enumerate(attacks):
                 with display.phase(attack.name):
-                    found.append(await _bear(attack, target, pages, server.pid, number))
+                    found.append(await _measure_effects(attack, target, pages, server.pid, number))
             return found
 
 
-async def _bear(attack: Attack, target: Target, pages: aiohttp.ClientSession, pid: int, number: int) -> Borne:
-    borne = Borne(attack.name)
+async def _measure_effects(
+    attack: Attack, target: Target, pages: aiohttp.ClientSession, pid: int, number: int
+) -> AttackEffects:
+    effects = AttackEffects(attack.name)
     await asyncio.sleep(_BEFORE_SECONDS)
     holder = (await target.client.get(_LEASE))["spec"]["holderIdentity"]
     buckets = await _held(pages)
-    borne.before = borne.highest = _resident(pid)
+    effects.before = effects.highest = _resident(pid)
     others = Others(target.client)
     tasks = [
-        asyncio.create_task(_probe(pages, borne, pid)),
-        asyncio.create_task(others.go_on(f"other-{number}", borne)),
+        asyncio.create_task(_probe(pages, effects, pid)),
+        asyncio.create_task(others.go_on(f"other-{number}", effects)),
     ]
     try:
         async with attack.begin(target):
             await asyncio.sleep(_DURING_SECONDS)
             if attack.look is not None:
-                borne.seen = await attack.look(target)
+                effects.seen = await attack.look(target)
         await asyncio.sleep(_AFTER_SECONDS)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
     after = await _held(pages)
-    borne.held = longest_held(buckets, after)
-    borne.after = _resident(pid)
+    effects.held = longest_block(buckets, after)
+    effects.after = _resident(pid)
     lease = (await target.client.get(_LEASE))["spec"]
-    borne.lease_kept = lease["holderIdentity"] == holder
-    return borne
+    effects.lease_kept = lease["holderIdentity"] == holder
+    return effects
 
 
 class Others:
@@ -180,20 +182,20 @@ class Others:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    async def go_on(self, name: str, borne: Borne) -> None:
-        """One pod after another until cancelled."""
+    async def go_on(self, name: str, effects: AttackEffects) -> None:
+        """Create one pod after another until cancelled."""
         number = 0
         while True:
             number += 1
             took = await self.one(f"{name}-{number}")
             if took is None:
-                borne.unbound += 1
+                effects.unbound += 1
             else:
-                borne.bound.append(took)
+                effects.bound.append(took)
             await asyncio.sleep(0.1)
 
     async def one(self, name: str) -> float | None:
-        """How long a pod takes from its creation to its node; None when that is longer than ten seconds."""
+        """The seconds from a pod's creation to its binding; None if it takes more than ten seconds."""
         path, body = scale.pod(name)
         began = time.monotonic()
         await self._client.post(path, body)
@@ -207,24 +209,24 @@ class Others:
             await self._client.delete(f"{path}/{name}")
 
 
-async def _probe(pages: aiohttp.ClientSession, borne: Borne, pid: int) -> None:
-    """Ask until cancelled. Where a connection is cut, which strangers at the same address may bring about, again."""
+async def _probe(pages: aiohttp.ClientSession, effects: AttackEffects, pid: int) -> None:
+    """Read `/livez` until cancelled; retry if a connection is cut, which clients of the same address may cause."""
     began = time.monotonic()
     try:
         while True:
             with suppress(aiohttp.ClientError):
                 async with pages.get("/livez") as answer:
                     await answer.read()
-                borne.livez = max(borne.livez, time.monotonic() - began)
+                effects.livez = max(effects.livez, time.monotonic() - began)
                 began = time.monotonic() + _PROBE_SECONDS
-            borne.highest = max(borne.highest, _resident(pid))
+            effects.highest = max(effects.highest, _resident(pid))
             await asyncio.sleep(_PROBE_SECONDS)
     finally:
-        borne.livez = max(borne.livez, time.monotonic() - began)
+        effects.livez = max(effects.livez, time.monotonic() - began)
 
 
 async def _held(pages: aiohttp.ClientSession) -> dict[float, float]:
-    """By the upper bounds of the histogram's buckets, how often the loop was held for so long."""
+    """The number of blocks of the loop in each bucket of the histogram, by the bucket's upper bound."""
     async with pages.get("/metrics") as answer:
         sums = [(float(bound), float(count)) for bound, count in _BUCKET.findall(await answer.text())]
     return {bound: count - before for (bound, count), (_, before) in zip(sums, [(0.0, 0.0), *sums], strict=False)}

@@ -1,6 +1,6 @@
-"""The attacks that `bench.attack` replays: what a user of one namespace may create, or a client without token reach.
+"""The attacks that `bench.attack` replays: objects that a user of one namespace may create, and requests without token.
 
-Each is as large as the API permits, or as it was when it delayed everyone's pods.
+Each attack is as large as the API permits, or as large as it was when it delayed the pods of all users.
 """
 
 import asyncio
@@ -78,9 +78,9 @@ def _spread(pod: PodDict, number: int) -> None:
 
 
 def _as_much_as_it_may(pod: PodDict, number: int) -> None:
-    """What the limits let through is the most that anybody has to be kept from waiting for."""
+    """The largest load that the limits permit, which must not make other pods wait."""
     pod.spread("kubernetes.io/hostname", {f"own-{number}": "x"})
-    for index in range(63):  # the API takes each key once
+    for index in range(63):  # the API accepts each key once
         pod.spread(f"example.com/own-{index}", {f"own-{number}-{index}": "x"}, whenUnsatisfiable="ScheduleAnyway")
     for index in range(64):
         pod.apart("kubernetes.io/hostname", {f"own-{number}-{index}": "x"})
@@ -129,7 +129,7 @@ _DENIAL = (
 
 
 _POLICY_SECONDS = 5.0
-"""The API server takes a moment until it follows a policy."""
+"""The time that the API server takes until it enforces a policy."""
 
 
 @asynccontextmanager
@@ -148,7 +148,7 @@ async def _says_who_was_refused(target: Target) -> str:
 
 
 def _connections(count: int, sent: bytes, *, handshake: bool) -> Begin:
-    """So many connections that say this and nothing more."""
+    """Open `count` connections that send these bytes and nothing more."""
 
     @asynccontextmanager
     async def begin(target: Target) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""Measures a full cluster with a backlog: `python -m bench.backlog [--nodes N] [--seconds S] [-o json]`.
+"""A full cluster with a backlog: `python -m bench.backlog [--nodes N] [--seconds S] [-o json]`.
 
 Every node is full, pods wait that fit nowhere, and some pods end each second. That is the normal state of clusters that
 need gangs. For kube-scheduler and for Muster, each on a control plane of its own, it measures:
@@ -28,8 +28,8 @@ from rich.table import Table
 
 from bench import cluster, scale
 from bench.client import Client
-from bench.failures import failures_told
-from bench.full import RUNNING, Bindings, filling, status_writes, until_told, writes
+from bench.failures import reporting_failures
+from bench.full import RUNNING, Bindings, filling, status_writes, until_reported, writes
 from bench.gangs import serve_pod_groups
 from bench.measure import Reading
 from bench.podgroups import gang_names, make_gang
@@ -49,7 +49,7 @@ _TAINTED = "untolerated taint"
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What waits: so many plain pods, and so many gangs of `size`."""
+    """The backlog: `plain` plain pods, and `gangs` gangs of `size` members."""
 
     name: str
     plain: int
@@ -57,7 +57,7 @@ class Situation:
     size: int = 30
 
     def bodies(self, side: Side) -> tuple[list[Body], list[Body]]:
-        """Groups and pods; for a side that knows no gangs their members are single pods."""
+        """The groups and pods; for a side without gangs, their members are single pods."""
         pods = [waiting(number) for number in range(self.plain)]
         gangs = [make_gang(name, self.size, make=_member) for name in gang_names(self.gangs)]
         members = [pod for gang in gangs for pod in gang.pods.values()]
@@ -66,19 +66,19 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a side came to.
+    """The result of a side.
 
     Attributes:
         side: its name.
-        freed: nodes that a pod left, and that should have got another.
-        bound: how many of them did.
-        idle_p50, idle_p99: seconds until they did; infinite when fewer than two did.
+        freed: the number of nodes that a pod left, and that should have got another pod.
+        bound: the number of these nodes that got one.
+        idle_p50, idle_p99: seconds until the next pod; infinite if fewer than two nodes got one.
         cpu_seconds: of the side, while pods ended.
         server_cpu_seconds: of kube-apiserver and etcd.
-        writes_per_pod: writes that the API server took for each pod that was bound.
-        changed: pods that still wait when a node is tainted, so that each has another reason to tell.
-        told: how many of them name it in time.
-        statuses_per_change: statuses of pods that were written meanwhile for each that does.
+        writes_per_pod: writes to the API server for each bound pod.
+        changed: the number of pods that still wait when a node is tainted, so that each has a new reason.
+        told: the number of these pods whose condition names the taint in time.
+        statuses_per_change: written statuses of pods for each of these.
         others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
     """
 
@@ -97,7 +97,7 @@ class Found:
 
 
 def waiting(number: int) -> Body:
-    """A pod that takes a whole node, or nearly: one of twenty signatures."""
+    """A pod of one of twenty signatures that takes a node completely, or almost."""
     cpu = f"{scale.NODE_CPU - number % SIGNATURES}m"
     return scale.shaped_pod(f"pod-{number:05}", lambda made: made.requests(cpu=cpu))
 
@@ -134,7 +134,7 @@ async def _measure(
         with side.running(plane) as server:
             pids |= {side.name: server.pid, "bench": os.getpid()}
             with display.phase(f"{side.name}: until all were told why they wait"):
-                await until_told(client, len(pods), filled)
+                await until_reported(client, len(pods), filled)
             async with Bindings(client) as ledger:
                 before, had = Reading.of(pids), await writes(client)
                 with display.phase(f"{side.name}: pods end", rate * seconds) as advance:
@@ -164,7 +164,7 @@ async def _measure(
 
 
 async def _end_pods(client: Client, rate: int, seconds: int, advance: Advance) -> dict[str, float]:
-    """Ends so many pods a second; when each node was freed, on the monotonic clock."""
+    """End pods at a steady rate; returns when each node was freed, in seconds on the monotonic clock."""
     freed: dict[str, float] = {}
     began = time.monotonic()
     for number in range(rate * seconds):
@@ -176,7 +176,7 @@ async def _end_pods(client: Client, rate: int, seconds: int, advance: Advance) -
 
 
 async def _taint_a_node(client: Client, nodes: int) -> tuple[int, int, float]:
-    """How many pods wait, how many of them name the taint in time, and how many statuses were written by then."""
+    """The numbers of waiting pods, of those that name the taint in time, and of statuses written by then."""
     before = await status_writes(client)
     taint = {"key": "bench", "effect": "NoSchedule"}
     await client.patch(f"/api/v1/nodes/{scale.node_name(nodes - 1)}", {"spec": {"taints": [taint]}})
@@ -211,7 +211,7 @@ def main(
         _PLAIN: Situation(f"{plain:,} plain pods wait", plain),
         _GANGS: Situation(f"{gangs:,} gangs of 30 and {beside:,} plain pods wait", beside, gangs),
     }
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         results = {
             situation.name: [run(SIDES[side], situation, nodes, rate, seconds, bars) for side in names]
             for name, situation in situations.items()

@@ -1,11 +1,11 @@
-"""What pods wait beside a large gang: `python -m bench.beside [--nodes N] [--size N] [--rate N] [-o json]`.
+"""The waits of pods beside a large gang: `python -m bench.beside [--nodes N] [--size N] [--rate N] [-o json]`.
 
-A scheduler decides a gang of thousands at once; what does that cost everybody else? Single pods arrive at a steady rate
-while the gang becomes complete. All of its members but the last are there before the side starts, and wait. So the
-creation of one more pod completes the gang, and the API server has nothing to do but what the side asks of it.
+A scheduler decides a gang of thousands at once, which delays other pods. Single pods arrive at a steady rate while the
+gang becomes complete. All of its members except the last exist before the side starts, and wait. So the creation of one
+more pod completes the gang, and the API server is loaded by the side alone.
 kube-scheduler gets one of Kubernetes' own groups, with its gate for them open, Muster one of `scheduling.x-k8s.io`.
 Both run on control planes of the same kind. A wait is the time from the answer to a pod's creation until a watch shows
-its binding. A side that was measured before one that fails is reported.
+its binding. If a side fails, the sides measured before are reported.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from bench import cluster, scale
 from bench.arrivals import Waits
 from bench.check import until_right
 from bench.client import Client
-from bench.failures import StalledError, failures_told
+from bench.failures import StalledError, reporting_failures
 from bench.gangs import serve_pod_groups
 from bench.latency import Poster, create_evenly
 from bench.ledger import Ledger
@@ -44,7 +44,7 @@ _LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a side gets: so many nodes, a gang of `size`, and `rate` plain pods a second, `calm` seconds ahead of it."""
+    """The load: `nodes` nodes, a gang of `size`, and `rate` plain pods a second, which begin `calm` seconds earlier."""
 
     nodes: int
     size: int
@@ -52,13 +52,13 @@ class Load:
     calm: float
 
     def gang(self, side: Side) -> Gang:
-        """The gang, in the words that the side knows."""
+        """The gang, as a group of the kind that the side supports."""
         return make_gang("gang", self.size) if side is MUSTER else make_native_gang("gang", self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """How many plain pods a stretch of time has, and how long they waited; None where there are none."""
+    """The number of plain pods in a stretch of time, and their waits; None without pods."""
 
     pods: int
     waits: Waits | None
@@ -66,14 +66,14 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a side came to.
+    """The result of a side.
 
     Attributes:
-        decided_seconds: from the creation of the gang's last member until the first one was bound.
-        started_seconds: until the last one was.
+        decided_seconds: from the creation of the gang's last member until the first member was bound.
+        started_seconds: until the last member was bound.
         calm: plain pods that were bound before the gang was complete.
-        deciding: further ones that arrived before a member was bound.
-        binding: further ones that arrived before all members were bound.
+        deciding: further plain pods that arrived before a member was bound.
+        binding: further plain pods that arrived before all members were bound.
     """
 
     decided_seconds: float
@@ -86,7 +86,7 @@ class Found:
     def of(
         cls, plain: Mapping[str, float], members: Collection[str], complete: float, bound: Mapping[str, float]
     ) -> "Found":
-        """From when plain pods were created, when the gang was complete and when all of them were bound."""
+        """The result, from the times of creations, of the gang's completion and of bindings."""
         times = [bound[pod] for pod in members]
         first, last = min(times), max(times)
         waits: dict[str, list[float]] = {stretch: [] for stretch in STRETCHES}
@@ -149,12 +149,12 @@ class Arrivals:
         self._over = False
 
     async def begin(self) -> None:
-        """Returns when the side is at work. Raises `TimeoutError` when it ends or is too slow."""
+        """Wait until the side binds pods. Raises `TimeoutError` if it ends or is too slow."""
         await self._client.post(*scale.pod("first"))
         await self._until_bound(["first"])
 
     async def run(self, load: Load, last: Body, members: Collection[str], advance: Advance) -> Found:
-        """Plain pods arrive until all `members` are bound, of which `last` comes after the calm. Raises as `begin`."""
+        """Create plain pods until all `members` are bound; `last` is created after the calm. Raises as `begin` does."""
         arriving = asyncio.create_task(create_evenly(self._client, self._plain(), load.rate, advance))
         try:
             await asyncio.sleep(load.calm)
@@ -215,7 +215,7 @@ def main(nodes: int, size: int, rate: int, calm: int, output: str) -> None:
     found: dict[str, Found] = {}
     load = Load(nodes, size, rate, calm)
     try:
-        with failures_told() as bars:
+        with reporting_failures() as bars:
             for side in (MUSTER, GATED):
                 found[side.name] = run(side, load, bars)
     finally:

@@ -1,8 +1,8 @@
 """The highest possible rate of bindings from Python: `python -m bench.ceiling KUBECONFIG`.
 
-It decides nothing and watches nothing. It takes the pending pods of the benchmarks' namespace, assigns them to nodes in
-turn and writes for each the same Binding and the same Event as a scheduler, 64 pods at a time. What a scheduler needs
-beyond that is its own cost.
+This client decides nothing and watches nothing. It lists the pending pods of the benchmarks' namespace, assigns them to
+nodes in turn, and writes the Binding and the Event of a scheduler for each, 64 pods at a time. The time that a
+scheduler needs beyond that is its own cost.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ _EVENTS = f"/apis/events.k8s.io/v1/namespaces/{NAMESPACE}/events"
 
 
 async def run(kubeconfig: Path) -> None:
-    """Binds all pods, then waits to be ended, as a scheduler would."""
+    """Bind all pods, then wait to be ended, as a scheduler would."""
     async with Client(kubeconfig) as client:
         nodes = await client.get("/api/v1/nodes")
         names = cycle([node["metadata"]["name"] for node in nodes["items"]])

@@ -1,4 +1,4 @@
-"""Whether a scheduler did its work: every pod bound once and reported once, and no node overcommitted."""
+"""The check of a scheduler's work: every pod is bound and reported once, and no node is overcommitted."""
 
 import asyncio
 import time
@@ -16,9 +16,9 @@ _LOOK_SECONDS = 1.0
 
 
 async def until_right(client: Client, ledger: Mapping[str, str]) -> None:
-    """Returns when pods and Events agree with the ledger (pod name to node name) and with each other.
+    """Wait until pods and Events agree with the ledger (pod name to node name) and with each other.
 
-    What is not right within half a minute is wrong: raises `WrongRunError`.
+    Raises `WrongRunError` if they do not agree within half a minute.
     """
     deadline = time.monotonic() + _RIGHT_WITHIN_SECONDS
     while faults := await _faults(client, ledger):
@@ -37,7 +37,7 @@ async def _faults(client: Client, ledger: Mapping[str, str]) -> list[str]:
 def find_faults(
     pods: Sequence[Mapping[str, Any]], events: Sequence[Mapping[str, Any]], ledger: Mapping[str, str]
 ) -> Iterator[str]:
-    """What is wrong, a line for each fault. Pods and Events as the API has them at the end."""
+    """The faults, one line each, in the pods and Events that the API has at the end."""
     scheduled = Counter(event["regarding"]["uid"] for event in events if event["reason"] == "Scheduled")
     for pod in pods:
         name, node = pod["metadata"]["name"], pod["spec"].get("nodeName", "")

@@ -1,4 +1,4 @@
-"""A cluster in which everything comes and goes: pods at a steady rate, half of them in gangs, and nodes.
+"""A cluster with churn: pods are created and ended at a steady rate, half of them in gangs, and nodes are replaced.
 
 The pods created within a second form a round, and are deleted together a while after all of them were bound: one
 request ends them all, which leaves the machine to the creation and binding of pods. Now and then a node is replaced.
@@ -27,12 +27,12 @@ _ROUND = "round"
 
 @dataclass(slots=True)
 class _Unit:
-    """A pod by itself, or a gang: what is created together.
+    """A single pod or a gang, whose pods are created together.
 
     Attributes:
-        posted: when the last of its pods had been created; 0 until then.
+        posted: the time at which its last pod was created; 0 until then.
         waiting: its pods that are not bound.
-        bound: set when there are none.
+        bound: set when all of its pods are bound.
     """
 
     pods: Mapping[str, scale.Body]
@@ -43,11 +43,11 @@ class _Unit:
 
 
 class Churn(Following):
-    """Follows the pods while it is used. `go_on` creates and ends them until it is cancelled.
+    """Follows the pods as a context manager. `go_on` creates and ends them until it is cancelled.
 
     Attributes:
-        created, ended: how many pods.
-        waits: seconds from the creation of a unit's last pod to its last binding, for whoever reads to take away.
+        created, ended: the numbers of created and ended pods.
+        waits: seconds from the creation of a unit's last pod to its last binding; a reader removes what it has read.
     """
 
     def __init__(self, client: Client, nodes: int) -> None:
@@ -63,11 +63,11 @@ class Churn(Following):
 
     @property
     def alive(self) -> int:
-        """Pods that were created and have not gone."""
+        """The number of pods that were created and not deleted yet."""
         return self.created - self.ended
 
     async def go_on(self, rate: float) -> None:
-        """Create so many pods a second, half of them in gangs, and end each a while after it was bound."""
+        """Create `rate` pods a second, half of them in gangs, and end each a while after its binding."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._exchange_nodes())
             began = time.monotonic()
@@ -101,7 +101,7 @@ class Churn(Following):
         unit.posted = time.monotonic()
 
     async def _end(self, number: str, units: list[_Unit]) -> None:
-        """End a round when all of it has been bound and lived for a while."""
+        """End a round after all of its pods have been bound and have lived for a while."""
         for unit in units:
             await unit.bound.wait()
         await asyncio.sleep(_LIVES_SECONDS)
@@ -113,7 +113,7 @@ class Churn(Following):
             self.ended += len(unit.pods)
 
     async def _exchange_nodes(self) -> None:
-        """The oldest node goes, and a new one comes."""
+        """Delete the oldest node and create a new one, periodically."""
         while True:
             await asyncio.sleep(_NODE_SECONDS)
             await self._client.delete(f"/api/v1/nodes/{scale.node_name(self._nodes.popleft())}")

@@ -1,7 +1,7 @@
 """A minimal HTTP client for an API server: raw JSON in, raw JSON out, no retries.
 
-The benchmarks fill clusters and follow pods with it, and the ceiling is measured with it: its cost is the cost of the
-wire in Python. It logs in with the token of a kubeconfig that `tests.controlplane` wrote.
+The benchmarks fill clusters and follow pods with it, and it measures the ceiling: its cost is the cost of HTTP and JSON
+in Python. It logs in with the token of a kubeconfig that `tests.controlplane` wrote.
 """
 
 import asyncio
@@ -40,7 +40,7 @@ class RefusedError(Exception):
 
 
 class Following(ABC):
-    """The follower of a watch, in the background while this is used as a context manager."""
+    """Follows a watch in the background, as a context manager."""
 
     def __init__(self) -> None:
         self._following: asyncio.Task[None] | None = None
@@ -55,17 +55,17 @@ class Following(ABC):
             await asyncio.gather(self._following, return_exceptions=True)
 
     async def raise_if_stopped(self) -> None:
-        """Raises what ended the following, if anything has."""
+        """Raise the error that ended the watch, if it has ended."""
         if self._following is not None and self._following.done():
             await self._following
 
     @abstractmethod
     async def _follow(self) -> None:
-        """Watches, until it is cancelled."""
+        """Watch until cancelled."""
 
 
 class Client:
-    """Requests as one user over as many connections as there are requests at a time. Make it on a running loop."""
+    """A client for one user, with a connection for each concurrent request. Create it on a running loop."""
 
     def __init__(self, kubeconfig: Path) -> None:
         config = yaml.safe_load(kubeconfig.read_text())
@@ -88,7 +88,7 @@ class Client:
         await self._session.close()
 
     async def post(self, path: str, body: bytes) -> bytes:
-        """Creates an object, or acts on a subresource; returns the answer. Raises `RefusedError`."""
+        """Create an object or a subresource; returns the answer. Raises `RefusedError`."""
         async with self._session.post(self._url(path), data=body) as response:
             return await _body(response)
 
@@ -98,9 +98,18 @@ class Client:
         async with self._session.patch(self._url(path), data=msgspec.json.encode(change), headers=headers) as response:
             await _body(response)
 
-    async def delete(self, path: str, **query: str) -> None:
-        """Deletes an object at once, if it is there, or what is selected of a collection. Raises `RefusedError`."""
-        async with self._session.delete(self._url(path, {"gracePeriodSeconds": "0", **query})) as response:
+    async def put(self, path: str, body: bytes) -> None:
+        """Replace an object, or a part of it by a subresource. Raises `RefusedError`."""
+        async with self._session.put(self._url(path), data=body) as response:
+            await _body(response)
+
+    async def delete(self, path: str, *, at_once: bool = True, **query: str) -> None:
+        """Delete an object, if it exists, or the selected objects of a collection. Raises `RefusedError`.
+
+        Unless `at_once`, a pod gets its grace period.
+        """
+        given = {"gracePeriodSeconds": "0"} if at_once else {}
+        async with self._session.delete(self._url(path, {**given, **query})) as response:
             if response.status != _NOT_FOUND:
                 await _body(response)
 
@@ -111,17 +120,17 @@ class Client:
             await _body(response)
 
     async def get(self, path: str, **query: str) -> Any:
-        """Reads an object or a list. Raises `RefusedError`."""
+        """Read an object or a list. Raises `RefusedError`."""
         async with self._session.get(self._url(path, query)) as response:
             return msgspec.json.decode(await _body(response))
 
     async def text(self, path: str) -> str:
-        """Reads what is no JSON, such as metrics. Raises `RefusedError`."""
+        """Read a plain text, such as metrics. Raises `RefusedError`."""
         async with self._session.get(self._url(path)) as response:
             return (await _body(response)).decode()
 
     async def watch(self, path: str, **query: str) -> AsyncIterator[list[bytes]]:
-        """The lines of a watch, as many at a time as have come. Ends when the server ends it. Raises `RefusedError`."""
+        """Yield the lines of a watch in batches, until the server ends it. Raises `RefusedError`."""
         # A watch may be silent for minutes, as while kube-scheduler looks for a rack for its first gang of a thousand.
         silent = aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS, sock_read=None)
         async with self._session.get(self._url(path, {"watch": "true", **query}), timeout=silent) as response:
@@ -135,7 +144,7 @@ class Client:
                         yield lines
             finally:
                 if response.connection is not None and response.connection.transport is not None:
-                    response.connection.transport.abort()  # a farewell by TLS may last longer than the event loop
+                    response.connection.transport.abort()  # an orderly end of TLS may last longer than the event loop
 
     def _url(self, path: str, query: dict[str, str] | None = None) -> URL:
         return URL(f"{self._server}{path}?{urlencode(query)}" if query else self._server + path, encoded=True)

@@ -1,4 +1,4 @@
-"""Fills the cluster of a measurement, and waits until its servers are idle."""
+"""The cluster of a measurement: filling it, and waiting until its servers are idle."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,14 +19,14 @@ _LOOK_SECONDS = 0.5
 
 
 async def create_namespace(client: Client) -> None:
-    """Creates the namespace that all pods of the benchmarks are in."""
+    """Create the namespace of the benchmarks' pods."""
     await client.post("/api/v1/namespaces", msgspec.json.encode({"metadata": {"name": NAMESPACE}}))
 
 
 async def create(client: Client, bodies: Iterable[Body], advance: Advance) -> None:
-    """Posts the objects, many at a time and in no particular order.
+    """Create the objects, many at a time and in no particular order.
 
-    Raises `RefusedError`, and `TimeoutError` when fewer than a hundred a second are taken.
+    Raises `RefusedError`, and `TimeoutError` if the server accepts fewer than a hundred a second.
     """
     waiting = list(bodies)
     deadline = _SLACK_SECONDS + len(waiting) / _AT_LEAST_A_SECOND
@@ -43,7 +43,7 @@ async def create(client: Client, bodies: Iterable[Body], advance: Advance) -> No
 
 
 async def fill(client: Client, side: str, objects: Mapping[str, Sequence[Body]], display: Display) -> None:
-    """Creates the namespace, then all objects, shown by the names that they come under. Raises as `create` does."""
+    """Create the namespace, then all objects, with a progress bar for each name. Raises as `create` does."""
     await create_namespace(client)
     for name, bodies in objects.items():
         if bodies:
@@ -52,9 +52,9 @@ async def fill(client: Client, side: str, objects: Mapping[str, Sequence[Body]],
 
 
 async def rest(pids: dict[str, int]) -> None:
-    """Waits until the processes use less than a twentieth of a core together, for half a minute at most.
+    """Wait until the processes use less than a twentieth of a core together, for half a minute at most.
 
-    A fresh API server is busy for a while with its own start, and with what it was filled with.
+    A fresh API server is busy for a while after its start and after it was filled.
     """
     async with asyncio.timeout(_REST_SECONDS):
         before = Reading.of(pids)

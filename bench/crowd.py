@@ -29,14 +29,14 @@ _MEBIBYTE = 1 << 20
 
 
 def running(count: int, node_count: int) -> Iterator[Body]:
-    """Pods that have nodes, as many on each, with `LABEL_SETS` sets of labels."""
+    """Running pods, equally many on each node, with `LABEL_SETS` sets of labels."""
     for number in range(count):
         app = f"app-{number % LABEL_SETS:03}"
         yield scale.running_pod(f"{app}-{number:06}", scale.node_name(number % node_count), {"app": app})
 
 
 def waiting(count: int) -> Iterator[Body]:
-    """The backlog."""
+    """The waiting pods."""
     return (
         scale.shaped_pod(f"pod-{number:05}", lambda pod: pod.labels(WEB).apart(HOST, WEB)) for number in range(count)
     )
@@ -73,7 +73,7 @@ def main(nodes: int, pods: int, crowds: tuple[int, ...], output: str) -> None:
 
 
 def table(title: str, found: Mapping[int, Pair]) -> Table:
-    """Two rows a crowd, one for each side that did not fail."""
+    """A table with a row for each crowd and each side that did not fail."""
     made = Table(title=title, title_justify="left")
     made.add_column("running pods", justify="right")
     made.add_column("", no_wrap=True)

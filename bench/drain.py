@@ -2,7 +2,7 @@
 
 The sides are kube-scheduler, Muster, and the ceiling, which only writes what a scheduler has to write. They take turns,
 `--runs` times, and the medians are reported. `trial` says what is measured and why the comparison is fair. If a side
-leaves a pod unbound, binds one twice or loses an Event, the benchmark ends with a description of that and exit code 1.
+leaves a pod unbound, binds one twice or loses an Event, the benchmark ends with a description and exit code 1.
 """
 
 import json
@@ -11,14 +11,14 @@ import click
 from rich.console import Console
 
 from bench import scale
-from bench.failures import failures_told
-from bench.report import median_document, middle, table
+from bench.failures import reporting_failures
+from bench.report import median_document, median_result, table
 from bench.sides import KUBE_SCHEDULER, MUSTER, SIDES
 from bench.trial import Backlog, run
 
 
 class _Sides(click.ParamType[list[str]]):
-    """Names of sides, joined by commas."""
+    """The type of an option with names of sides, joined by commas."""
 
     name = "sides"
 
@@ -41,13 +41,13 @@ def main(nodes: int, pods: int, order: list[str], runs: int, output: str) -> Non
     if (fault := scale.overfull(nodes, pods)) is not None:
         raise click.UsageError(fault)
     backlog = Backlog(list(scale.nodes(nodes)), list(scale.pods(pods)))
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         measured = [[run(SIDES[name], backlog, bars) for name in order] for _ in range(runs)]
     if output == "json":
         print(json.dumps(median_document(measured), indent=2))
         return
     title = f"{pods:,} pods on {nodes:,} nodes, median of {runs}" if runs > 1 else f"{pods:,} pods on {nodes:,} nodes"
-    medians = [middle(results) for results in zip(*measured, strict=True)]
+    medians = [median_result(results) for results in zip(*measured, strict=True)]
     Console().print(table(title, medians, subject=MUSTER.name, baseline=KUBE_SCHEDULER.name))
 
 

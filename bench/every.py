@@ -1,8 +1,8 @@
-"""Measures everything that the pages show, one benchmark after another: `python -m bench measure`, or `make bench-all`.
+"""All benchmarks of the pages, run one after another: `python -m bench measure`, or `make bench-all`.
 
-Each benchmark is a process of its own, as when it is started by hand, and its result is stored as soon as it exists.
-What was already measured at this commit is skipped, so an interrupted run continues. A benchmark that fails keeps its
-measurements, with the failure, and is repeated next time; the others continue.
+Each benchmark runs in a separate process, as when it is started by hand, and its result is stored as soon as it exists.
+Benchmarks already measured at this commit are skipped, so an interrupted run continues. A benchmark that fails keeps
+its measurements, with the failure, and is repeated next time; the others continue.
 """
 
 import json
@@ -26,6 +26,7 @@ BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "shapes": ("--nodes=5000", "--pods=2000"),
     "native": ("--nodes=5000", "--gangs=100", "--size=30", "--runs=3"),
     "topology": ("--nodes=5000", "--racks=50"),
+    "upstream": ("--factor=1/5", "--resume"),
     "beside": ("--nodes=5000", "--size=3000", "--rate=20"),
     "crowd": ("--nodes=5000", "--pods=1000"),
     "backlog": ("--nodes=5000", "--rate=20", "--seconds=30"),
@@ -35,11 +36,11 @@ BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "attack": ("--nodes=5000",),
     "soak": ("--minutes=30", "--rate=120"),
 }
-"""By name, the arguments that the pages' results are measured with."""
+"""The arguments with which the pages' results are measured, by benchmark."""
 
 
 class Ended(NamedTuple):
-    """How a benchmark's process ended: its exit code, and what it wrote to standard output."""
+    """The end of a benchmark's process: its exit code and its standard output."""
 
     status: int
     output: str
@@ -51,21 +52,21 @@ def command_of(name: str) -> list[str]:
 
 
 def execute(command: Sequence[str]) -> Ended:
-    """Run Python with these arguments; progress bars and errors go where this process' own go."""
+    """Run Python with these arguments; progress bars and errors go to this process's standard error."""
     done = subprocess.run([sys.executable, *command], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
     return Ended(done.returncode, done.stdout)
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Measures benchmarks and keeps their results.
+    """Runs benchmarks and stores their results.
 
     Attributes:
-        tell: is given a line of progress at a time.
+        tell: receives lines of progress.
         execute: runs a benchmark.
-        origin: where a result measured now comes from; raises `DirtyTreeError`.
-        clock: seconds.
-        folder: where results are kept.
+        origin: returns the provenance of a result measured now; raises `DirtyTreeError`.
+        clock: returns seconds.
+        folder: the folder of the results.
     """
 
     tell: Callable[[str], None]
@@ -75,9 +76,9 @@ class Measurement:
     folder: Path = FOLDER
 
     def measure_all(self, names: Sequence[str], *, again: bool = False) -> list[str]:
-        """Measure those that were not measured at this commit on such a machine, or all of them `again`.
+        """Run the benchmarks that have no result of this commit and class of machine, or all of them `again`.
 
-        Returns one line for each that failed. Raises `DirtyTreeError` as soon as the tree has uncommitted changes.
+        Returns a line for each failure. Raises `DirtyTreeError` as soon as the tree has uncommitted changes.
         """
         failures = []
         for number, name in enumerate(names, start=1):
@@ -93,7 +94,7 @@ class Measurement:
         return failures
 
     def measure(self, name: str, command: Sequence[str]) -> tuple[str, float]:
-        """Keep what Python prints with these arguments; what went wrong, if anything, and how long it took.
+        """Store the output of Python with these arguments; returns the failure, if any, and the duration.
 
         Raises `DirtyTreeError`.
         """

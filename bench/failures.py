@@ -1,4 +1,4 @@
-"""How a benchmark can fail, and how its command then ends."""
+"""The failures of a benchmark, and the end of its command after a failure."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from tests.controlplane.server import StartError
 
 
 class StalledError(Exception):
-    """A side did not finish; the text says how far it came and ends with its log."""
+    """A side did not finish; the text has its progress and the end of its log."""
 
 
 FAILURES = (
@@ -27,12 +27,12 @@ FAILURES = (
     MissingBinaryError,
     KubectlError,
 )
-"""What a benchmark can end with."""
+"""The errors with which a benchmark can end."""
 
 
 @contextmanager
-def failures_told() -> Iterator[Bars]:
-    """Bars that show how far the benchmark is. One of `FAILURES` ends the command with its text."""
+def reporting_failures() -> Iterator[Bars]:
+    """Progress bars for the block. One of `FAILURES` ends the command with its text."""
     try:
         with Bars() as bars:
             yield bars
@@ -41,7 +41,7 @@ def failures_told() -> Iterator[Bars]:
 
 
 def text_of(error: Exception) -> str:
-    """What went wrong; of a group of errors, each once."""
+    """The text of an error; for a group of errors, each text once."""
     if isinstance(error, ExceptionGroup):
         return "\n\n".join(dict.fromkeys(text_of(each) for each in error.exceptions))
     return str(error) or type(error).__name__

@@ -1,7 +1,7 @@
 """A full cluster for the benchmarks of backlogs and of preemption: running pods that leave no capacity.
 
-It also has a ledger that sees only pods that were waiting, the number of writes to the API server meanwhile, and the
-time at which every waiting pod has its reason.
+The module also has a ledger of waiting pods only, counts writes to the API server, and waits until every waiting pod
+has a reason.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from bench.ledger import Ledger
 from bench.scale import Body
 
 RUNNING = "running-"
-"""What the names of pods begin with that were there first."""
+"""The prefix of the names of pods that fill the cluster."""
 
 _TOLD_QUIET_SECONDS = 3.0
 _TOLD_WITHIN_SECONDS = 300.0
@@ -33,38 +33,38 @@ _STATUS_WRITES = re.compile(
 
 
 class Bindings(Ledger):
-    """Bindings of pods that waited; those that fill the cluster, and end, are left out."""
+    """Bindings of waiting pods; the pods that fill the cluster, and end, are ignored."""
 
     def enter(self, lines: Sequence[bytes], now: float) -> None:
         super().enter([line for line in lines if f'"name":"{RUNNING}'.encode() not in line], now)
 
 
 def filling(nodes: int, *, each: int = 1) -> Iterator[Body]:
-    """So many pods for each node, which take all of it together and are there already."""
+    """Running pods that together take all of every node, equally many on each."""
     return (running(number, number // each, scale.NODE_CPU // each) for number in range(nodes * each))
 
 
 def running(number: int, node: int, cpu: int) -> Body:
-    """A pod that has a node already and takes so many milli-cores of it."""
+    """A running pod with a request of `cpu` milli-cores."""
     name, node_name = f"{RUNNING}{number:05}", scale.node_name(node)
     return scale.shaped_pod(name, lambda made: made.requests(cpu=f"{cpu}m").node(node_name))
 
 
 async def writes(client: Client) -> float:
-    """How many writes about pods, Events and groups the API server has taken so far."""
+    """The number of writes to pods, Events and groups that the API server has counted so far."""
     return sum(float(count) for count in _WRITES.findall(await client.text("/metrics")))
 
 
 async def status_writes(client: Client) -> float:
-    """How many writes of the statuses of pods the API server has taken so far."""
+    """The number of writes to statuses of pods that the API server has counted so far."""
     return sum(float(count) for count in _STATUS_WRITES.findall(await client.text("/metrics")))
 
 
-async def until_told(client: Client, pods: int, since: float) -> None:
-    """Waits until something was written for each pod and nothing any more for a few seconds. Raises `StalledError`.
+async def until_reported(client: Client, pods: int, since: float) -> None:
+    """Wait until each pod has a write, and no further write came for a few seconds. Raises `StalledError`.
 
-    Events are not waited for: kube-scheduler drops those that it cannot write in time. `since` is how many writes there
-    were before.
+    Events do not count, because kube-scheduler drops Events that it cannot write in time. `since` is the number of
+    earlier writes.
     """
     before = now = -1.0
     try:

@@ -1,4 +1,4 @@
-"""Starts gangs with Muster: `python -m bench.gangs [--nodes N] [--gangs N] [--size N] [-o json]`.
+"""The start of gangs by Muster: `python -m bench.gangs [--nodes N] [--gangs N] [--size N] [-o json]`.
 
 It measures two things, with groups that need all of their pods:
 
@@ -19,7 +19,7 @@ from rich.console import Console
 
 from bench import scale
 from bench.arrivals import Waits, arrive
-from bench.failures import failures_told
+from bench.failures import reporting_failures
 from bench.podgroups import gang_names, make_gang
 from bench.progress import Display
 from bench.report import document, table
@@ -42,7 +42,7 @@ def main(nodes: int, gangs: int, size: int, crd: Path, output: str) -> None:
     pods = gangs * size
     if (fault := scale.overfull(nodes, 2 * pods)) is not None:
         raise click.UsageError(fault)
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         plain = run(KUBE_SCHEDULER, Backlog(list(scale.nodes(nodes)), list(scale.pods(pods))), bars)
         grouped, waits = _start_gangs(nodes, gangs, size, crd, bars)
     if output == "json":
@@ -58,7 +58,7 @@ def main(nodes: int, gangs: int, size: int, crd: Path, output: str) -> None:
 
 
 def _start_gangs(nodes: int, count: int, size: int, crd: Path, display: Display) -> tuple[Result, Waits]:
-    """Muster alone with a backlog of gangs, then with gangs that arrive. Raises one of `FAILURES`."""
+    """Run Muster with a backlog of gangs, then with arriving gangs. Raises one of `FAILURES`."""
     backlog = [make_gang(name, size) for name in gang_names(count)]
     pods = [pod for gang in backlog for pod in gang.pods.values()]
     arrivals = [make_gang(name, size) for name in gang_names(count, prefix="late")]
@@ -71,7 +71,7 @@ def _start_gangs(nodes: int, count: int, size: int, crd: Path, display: Display)
 
 
 def serve_pod_groups(plane: ControlPlane, crd: Path = CRD) -> None:
-    """Define PodGroups, and return when they are served."""
+    """Create the definition of PodGroups, and wait until the API serves them."""
     plane.kubectl("apply", f"--filename={crd}")
     plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", KIND)
 

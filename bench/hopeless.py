@@ -1,6 +1,6 @@
-"""Pods that fit nowhere, on a cluster with capacity for small ones, and events that help none of them.
+"""Pods that fit no node, on a cluster with capacity for small pods, and events that help none of them.
 
-They cause the storm of retries of `bench.storm`.
+`bench.storm` uses them for its storm of retries.
 """
 
 from collections.abc import Iterator
@@ -13,19 +13,19 @@ from tests.builders import PodDict
 
 SIGNATURES = 200
 _LEFT_CPU = NODE_CPU // 4
-"""Milli-cores that are free on each node at first: what is too large asks for a little more."""
+"""The free milli-cores of each node at first; pods that are too large request a little more."""
 _DEVICE = {"example.com/gpu": "1"}
 _WAYS = 4
-"""To be hopeless, and for something to happen."""
+"""The number of reasons to fit no node, and of kinds of events."""
 
 
 def filling(nodes: int) -> Iterator[Body]:
-    """A pod for each node, which leaves a quarter of it."""
+    """A pod for each node that leaves a quarter of it free."""
     return (running(number, number, NODE_CPU - _LEFT_CPU) for number in range(nodes))
 
 
 def waiting(number: int) -> Body:
-    """A pod that fits nowhere, of one of 200 signatures: too large, or for nodes or devices that there are not."""
+    """A pod of one of 200 signatures that fits no node: too large, or for nodes or devices that do not exist."""
     kind = number % SIGNATURES
     little, large = f"{1 + kind}m", f"{_LEFT_CPU + 1 + kind}m"
 
@@ -44,12 +44,12 @@ def waiting(number: int) -> Body:
 
 
 def small(number: int) -> Body:
-    """A pod that fits on every node that is not full."""
+    """A pod that fits every node that is not full."""
     return scale.shaped_pod(f"small-{number:06}", lambda made: made.requests(cpu="10m", memory="10Mi"))
 
 
 async def happen(client: Client, number: int, nodes: int) -> None:
-    """One of the events in their order, each in turn on a node: labels change, a passing pod comes and goes.
+    """Cause the next event on the next node: labels change, or a passing pod is created or deleted.
 
     Raises `RefusedError`.
     """

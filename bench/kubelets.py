@@ -1,4 +1,4 @@
-"""Plays the kubelets: every terminating pod is gone at once, as if its containers had ended by themselves."""
+"""Simulated kubelets: every terminating pod is deleted at once, as if its containers had ended."""
 
 import asyncio
 import time
@@ -12,10 +12,10 @@ _TO_GO = b'"deletionTimestamp"'
 
 
 class Kubelets(Following):
-    """The kubelets of all nodes, which run within this block.
+    """The kubelets of all nodes, as a context manager.
 
     Attributes:
-        ended: when each pod that was to go was seen, by name, seconds on the monotonic clock.
+        ended: the time at which each terminating pod was seen, by name, in seconds on the monotonic clock.
     """
 
     def __init__(self, client: Client) -> None:

@@ -1,9 +1,10 @@
-"""Pods that arrive at a steady rate: `python -m bench.latency [--nodes N] [--rate N]... [-o json]`.
+"""The latency of pods that arrive at a steady rate: `python -m bench.latency [--nodes N] [--rate N]... [-o json]`.
 
-Users of a cluster that keeps up wait for latency, not for the rate of a drained backlog. Each side gets a control plane
-of its own with the same nodes. Then, at one rate after another, pods are created at even intervals for some seconds,
-whether the side keeps up or not. The latency of a pod is the time from the answer to its creation until a watch shows
-its binding. The next rate begins when all pods are bound. A run that fails ends the benchmark as in `bench.drain`.
+As long as a scheduler keeps up, users notice its latency, not the rate at which it drains a backlog. Each side gets its
+own control plane with the same nodes. Then, at one rate after another, pods are created at even intervals for some
+seconds, whether the side keeps up or not. The latency of a pod is the time from the answer to its creation until a
+watch shows its binding. The next rate begins when all pods are bound. A run that fails ends the benchmark as in
+`bench.drain`.
 """
 
 import asyncio
@@ -22,7 +23,7 @@ from rich.table import Table
 from bench import cluster, scale
 from bench.check import until_right
 from bench.client import Client
-from bench.failures import StalledError, failures_told
+from bench.failures import StalledError, reporting_failures
 from bench.ledger import Ledger
 from bench.measure import is_running
 from bench.progress import Advance, Display
@@ -32,7 +33,7 @@ from bench.trial import control_plane, how_far
 
 RATES = (100, 300, 500)
 IN_FLIGHT = 200
-"""Creations that wait for an answer at a time; with more, an overloaded API server only does TLS handshakes."""
+"""The most concurrent creations; with more, an overloaded API server spends its time on TLS handshakes."""
 _BOUND_WITHIN_SECONDS = 120.0
 
 
@@ -40,17 +41,17 @@ class Poster(Protocol):
     """The part of `Client` that creates pods."""
 
     async def post(self, path: str, body: bytes) -> bytes:
-        """Creates an object."""
+        """Create an object."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """What a side came to at one rate.
+    """The result of a side at one rate.
 
     Attributes:
-        rate: pods a second that were to be created.
-        created: pods a second that were.
+        rate: the intended creations a second.
+        created: the actual creations a second.
         p50, p99, longest: seconds from creation to binding.
     """
 
@@ -62,14 +63,14 @@ class Arrival:
 
     @classmethod
     def of(cls, rate: int, created: Mapping[str, float], bound: Mapping[str, float]) -> "Arrival":
-        """From when each pod was created and bound, seconds on one clock. A watch may be faster than an answer."""
+        """The result, from the times at which each pod was created and bound. A watch may be faster than an answer."""
         waits = [max(0.0, bound[pod] - at) for pod, at in created.items()]
         cuts, times = quantiles(waits, n=100, method="inclusive"), created.values()
         return cls(rate, (len(waits) - 1) / (max(times) - min(times)), cuts[49], cuts[98], max(waits))
 
 
 def arriving(rate: int, seconds: int) -> dict[str, Body]:
-    """By name, the pods that arrive at a rate."""
+    """The pods that arrive at a rate, by name."""
     names = [f"at-{rate}-{number:05}" for number in range(rate * seconds)]
     return {name: scale.pod(name) for name in names}
 
@@ -77,9 +78,9 @@ def arriving(rate: int, seconds: int) -> dict[str, Body]:
 async def create_evenly(
     client: Poster, pods: Iterable[tuple[str, Body]], rate: int, advance: Advance
 ) -> dict[str, float]:
-    """Create pods with their names at even intervals. Returns when each was answered.
+    """Create named pods at even intervals. Returns the time of each answer.
 
-    Late answers delay no other pod until `IN_FLIGHT` of them are missing. Raises `ExceptionGroup` of `RefusedError`.
+    A late answer delays no other pod unless `IN_FLIGHT` answers are missing. Raises `ExceptionGroup` of `RefusedError`.
     """
     created: dict[str, float] = {}
     slots = asyncio.Semaphore(IN_FLIGHT)
@@ -126,7 +127,7 @@ def run(side: Side, nodes: int, rates: Sequence[int], seconds: int, display: Dis
 async def _arrive(
     client: Client, ledger: Ledger, plan: Mapping[int, Mapping[str, Body]], side: Side, pid: int, display: Display
 ) -> list[Arrival]:
-    """Raises `TimeoutError` when the side ends or is too slow."""
+    """Create the pods and wait for their bindings. Raises `TimeoutError` if the side ends or is too slow."""
 
     async def until_bound(count: int) -> None:
         async with asyncio.timeout(_BOUND_WITHIN_SECONDS):
@@ -146,7 +147,7 @@ async def _arrive(
 
 
 def table(results: Mapping[str, Sequence[Arrival]]) -> Table:
-    """A row for each rate."""
+    """A table with a row for each rate."""
     found = Table(title="ms from creation to binding", title_justify="left")
     found.add_column("pods a second", justify="right")
     for side in results:
@@ -167,7 +168,7 @@ def main(nodes: int, rates: Sequence[int], seconds: int, output: str) -> None:
     """Measure how long pods that arrive at a steady rate wait for their node, with both sides."""
     if (fault := scale.overfull(nodes, 1 + sum(rates) * seconds)) is not None:
         raise click.UsageError(fault)
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         results = {side.name: run(side, nodes, rates, seconds, bars) for side in (KUBE_SCHEDULER, MUSTER)}
     if output == "json":
         print(json.dumps({side: [asdict(each) for each in found] for side, found in results.items()}, indent=2))

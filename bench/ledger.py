@@ -1,7 +1,7 @@
-"""The ledger of a run: which pod was bound to which node and when, as a watch on pods reports it.
+"""The ledger of a run: the node and the time of each pod's binding, as a watch on pods reports it.
 
-A time is that of the event's arrival, in the order in which the API server wrote the bindings. The watch is the same
-for every side and sees only pods that have a node, so it costs little compared with the measured side.
+A time is the arrival of the watch event; events arrive in the order in which the API server wrote the bindings. The
+watch is the same for every side and selects only pods with a node, so it costs little compared with the measured side.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class _Pod(msgspec.Struct, gc=False):
 
 
 class PodEvent(msgspec.Struct, gc=False):
-    """A line of a watch on pods, as far as it is read."""
+    """The fields of a watch event on pods that the ledger reads."""
 
     type: str
     object: _Pod
@@ -51,27 +51,27 @@ _decoder = msgspec.json.Decoder(PodEvent)
 
 
 class WrongRunError(Exception):
-    """A scheduler did not do what it was measured at; the text says what was found."""
+    """A scheduler did not do the measured work correctly; the text names the faults."""
 
 
 class Watcher(Protocol):
-    """Who gives watches, such as a `Client`."""
+    """A source of watches, such as a `Client`."""
 
     def watch(self, path: str, **query: str) -> AsyncIterator[list[bytes]]:
-        """The lines of a watch, as many at a time as have come."""
+        """Yield the lines of a watch in batches."""
         ...
 
 
 class Ledger(Following):
-    """Bindings of pods, those there are and those to come, entered while this is used.
+    """The bindings of pods, existing and new ones; a context manager that follows them.
 
     Attributes:
         nodes: pod name to node name.
-        times: pod name to when its binding was seen, seconds on the monotonic clock; in the order of the bindings.
+        times: pod name to the time at which its binding was seen, in seconds on the monotonic clock; in order.
     """
 
     def __init__(self, client: Watcher, *, notice: Callable[[], None] = lambda: None) -> None:
-        """`notice` is called right after bindings were entered."""
+        """`notice` is called after bindings were entered."""
         super().__init__()
         self.nodes: dict[str, str] = {}
         self.times: dict[str, float] = {}
@@ -80,10 +80,10 @@ class Ledger(Following):
         self._notice = notice
 
     async def reach(self, count: int, *, is_alive: Callable[[], bool], advance: Advance) -> bool:
-        """Waits for `count` bindings. False when whoever binds `is_alive` no more.
+        """Wait for `count` bindings. Returns False if the scheduler ends before (`is_alive`).
 
-        Raises `WrongRunError` for a pod that is bound a second time and for one that goes, `RefusedError` when the
-        API server does not let the watch go on.
+        Raises `WrongRunError` for a pod that is bound a second time or deleted, and `RefusedError` if the API server
+        refuses to continue the watch.
         """
         shown = 0
         while len(self.nodes) < count:
@@ -96,7 +96,7 @@ class Ledger(Following):
         return True
 
     def enter(self, lines: Sequence[bytes], now: float) -> None:
-        """Enters what lines of the watch say, which have come at `now`. Raises `WrongRunError` as `reach` does."""
+        """Enter the bindings in lines of the watch that arrived at `now`. Raises `WrongRunError` as `reach` does."""
         before = len(self.nodes)
         for line in lines:
             event = PodEvent.read(line)
@@ -111,7 +111,7 @@ class Ledger(Following):
             self._notice()
 
     async def _follow(self) -> None:
-        """A watch that the API server ends, as it does when it finds a reader slow, goes on where it was."""
+        """Watch pods. If the API server ends the watch, as for a slow reader, continue at the last version."""
         while True:
             query = {"resourceVersion": self._version, "fieldSelector": _WITH_NODE}
             async for lines in self._client.watch(_PODS, **query):
@@ -119,12 +119,12 @@ class Ledger(Following):
 
 
 async def count_events(client: Client) -> int:
-    """How many Events there are of the benchmark's pods and of what belongs to them; costs the API server nothing."""
+    """The number of Events in the benchmark's namespace, at no cost for the API server."""
     page = await client.get(_EVENTS, limit="1")
     remaining: int = page["metadata"].get("remainingItemCount", 0)
     return len(page["items"]) + remaining
 
 
 async def count_scheduled(client: Client) -> int:
-    """How many of them say that a pod was given a node; the API server reads them all."""
+    """The number of Events with the reason Scheduled, for which the API server reads all Events."""
     return len((await client.get(_EVENTS, fieldSelector="reason=Scheduled"))["items"])

@@ -1,6 +1,6 @@
-"""How fast Muster is when the API server costs nothing: `python -m bench.loop [--nodes N] [--pods N] [-o json]`.
+"""The speed of Muster's event loop with a stub API server: `python -m bench.loop [--nodes N] [--pods N] [-o json]`.
 
-`bench.stand_in` says what takes the API server's place and what is measured.
+`bench.stand_in` describes the stub and the measurement.
 """
 
 import json
@@ -8,7 +8,7 @@ import json
 import click
 
 from bench import scale
-from bench.failures import failures_told
+from bench.failures import reporting_failures
 from bench.stand_in import Cluster, document, run
 
 
@@ -18,10 +18,10 @@ from bench.stand_in import Cluster, document, run
 @click.option("--runs", type=click.IntRange(1), default=3, help="How often it is measured; the median counts.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(nodes: int, pods: int, runs: int, output: str) -> None:
-    """Measure how fast Muster's event loop is, on a stand-in for the API server."""
+    """Measure the speed of Muster's event loop with a stub API server."""
     if (fault := scale.overfull(nodes, pods)) is not None:
         raise click.UsageError(fault)
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         found = document([run(Cluster(nodes, 0, pods), bars) for _ in range(runs)])
     if output == "json":
         print(json.dumps(found, indent=2))

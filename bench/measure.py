@@ -1,4 +1,4 @@
-"""What processes cost, read from /proc: CPU time and peak memory. Linux only; processes are named by their id."""
+"""The costs of processes, read from /proc: CPU time and peak memory. Linux only; processes are given by their ids."""
 
 import os
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def peak_bytes(pid: int) -> int:
-    """The most memory that was resident at once since the process began (VmHWM)."""
+    """The highest resident memory of the process since its start (VmHWM)."""
     for line in (_PROC / str(pid) / "status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024
@@ -26,7 +26,7 @@ def peak_bytes(pid: int) -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process is there and has not ended."""
+    """Whether the process exists and has not ended."""
     try:
         return _fields(pid)[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):
@@ -48,17 +48,17 @@ class Reading:
 
     @classmethod
     def of(cls, pids: dict[str, int]) -> Self:
-        """Now."""
+        """Read the times now."""
         return cls({name: cpu_seconds(pid) for name, pid in pids.items()}, machine_seconds())
 
     def since(self, earlier: "Reading") -> "Reading":
-        """What was used between the two."""
+        """The CPU time between two readings."""
         used = {name: seconds - earlier.processes[name] for name, seconds in self.processes.items()}
         return Reading(used, self.machine - earlier.machine)
 
     @property
     def others(self) -> float:
-        """What programs that are not among the processes used."""
+        """The CPU time of all other programs."""
         return max(0.0, self.machine - sum(self.processes.values()))
 
 

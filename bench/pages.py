@@ -1,4 +1,4 @@
-"""How long the pages take to draw: `python -m bench.pages [--nodes N] [--groups N] [--pods N] [-o json]`.
+"""The time to draw web pages: `python -m bench.pages [--nodes N] [--groups N] [--pods N] [-o json]`.
 
 The cluster is a sandbox that `muster web` follows; the browser, the pages and the cluster share the machine. `server`
 is the time from the request to the last byte, as the browser sees it; `drawn` until the browser has drawn the page;
@@ -37,7 +37,7 @@ _PLACED = "default/placed-0"
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One drawing of a page: seconds, and bytes that were transferred."""
+    """One drawing of a page: its seconds and the transferred bytes."""
 
     server: float
     drawn: float
@@ -47,13 +47,13 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the drawings of a page came to.
+    """The result of the drawings of a page.
 
     Attributes:
-        path: of the page.
-        bytes: that were transferred.
+        path: the path of the page.
+        bytes: the transferred bytes.
         server, drawn, cpu: medians, in seconds.
-        worst: the longest until the browser had drawn it, in seconds.
+        worst: the longest time until the browser had drawn it, in seconds.
     """
 
     path: str
@@ -65,7 +65,7 @@ class Found:
 
     @classmethod
     def of(cls, path: str, drawings: Sequence[Drawn]) -> Found:
-        """Of at least one drawing."""
+        """Summarize one or more drawings."""
         return cls(
             path=path,
             bytes=drawings[0].size,
@@ -76,7 +76,7 @@ class Found:
         )
 
     def row(self) -> tuple[str, ...]:
-        """Its line of the table."""
+        """The cells of its row in the table."""
         seconds = (f"{each:.2f}" for each in (self.server, self.drawn, self.cpu, self.worst))
         return self.path, f"{self.bytes / 1024:.0f}", *seconds
 
@@ -116,7 +116,7 @@ def _paths() -> tuple[str, ...]:
 
 
 def _fill(cluster: Shown, nodes: int, groups: int, pods: int) -> int:
-    """How many pods have nodes then."""
+    """Fill the cluster; returns the number of pods with nodes."""
     width = len(str(nodes))
     names = [f"node-{number + 1:0{width}}" for number in range(nodes)]
     for number in range(groups):

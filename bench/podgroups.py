@@ -1,4 +1,4 @@
-"""The gangs of the benchmarks: a PodGroup of either kind, which needs all of its pods, and these pods."""
+"""The gangs of the benchmarks: a PodGroup of either kind whose quorum is all of its pods, and the pods."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LABEL = "scheduling.x-k8s.io/pod-group"
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A group, its pods by name, and nothing else."""
+    """A group and its pods by name."""
 
     group: Body
     pods: Mapping[str, Body]
@@ -30,9 +30,9 @@ def make_gang(
     annotations: Mapping[str, str] = {},
     labels: Mapping[str, str] = {},
 ) -> Gang:
-    """A group of `scheduling.x-k8s.io` that needs `size` pods; `make` makes a pod with a name and labels.
+    """A group of `scheduling.x-k8s.io` that needs `size` pods; `make` creates a pod from a name and labels.
 
-    `annotations` are the group's, `labels` those of all.
+    The group gets `annotations`; the group and its pods get `labels`.
     """
     group = {
         "apiVersion": "scheduling.x-k8s.io/v1alpha1",
@@ -45,7 +45,7 @@ def make_gang(
 
 
 def make_native_gang(name: str, size: int, *, within: str | None = None) -> Gang:
-    """One of Kubernetes' own groups, whose pods all go to nodes with one value of the label `within`."""
+    """A native group whose pods all go to nodes with one value of the label `within`."""
     spec: dict[str, Any] = {"schedulingPolicy": {"gang": {"minCount": size}}}
     if within is not None:
         spec["schedulingConstraints"] = {"topology": [{"key": within}]}
@@ -60,7 +60,7 @@ def make_native_gang(name: str, size: int, *, within: str | None = None) -> Gang
 
 
 def gang_names(count: int, *, prefix: str = "gang") -> Iterator[str]:
-    """Names of so many gangs."""
+    """The names of `count` gangs."""
     return (f"{prefix}-{number:04}" for number in range(count))
 
 

@@ -1,12 +1,12 @@
-"""Measures preemption: `python -m bench.preemption [--nodes N] [--gangs N] [-o json]`.
+"""The speed of preemption: `python -m bench.preemption [--nodes N] [--gangs N] [-o json]`.
 
 Two pods fill each node; pods of higher priority wait, each of which needs the capacity of one of them. A scheduler has
 to choose victims, evict them, and bind. `kubelets` lets evicted pods end at once. kube-scheduler and Muster each get a
-control plane of their own and evict as fast as they can. In the first situation as many pods wait as run. In the second
-gangs wait, whose members all need a node before any pod is evicted; only Muster supports these.
+control plane of their own and evict as fast as they can. In the first situation as many pods wait as run. In the
+second, gangs wait; a gang evicts pods only if all of its members get nodes, and only Muster supports gangs.
 
-If a side evicts more single pods than it needs, or leaves a pod without a node, that is an error. The number of pods
-that gangs evicted is shown beside the number that they needed.
+A side that evicts more single pods than it needs, or leaves a pod without a node, has failed. For gangs, the number of
+evicted pods is shown beside the number that they needed.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from rich.table import Table
 
 from bench import cluster, scale
 from bench.client import Client
-from bench.failures import StalledError, failures_told
+from bench.failures import StalledError, reporting_failures
 from bench.full import Bindings, filling, writes
 from bench.gangs import serve_pod_groups
 from bench.kubelets import Kubelets
@@ -47,7 +47,7 @@ _AT_LEAST_A_SECOND = 5
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What waits on so many full nodes: so many gangs of `size`; without any, as many single pods as run."""
+    """The waiting pods on `nodes` full nodes: `gangs` gangs of `size`, or without gangs as many single pods as run."""
 
     nodes: int
     gangs: int = 0
@@ -55,17 +55,17 @@ class Situation:
 
     @property
     def pods(self) -> int:
-        """How many pods wait."""
+        """The number of waiting pods."""
         return self.gangs * self.size or self.nodes * _EACH
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The title for users."""
         who = f"{self.gangs} gangs of {self.size} evict {self.pods:,}" if self.gangs else f"{self.pods:,} evict as many"
         return f"{who} on {self.nodes:,} full nodes"
 
     def bodies(self) -> tuple[list[Body], list[Body]]:
-        """Groups and pods."""
+        """The groups and the pods."""
         gangs = [make_gang(name, self.size, make=_urgent) for name in gang_names(self.gangs)]
         if not gangs:
             return [], [_urgent(f"pod-{number:05}") for number in range(self.pods)]
@@ -74,16 +74,16 @@ class Situation:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a side came to.
+    """The result of a side.
 
     Attributes:
         side: its name.
-        pods: how many got a node, each by evicting another.
-        evicted: how many were evicted for them.
+        pods: the number of pods that got a node, each by evicting another.
+        evicted: the number of evicted pods.
         seconds: from the first eviction to the last binding.
-        cpu_seconds: of the side, from its start on.
+        cpu_seconds: CPU time of the side since its start.
         server_cpu_seconds: of kube-apiserver and etcd meanwhile.
-        writes_per_pod: writes that the API server took for each of the pods, the kubelets' deletions left out.
+        writes_per_pod: writes to the API server for each of the pods, without the kubelets' deletions.
         others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
     """
 
@@ -103,12 +103,12 @@ class Found:
 
 
 def priority_class() -> Body:
-    """Above that of ordinary pods."""
+    """A PriorityClass above ordinary pods."""
     return _CLASSES, msgspec.json.encode({"metadata": {"name": URGENT}, "value": 1000})
 
 
 def _urgent(name: str, labels: Mapping[str, str] = {}) -> Body:
-    """A pod of higher priority, as large as one that runs."""
+    """A pod of higher priority, as large as a running pod."""
     cpu = f"{scale.NODE_CPU // _EACH}m"
     return scale.shaped_pod(name, lambda made: made.labels(labels).requests(cpu=cpu).priority_class(URGENT))
 
@@ -177,7 +177,7 @@ def main(nodes: int, gangs: int, gang_nodes: int, names: Sequence[str], only: st
     situations = {_PODS: Situation(nodes), _GANGS: Situation(gang_nodes, gangs)}
     if situations[_GANGS].pods > gang_nodes * _EACH:
         raise click.UsageError(f"{gangs} gangs of 30 find no place on {gang_nodes} nodes")
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         results = {
             name: [run(SIDES[side], situation, bars) for side in names if side == MUSTER.name or name == _PODS]
             for name, situation in situations.items()
@@ -195,7 +195,7 @@ def main(nodes: int, gangs: int, gang_nodes: int, names: Sequence[str], only: st
 
 
 def table(title: str, results: Sequence[Found]) -> Table:
-    """A column for each side."""
+    """A table with a column for each side."""
     made = Table("", *(found.side for found in results), title=title, title_justify="left")
     made.add_row("pods/s", *(f"{found.pods_per_second:.0f}" for found in results))
     made.add_row("pods evicted for each", *(f"{found.evicted / found.pods:.2f}" for found in results))

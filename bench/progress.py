@@ -1,4 +1,4 @@
-"""Progress bars of benchmarks, on standard error, so that a report can go into a file."""
+"""Progress bars of benchmarks, on standard error, so that standard output can be redirected."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,20 +8,20 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 Advance = Callable[[int], None]
-"""Told how many more things are done."""
+"""Called with the number of further finished items."""
 
 
 class Display(Protocol):
-    """Where phases are shown."""
+    """A display of phases."""
 
     @contextmanager
     def phase(self, name: str, total: int | None = None) -> Iterator[Advance]:
-        """Shows a phase from its beginning to its end; `total` things are to be done, or nobody knows how many."""
+        """Show a phase from its beginning to its end; `total` is the number of its items, None if unknown."""
         ...
 
 
 class Bars:
-    """A bar for each phase, under its predecessors. To be used as a context manager."""
+    """A progress bar for each phase, below the previous ones; a context manager."""
 
     def __init__(self) -> None:
         self._progress = Progress(

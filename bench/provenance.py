@@ -2,7 +2,7 @@
 
 `bench.results` adds it to every result. The commit is the last one that changed anything but results and pages, so that
 committing a result, or the page that shows it, does not make the result look old. The machine is described only by its
-class: nothing here names a host, a user or a path.
+class, without names of hosts, users or paths.
 """
 
 import os
@@ -17,7 +17,7 @@ import msgspec
 
 REPOSITORY = Path(__file__).parents[1]
 _MEASURED = ("--", ".", ":(exclude)results", ":(exclude)*.md")
-"""What a benchmark measures of the repository: all of it, but for results and the pages that show them."""
+"""The measured part of the repository: everything except results and the pages that show them."""
 _COMMIT_DIGITS = 12
 _SHOWN_FILES = 5
 _KIBIBYTES_IN_GIBIBYTE = 1 << 20
@@ -25,13 +25,13 @@ _CPU_NOISE = re.compile(r"\((?:R|TM)\)|\bCPU\b|\bProcessor\b|@.*|\b\d+-Core\b", 
 
 
 class DirtyTreeError(Exception):
-    """The tree has uncommitted changes, so no commit says what would be measured; the text names some of them."""
+    """The tree has uncommitted changes, so no commit identifies what is measured; the text names some of them."""
 
 
 class Machine(msgspec.Struct, frozen=True, omit_defaults=True):
     """The class of a machine, such as 2 cores of an AMD EPYC with 23 GiB under Linux.
 
-    Of machines that results were carried over from only the cores may be known.
+    For imported results, possibly only the number of cores is known.
     """
 
     cores: int
@@ -68,7 +68,7 @@ def measured_commit(repository: Path = REPOSITORY) -> str:
 
 
 def this_machine() -> Machine:
-    """The class of the machine that this runs on; Linux only."""
+    """The class of this machine; Linux only."""
     return machine(
         cores=len(os.sched_getaffinity(0)),
         meminfo=Path("/proc/meminfo").read_text(),
@@ -78,7 +78,7 @@ def this_machine() -> Machine:
 
 
 def machine(*, cores: int, meminfo: str, cpuinfo: str, system: str) -> Machine:
-    """The class by the kernel's pages. A CPU is named without trade marks, core count and clock rate."""
+    """The class of a machine from the kernel's files. The CPU's name omits trade marks, core count and clock rate."""
     kibibytes = re.search(r"^MemTotal:\s+(\d+) kB", meminfo, re.MULTILINE)
     model = re.search(r"^model name\s*:\s*(.+)$", cpuinfo, re.MULTILINE)
     return Machine(

@@ -1,7 +1,7 @@
-"""The pages that show results: each table stands in a marked block, whose content `bench.tables` makes from results.
+"""The pages that show results: each table is in a marked block, whose content `bench.tables` makes from results.
 
-A block begins with the line `<!-- results: NAME -->` and ends with `<!-- end of results -->`. Tests hold the pages to
-the results; `python -m bench tables --write` brings them up to date.
+A block begins with the line `<!-- results: NAME -->` and ends with `<!-- end of results -->`. Tests compare the pages
+with the results; `python -m bench tables --write` updates them.
 """
 
 import re
@@ -24,22 +24,22 @@ def pages(repository: Path = REPOSITORY) -> Iterator[Path]:
 
 
 def block_of(name: str, results: Mapping[str, Result]) -> str:
-    """A block as it stands in a page. Raises KeyError for a name that `BLOCKS` does not have."""
+    """The text of a block in a page. Raises KeyError for a name that `BLOCKS` does not have."""
     return f"<!-- results: {name} -->\n{render(BLOCKS[name], results)}\n<!-- end of results -->"
 
 
 def brought_up_to_date(page: str, results: Mapping[str, Result]) -> str:
-    """The page with every block as the results have it. Raises as `block_of` does."""
+    """The page with every block made from the current results. Raises as `block_of` does."""
     return _BLOCK.sub(lambda found: block_of(found[1], results), page)
 
 
 def blocks_in(page: str) -> list[str]:
-    """The names of its blocks."""
+    """The names of a page's blocks."""
     return _BLOCK.findall(page)
 
 
 def figures_elsewhere(page: str) -> list[str]:
-    """Rows of tables outside of the blocks in which every cell but the first is a figure: results of unknown origin."""
+    """Rows of tables outside of blocks whose cells, except the first, are all figures: results of unknown origin."""
     rest = _BLOCK.sub("", page)
     return [line for line in rest.splitlines() if line.startswith("|") and _all_figures(line)]
 

@@ -35,7 +35,7 @@ _ROWS = (
 
 
 def table(title: str, results: Sequence[Result], *, subject: str, baseline: str) -> Table:
-    """A column for each side, and one with the ratio of side `subject` to side `baseline` where both ran."""
+    """A table with a column for each side, and with the ratio of side `subject` to side `baseline` if both ran."""
     found = Table(title=title, title_justify="left")
     found.add_column(no_wrap=True)
     by_side = {result.side: result for result in results}
@@ -53,8 +53,8 @@ def table(title: str, results: Sequence[Result], *, subject: str, baseline: str)
     return found
 
 
-def middle(runs: Sequence[Result]) -> Result:
-    """The median of each figure over the runs of one side, with the same backlog."""
+def median_result(runs: Sequence[Result]) -> Result:
+    """The median of each figure over the runs of one side."""
     figures = [asdict(run) for run in runs]
     servers = {
         name: median(each["server_cpu_seconds"][name] for each in figures) for name in runs[0].server_cpu_seconds
@@ -64,18 +64,18 @@ def middle(runs: Sequence[Result]) -> Result:
 
 
 def median_document(runs: Sequence[Sequence[Result]]) -> dict[str, Mapping[str, Any]]:
-    """As `document`, of the median run of each side, with the rates of all of its runs as `rates`.
+    """The `document` of each side's median run, with the rates of all runs as `rates`.
 
-    Each of `runs` has one result of every side.
+    Each of `runs` has one result for every side.
     """
     sides = [list(results) for results in zip(*runs, strict=True)]
     rates = {results[0].side: [each.pods_per_second for each in results] for results in sides}
-    found = document([middle(results) for results in sides])
+    found = document([median_result(results) for results in sides])
     return {side: {**figures, "rates": rates[side]} for side, figures in found.items()}
 
 
 def document(results: Sequence[Result]) -> dict[str, Mapping[str, Any]]:
-    """By side, all that was measured, and the rates that follow from it."""
+    """The measured and the derived figures, by side."""
     return {
         result.side: asdict(result)
         | {

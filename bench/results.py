@@ -1,13 +1,13 @@
-"""Results as data: what each benchmark measured last, in one JSON file of the folder `results/`.
+"""Results as data: the last result of each benchmark, in one JSON file of the folder `results/`.
 
-Any benchmark or comparison keeps its result with one call:
+A benchmark or comparison stores its result with one call:
 
     from bench.results import record
     record("parity", {"clusters": 60, "pods": 2400, "differences": 0})
 
-or prints JSON, which `python -m bench record NAME < FILE` keeps. Either puts commit, date and machine on it (see
-`bench.provenance`), refuses a tree with uncommitted changes, and replaces the file of that name at once. `data` is
-what `json` can write. Pages show results through `bench.tables`; nothing else reads them.
+or prints JSON, which `python -m bench record NAME < FILE` stores. Both add commit, date and machine (see
+`bench.provenance`), reject a tree with uncommitted changes, and replace the file of that name atomically. `data` is
+anything that `json` can write. Only `bench.tables` reads results, for the pages.
 """
 
 import os
@@ -23,12 +23,12 @@ FOLDER = REPOSITORY / "results"
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a result was measured.
+    """The run that measured a result.
 
     Attributes:
         command: its command line.
-        seconds: how long it took.
-        failure: what it ended with, if it failed after it had measured something.
+        seconds: its duration.
+        failure: the error with which it ended, if it failed after a part of the measurement.
     """
 
     command: str = ""
@@ -37,18 +37,18 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 _BY_HAND = Run()
-"""Of a result that somebody recorded who measured it in a way of their own."""
+"""The run of a result that was recorded by hand."""
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A result as it is kept.
+    """A stored result.
 
     Attributes:
-        benchmark: its name, and that of its file.
+        benchmark: the name of the benchmark and of the file.
         commit, date, machine: see `Provenance`.
         run: how it was measured.
-        note: what readers have to know besides, such as that figures were rounded when they were recorded.
-        data: what was measured.
+        note: a remark for readers, such as that figures were rounded.
+        data: the measured figures.
     """
 
     benchmark: str
@@ -73,9 +73,9 @@ def record(
     origin: Provenance | None = None,
     folder: Path = FOLDER,
 ) -> Result:
-    """Keep a result, in place of the last one of this name. `origin` is taken from this tree and machine if absent.
+    """Store a result in place of the last one of this name. By default, `origin` is this tree and machine.
 
-    Raises `DirtyTreeError` where the tree has uncommitted changes.
+    Raises `DirtyTreeError` if the tree has uncommitted changes.
     """
     origin = origin or provenance()
     result = Result(
@@ -91,7 +91,7 @@ def record(
 
 
 def read(benchmark: str, folder: Path = FOLDER) -> Result | None:
-    """The result of this name, if there is one. Raises `msgspec.ValidationError` and `msgspec.DecodeError`."""
+    """The result of this name; None if there is none. Raises `msgspec.ValidationError` and `msgspec.DecodeError`."""
     try:
         content = (folder / f"{benchmark}.json").read_bytes()
     except FileNotFoundError:
@@ -100,7 +100,7 @@ def read(benchmark: str, folder: Path = FOLDER) -> Result | None:
 
 
 def read_all(folder: Path = FOLDER) -> dict[str, Result]:
-    """All results by name. Raises as `read` does."""
+    """All results, by name. Raises as `read` does."""
     return {name: result for name in _names(folder) if (result := read(name, folder)) is not None}
 
 

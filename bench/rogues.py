@@ -1,7 +1,7 @@
-"""Attacks by plugins: a package whose plugins break, stall or sort badly, and one that cannot be imported.
+"""Attacks by plugins: a package whose plugins fail, stall or sort wrongly, and a package that cannot be imported.
 
-Both packages are installed beside Muster all the time. The profile enables the first; the second has no effect until a
-profile enables it, which ends with one line and exit code 2.
+Both packages are installed beside Muster during all attacks. The profile enables the first; the second has no effect
+until a profile enables it: Muster then ends with one line and exit code 2.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from bench.bearing import Bounds
+from bench.attack_effects import Bounds
 from bench.scale import SCHEDULER_NAME
 from bench.target import PODS, Attack, Target, make_attack_pod, posted
 from tests.builders import PodDict
@@ -76,12 +76,12 @@ class {ROGUE_SORT}(PrioritySort):
 _POINTS = "preEnqueue", "preFilter", "reserve", "preBind"
 _NO_KEYS = "raises", "text", "unordered", "unhashable"
 _UNLIKE_KEYS = "shorter", "incomparable"
-"""Keys that are good by themselves: the pod is told of one only while keys of another kind are in use."""
+"""Sort keys that are valid by themselves: a fault is reported only while keys of another type are in use."""
 _SORTS = (*_NO_KEYS, *_UNLIKE_KEYS)
 
 
 def install_packages(folder: Path) -> None:
-    """Put both packages into `folder`, which belongs on the process's path."""
+    """Write both packages to `folder`, which has to be on the process's path."""
     install(folder, "rogues", _SOURCE, {ROGUE: ROGUE, ROGUE_SORT: ROGUE_SORT})
     install(folder, "unimportable", "import a_module_that_is_not_here", {UNIMPORTABLE: UNIMPORTABLE})
 
@@ -107,7 +107,7 @@ def _labelled(label: str, values: tuple[str, ...]) -> list[tuple[str, PodDict]]:
 
 
 async def _names_pods_that_are_not_told(target: Target) -> str:
-    """Each pod without a sort key is told so, by plugin and point."""
+    """Check that the condition of each pod without a sort key names the plugin and the point."""
     words = f'running QueueSort plugin "{ROGUE_SORT}"'
     silent = []
     for kind in _NO_KEYS:
@@ -120,14 +120,14 @@ async def _names_pods_that_are_not_told(target: Target) -> str:
 
 
 class _Refused:
-    """A second Muster on the same cluster, whose profile enables the package that cannot be imported."""
+    """A second Muster on the same cluster whose profile enables the package that cannot be imported."""
 
     def __init__(self) -> None:
         self._ended: asyncio.Future[str] | None = None
 
     @asynccontextmanager
     async def begin(self, target: Target) -> AsyncIterator[None]:
-        """It starts, and ends by itself or with this context."""
+        """Start it; it ends by itself, or with this context."""
         config = target.packages / "unimportable.yaml"
         config.write_text(configuration(leader_election=False, more=UNIMPORTABLE))
         process = await asyncio.create_subprocess_exec(
@@ -150,7 +150,7 @@ class _Refused:
             await self._ended
 
     async def look(self, target: Target) -> str:
-        """What is wrong with how it ended."""
+        """The faults of its end."""
         assert self._ended is not None
         if not self._ended.done():
             return "a profile with a package that cannot be imported runs"
@@ -162,7 +162,7 @@ class _Refused:
 
 
 async def _end_of(process: asyncio.subprocess.Process) -> str:
-    """The exit code, and what it said on the standard error output besides warnings."""
+    """The exit code, and the output to standard error without warnings."""
     _, errors = await process.communicate()
     lines = [line for line in errors.decode().splitlines() if not line.startswith("W")]
     return f"{process.returncode}: " + "\n".join(lines)

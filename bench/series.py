@@ -1,7 +1,7 @@
-"""Series of trials, any of which may fail: `bench.shapes` and `bench.crowd` continue after a failure.
+"""Series of trials that continue after a failure, for `bench.shapes` and `bench.crowd`.
 
-A side that stalls at one size says nothing about the other side, nor about other sizes. So the measurements are
-reported in any case, then the failures, and the command fails.
+A side that stalls at one size proves nothing about the other side or about other sizes. So the command reports all
+measurements, then the failures, and fails.
 """
 
 import click
@@ -13,18 +13,18 @@ from bench.trial import Backlog, Result, run
 from tests.controlplane.binaries import MissingBinaryError
 
 Pair = tuple[Result | None, Result | None]
-"""What kube-scheduler and Muster came to; None for a side that failed."""
+"""The results of kube-scheduler and Muster; None for a side that failed."""
 
 
 class Series:
-    """Runs trials of both sides, and remembers which failed."""
+    """Runs trials of both sides, and remembers the failures."""
 
     def __init__(self, display: Display) -> None:
         self._display = display
         self._faults: list[str] = []
 
     def run(self, name: str, backlog: Backlog) -> Pair:
-        """Both sides in their turn on a backlog. Raises MissingBinaryError, without which nothing can be measured."""
+        """Run both sides in turn on a backlog. Raises MissingBinaryError if a program is missing."""
         return self._one(KUBE_SCHEDULER, name, backlog), self._one(MUSTER, name, backlog)
 
     def end(self) -> None:

@@ -1,4 +1,4 @@
-"""Drains backlogs of pods that depend on other pods, each shape with both sides: `python -m bench.shapes [--pods N] …`.
+"""The rates of pods that depend on other pods, by shape and side: `python -m bench.shapes [--pods N] …`.
 
 A shape is the constraint of all pods of a backlog: anti-affinity by host, affinity in a zone, spread over zones,
 preferred affinity, default spread of a Service, a volume or a device each. Plain pods come first, for comparison with
@@ -45,14 +45,14 @@ def _nothing(nodes: int, pods: int) -> Iterator[Body]:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the pods of a backlog ask for, and what there is besides them.
+    """A constraint of a backlog's pods, and the objects that it needs.
 
     Attributes:
-        wish: adds to a pod what it asks for.
-        objects: what there is besides so many nodes and pods.
+        wish: adds the constraint to a pod.
+        objects: returns the further objects for so many nodes and pods.
         most: the largest backlog that is measured; None for no limit.
-        controllers: of kube-controller-manager, what has to run for the pods to be bound.
-        beside: what else has to.
+        controllers: the controllers of kube-controller-manager that have to run.
+        beside: the other tasks that have to run.
     """
 
     wish: Callable[[PodDict], PodDict]
@@ -62,11 +62,11 @@ class Shape:
     beside: Callable[[Client], Awaitable[None]] | None = None
 
     def count(self, asked: int) -> int:
-        """How many pods are measured of those asked for."""
+        """The number of pods that is measured, if `pods` are requested."""
         return asked if self.most is None else min(asked, self.most)
 
     def pods(self, count: int) -> Iterator[Body]:
-        """The backlog."""
+        """The pods of the backlog."""
         return (scale.shaped_pod(_pod_name(number), self.wish) for number in range(count))
 
 
@@ -88,7 +88,7 @@ def _with_device(pod: PodDict) -> PodDict:
 
 
 def _devices(nodes: int, pods: int) -> Iterator[Body]:
-    """A class, as many devices on each node, and a claim for one of them for each pod."""
+    """A device class, equally many devices on each node, and a claim of one device for each pod."""
     of_class = make_class("gpu", f"device.driver == '{GPU}'")
     yield f"{_DEVICES}/deviceclasses", msgspec.json.encode(of_class)
     devices = [device(f"gpu-{number}", model="a100") for number in range(_DEVICES_PER_NODE)]
@@ -115,7 +115,7 @@ SHAPES: Mapping[str, Shape] = {
 
 
 def too_many(node_count: int, pod_count: int) -> str | None:
-    """Why so many pods of every shape do not fit on so many nodes; None when they do."""
+    """Why so many pods of every shape do not fit on so many nodes; None if they fit."""
     if pod_count > node_count:
         return f"{node_count} nodes have no capacity for {pod_count} pods that keep apart by host"
     in_a_zone = node_count // scale.ZONES
@@ -129,7 +129,7 @@ def too_many(node_count: int, pod_count: int) -> str | None:
 @click.option("--shape", "names", type=click.Choice(list(SHAPES)), multiple=True, help="Only these, after plain pods.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(nodes: int, pods: int, names: tuple[str, ...], output: str) -> None:
-    """Measure Muster and kube-scheduler on pods that look at other pods."""
+    """Measure Muster and kube-scheduler with pods that depend on other pods."""
     if (fault := too_many(nodes, pods)) is not None:
         raise click.UsageError(fault)
     found: dict[str, Pair] = {}
@@ -154,7 +154,7 @@ def main(nodes: int, pods: int, names: tuple[str, ...], output: str) -> None:
 
 
 def table(title: str, found: Mapping[str, Pair]) -> Table:
-    """A row a shape: the rate of both sides, their ratio, and Muster's against its own with plain pods.
+    """A row for each shape: both sides' rates, their ratio, and Muster's rate relative to its rate of plain pods.
 
     A side that failed has no rate.
     """

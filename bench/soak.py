@@ -1,11 +1,11 @@
-"""Runs Muster for long while pods and nodes come and go: `python -m bench.soak [--minutes M] [--rate N] [-o json]`.
+"""A long run of Muster with churn: `python -m bench.soak [--minutes M] [--rate N] [-o json]`.
 
-Pods are created and ended at a steady rate, half of them in gangs, and nodes are replaced. Without --rate it is the
-highest of `RATES` that this machine bears: each is tried for a while, and the run begins when the pods of these tries
-are gone. Every few seconds it reads the process's memory, file descriptors and tasks, and how long pods took to be
-bound since the last reading. The command fails if one of them climbs by a tenth over the last 20 minutes
-(`bench.steadiness`), if the machine does not bear the rate, or if anything is still queued or counted when all pods are
-gone.
+Pods are created and ended at a steady rate, half of them in gangs, and nodes are replaced. The default rate is the
+highest of `RATES` that this machine sustains: each rate is tried for a while, and the run begins when the pods of these
+tries are gone. Every few seconds it reads the process's memory, file descriptors and tasks, and the waits of pods bound
+since the last reading. The command fails if one of these climbs by a tenth over the last 20 minutes
+(`bench.steadiness`), if the machine does not sustain the rate, or if the process still queues or counts a pod when all
+pods are gone.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from rich.table import Table
 from bench import cluster, scale
 from bench.churn import Churn
 from bench.client import Client
-from bench.failures import failures_told
+from bench.failures import reporting_failures
 from bench.gangs import serve_pod_groups
 from bench.progress import Display
 from bench.sides import MUSTER, grant_pod_groups
-from bench.steadiness import Trend, is_borne, trends
+from bench.steadiness import Trend, is_sustained, trends
 from bench.trial import control_plane
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 from tests.e2e.muster_process import MusterProcess, Options
 
 RATES = (240, 200, 160, 120, 90, 60, 40, 20)
-"""Pods a second, of which the highest that is borne is taken."""
+"""The rates to try, in pods a second; the highest sustained one is used."""
 _PROBE_SECONDS = 45.0
 _EVERY_SECONDS = 5.0
 _MIB = 1 << 20
@@ -47,16 +47,16 @@ MEMORY = "resident memory, MiB"
 MEDIAN = "pods bound within, median, ms"
 LATEST = "pods bound within, 99 of 100, ms"
 SERIES = (MEMORY, "file descriptors", "tasks", MEDIAN, LATEST)
-"""What is judged. A leak shows in the first two within minutes: at 120 pods a second 1 KiB a pod is 7 MiB a minute."""
+"""The series to judge. The first two show a leak within minutes: 1 KiB a pod at 120 pods/s is 7 MiB a minute."""
 
 
 @dataclass
 class Seen:
-    """What was seen of a run: for each of `SERIES`, values by seconds since the begin.
+    """The readings of a run: for each of `SERIES`, values by seconds since the beginning.
 
     Attributes:
-        alive: how many pods had not ended, each time.
-        left: what the process still had of pods when all were gone.
+        alive: the number of pods that had not ended, at each reading.
+        left: the pods that the process still counted when all were gone.
     """
 
     values: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: {what: [] for what in SERIES})
@@ -65,9 +65,9 @@ class Seen:
     seconds: float = 0.0
     left: list[str] = field(default_factory=list)
 
-    def borne(self, rate: float) -> bool:
-        """Whether pods were bound as fast as they were created, but for single moments."""
-        return is_borne(median(self.alive[len(self.alive) // 2 :]), rate)
+    def kept_up(self, rate: float) -> bool:
+        """Whether pods were bound as fast as they were created, except for moments."""
+        return is_sustained(median(self.alive[len(self.alive) // 2 :]), rate)
 
 
 @click.command(context_settings={"show_default": True})
@@ -81,38 +81,38 @@ class Seen:
 @click.option("--nodes", type=click.IntRange(2), default=250, help="Nodes in the cluster.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(minutes: float, rate: int | None, nodes: int, output: str) -> None:
-    """Run Muster for long and see whether anything climbs."""
+    """Run Muster for long, and check whether its memory or latency climbs."""
     os.environ["GOGC"] = "400"  # the servers collect garbage a quarter as often: the machine is there for the rate
-    with failures_told() as bars, control_plane(MUSTER, bars) as plane:
+    with reporting_failures() as bars, control_plane(MUSTER, bars) as plane:
         serve_pod_groups(plane)
         grant_pod_groups(plane)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            seen, borne = runner.run(_soak(plane, bars, minutes * 60, rate, nodes))
+            seen, sustained = runner.run(_soak(plane, bars, minutes * 60, rate, nodes))
     found = trends(seen.values, seen.seconds)
     if output == "json":
-        print(json.dumps(document(seen, found, borne), indent=2))
+        print(json.dumps(document(seen, found, sustained), indent=2))
     else:
-        _print_table(seen, found, borne)
-    sys.exit(1 if faults(seen, found, borne) else 0)
+        _print_table(seen, found, sustained)
+    sys.exit(1 if faults(seen, found, sustained) else 0)
 
 
 def faults(seen: Seen, found: Mapping[str, Trend], rate: int) -> list[str]:
-    """What is wrong with the run, a sentence each."""
+    """The faults of the run, one sentence each."""
     climbing = [
         f"{what} climbs by {trend.climb:.1f}, mean {trend.mean:.1f}" for what, trend in found.items() if trend.climbs
     ]
     missing = [f"{what}: too few readings" for what in seen.values if what not in found]
-    lagging = [] if seen.borne(rate) else [f"this machine does not bear {rate} pods a second: set --rate"]
+    lagging = [] if seen.kept_up(rate) else [f"this machine does not sustain {rate} pods a second: set --rate"]
     return [*climbing, *missing, *lagging, *(f"when all is gone, {left}" for left in seen.left)]
 
 
 def document(seen: Seen, found: Mapping[str, Trend], rate: int) -> dict[str, Any]:
-    """What came of it for programs; `rate` is how many pods were created each second."""
+    """The result as JSON; `rate` is the number of pods that were created each second."""
     return {
         "pods": seen.created,
         "seconds": seen.seconds,
         "rate": rate,
-        "borne": seen.borne(rate),
+        "borne": seen.kept_up(rate),
         "lines": {what: asdict(trend) | {"verdict": _verdict(trend)} for what, trend in found.items()},
         "left": seen.left,
     }
@@ -133,10 +133,10 @@ def _verdict(trend: Trend) -> str:
     return "climbs" if trend.climbs else "flat"
 
 
-async def highest_borne(rates: Sequence[int], alive_at: Callable[[int], Awaitable[float]]) -> int:
-    """The highest rate that is borne, by the pods that are alive when it has been tried; or the lowest of all."""
+async def highest_sustained(rates: Sequence[int], alive_at: Callable[[int], Awaitable[float]]) -> int:
+    """The highest sustained rate, by the number of pods alive after its try; the lowest rate if none is."""
     for rate in sorted(rates, reverse=True):
-        if is_borne(await alive_at(rate), rate):
+        if is_sustained(await alive_at(rate), rate):
             return rate
     return min(rates)
 
@@ -144,7 +144,7 @@ async def highest_borne(rates: Sequence[int], alive_at: Callable[[int], Awaitabl
 async def _soak(
     plane: ControlPlane, display: Display, seconds: float, rate: int | None, nodes: int
 ) -> tuple[Seen, int]:
-    """What was seen, and the rate."""
+    """The readings, and the rate."""
     async with Client(plane.kubeconfig()) as client:
         await cluster.create_namespace(client)
         with display.phase("nodes", nodes) as advance:
@@ -154,14 +154,14 @@ async def _soak(
         try:
             await asyncio.to_thread(process.wait_until_ready)
             async with Churn(client, nodes) as churn:
-                borne = rate or await highest_borne(RATES, lambda tried: _try(churn, display, tried))
-                return await _churn(churn, process, display, seconds, borne), borne
+                sustained = rate or await highest_sustained(RATES, lambda tried: _try(churn, display, tried))
+                return await _churn(churn, process, display, seconds, sustained), sustained
         finally:
             process.stop()
 
 
 async def _try(churn: Churn, display: Display, rate: int) -> float:
-    """How many pods are alive when so many were created each second for a while."""
+    """The number of pods alive after creation at a rate for a while."""
     with display.phase(f"trying {rate} pods a second"):
         async with _going_on(churn, rate) as working:
             await _pass(churn, working, _PROBE_SECONDS)
@@ -202,7 +202,7 @@ async def _going_on(churn: Churn, rate: int) -> AsyncIterator[asyncio.Task[None]
 
 
 async def _pass(churn: Churn, working: asyncio.Task[None], seconds: float) -> None:
-    """Let so much time pass. Raises what ended the work, or the watch of the pods, meanwhile."""
+    """Sleep. Raises the error that ended the work, or the watch of the pods, meanwhile."""
     await asyncio.wait([working], timeout=seconds)
     if working.done():
         await working
@@ -224,7 +224,7 @@ async def _look(process: MusterProcess, seen: Seen, now: float, waits: Sequence[
 
 
 def _left(process: MusterProcess) -> list[str]:
-    """What the process still has of pods that are gone."""
+    """The pods that the process still counts although they are gone."""
     kinds = ("scheduler_pending_pods", 'scheduler_cache_size{type="pods"}', 'scheduler_cache_size{type="assumed_pods"}')
     return [
         f"{series} is {value:g}" for series, value in _metrics(process).items() if series.startswith(kinds) and value
@@ -232,7 +232,7 @@ def _left(process: MusterProcess) -> list[str]:
 
 
 def _metrics(process: MusterProcess) -> dict[str, float]:
-    """Every series of its metrics."""
+    """All series of the process's metrics."""
     _, text = process.page("/metrics")
     lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
     return {series: float(value) for series, _, value in lines}

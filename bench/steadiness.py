@@ -1,6 +1,6 @@
-"""Judges a long run by its readings every few seconds: whether anything climbs, and whether the rate was borne.
+"""Judges a long run by its readings every few seconds: whether a series climbs, and whether the rate was sustained.
 
-`bench.soak` calls it when the run is over. Judgement is pure. A climb is measured relative to the mean, over the last
+`bench.soak` calls it after the run. The functions are pure. A climb is measured relative to the mean, over the last
 part of the run only, when caches are full; the trend is the median slope between any two readings (Theil-Sen), so a
 few slow seconds do not make one.
 """
@@ -14,7 +14,7 @@ from statistics import fmean, median
 LAST_SECONDS = 1200.0
 """The part of a run that is judged."""
 START_SECONDS = 600.0
-"""What is not judged of a shorter run, or half of one that is shorter than twice this: by then caches are full."""
+"""The beginning of a run that is not judged, at most half of the run: caches are filled meanwhile."""
 MOST = 0.1
 """The share of its mean by which a series may climb in that part."""
 BORNE_SECONDS = 13.0
@@ -22,10 +22,10 @@ BORNE_SECONDS = 13.0
 are created faster than they are bound."""
 _HOUR = 3600.0
 _CERTAIN = 3.0
-"""Standard deviations by which later readings have to be the larger ones: once in 700 times that is chance."""
+"""The standard deviations by which later readings have to be larger: by chance, once in 700 runs."""
 
 Point = tuple[float, float]
-"""Seconds since the run began, and a reading."""
+"""The seconds since the run began, and a reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Trend:
     """How a series develops.
 
     Attributes:
-        mean: of its readings.
-        an_hour, climb: how much it climbs in an hour, and in the part that is judged.
-        certain: whether it climbs at all, and not by chance.
+        mean: the mean of its readings.
+        an_hour, climb: its climb in an hour, and in the judged part.
+        certain: whether the climb is significant.
     """
 
     mean: float
@@ -45,12 +45,12 @@ class Trend:
 
     @property
     def climbs(self) -> bool:
-        """Whether it climbs by more than it may."""
+        """Whether it climbs by more than the bound."""
         return self.certain and self.climb > MOST * self.mean
 
 
 def trend_of(points: Sequence[Point]) -> Trend:
-    """Of at least two readings at different times."""
+    """The trend of at least two readings at different times."""
     pairs = [(later - earlier, end - start) for (start, earlier), (end, later) in combinations(points, 2)]
     slope = median(grown / time for grown, time in pairs)
     count = len(points)
@@ -61,12 +61,12 @@ def trend_of(points: Sequence[Point]) -> Trend:
 
 
 def trends(series: Mapping[str, Sequence[Point]], seconds: float) -> dict[str, Trend]:
-    """The trend of each series in the last part of a run of so many seconds; none of one without two readings in it."""
+    """The trend of each series with two or more readings in the judged part of a run of `seconds` seconds."""
     start = max(seconds - LAST_SECONDS, min(START_SECONDS, seconds / 2))
     judged = {what: [point for point in points if point[0] >= start] for what, points in series.items()}
     return {what: trend_of(points) for what, points in judged.items() if len(points) > 1}
 
 
-def is_borne(alive: float, rate: float) -> bool:
-    """Whether so many pods that have not ended mean that pods are bound as fast as they are created."""
+def is_sustained(alive: float, rate: float) -> bool:
+    """Whether pods are bound as fast as they are created, by the number of pods that have not ended."""
     return alive <= rate * BORNE_SECONDS

@@ -1,12 +1,11 @@
-"""Measures a storm of retries: `python -m bench.storm [--nodes N] [--pods N] [--events N] [--seconds S] [-o json]`.
+"""A storm of retries: `python -m bench.storm [--nodes N] [--pods N] [--events N] [--seconds S] [-o json]`.
 
-Thousands of pods fit nowhere, for hundreds of reasons, and hundreds of events a second help none of them. Meanwhile
-plain pods arrive: each of several clients creates its next one when its last is bound. The benchmark measures how many
-are bound, and how often Muster tried a pod in vain, by its own metric.
+Thousands of pods fit no node, for hundreds of reasons, and hundreds of events a second help none of them. Meanwhile
+plain pods arrive: each of several clients creates its next pod when its last one is bound. The benchmark measures the
+rate of plain pods, and how often Muster tried a pod in vain, by its own metric.
 
-The same is measured with the same events but without the pods that fit nowhere, on a control plane of its own: the
-share of the rate that plain pods keep thus shows the cost of these pods, and not the cost of the events for the API
-server.
+A second measurement, on a separate control plane, has the same events but no pods that fit no node. The ratio of the
+rates thus shows the cost of these pods, and not the cost of the events for the API server.
 """
 
 import asyncio
@@ -28,8 +27,8 @@ from rich.table import Table
 
 from bench import cluster, scale
 from bench.client import Client
-from bench.failures import failures_told
-from bench.full import Bindings, until_told, writes
+from bench.failures import reporting_failures
+from bench.full import Bindings, until_reported, writes
 from bench.hopeless import filling, happen, small, waiting
 from bench.ledger import WrongRunError
 from bench.measure import Reading
@@ -44,7 +43,7 @@ _IN_VAIN = re.compile(r'^scheduler_schedule_attempts_total\{[^}]*result="unsched
 
 @dataclass(frozen=True, slots=True)
 class Storm:
-    """So many events a second for so long, and so many clients that create plain pods meanwhile."""
+    """The load: events a second, its duration, and the number of clients that create plain pods meanwhile."""
 
     nodes: int
     events: int
@@ -54,15 +53,15 @@ class Storm:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What came of it.
+    """The result of a trial.
 
     Attributes:
-        waiting: pods that fit nowhere.
-        events_per_second: how many happened.
-        pods_per_second: plain pods that were bound.
+        waiting: the number of pods that fit no node.
+        events_per_second: the actual rate of events.
+        pods_per_second: the rate at which plain pods were bound.
         bound_p50, bound_p99: seconds from a plain pod's creation to its binding.
-        in_vain: attempts that found no node.
-        cpu_ms_a_pod: of Muster, for each plain pod.
+        in_vain: the number of attempts that found no node.
+        cpu_ms_a_pod: CPU milliseconds of Muster for each plain pod.
         others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
     """
 
@@ -77,10 +76,10 @@ class Found:
 
 
 class Arrivals(Bindings):
-    """Plain pods that arrive, and their bindings.
+    """Creates plain pods and waits for their bindings.
 
     Attributes:
-        seconds: from the creation of each that was bound to its binding.
+        seconds: the time from creation to binding of each bound pod.
     """
 
     def __init__(self, client: Client) -> None:
@@ -111,7 +110,7 @@ class Arrivals(Bindings):
 
 
 def run(storm: Storm, pods: int, display: Display) -> Found:
-    """A trial with so many pods that fit nowhere, from the start of its control plane on. Raises one of `FAILURES`."""
+    """A trial with `pods` pods that fit no node, from the start of its control plane. Raises one of `FAILURES`."""
     url = ""
 
     def command(plane: ControlPlane) -> list[str]:
@@ -130,7 +129,7 @@ def run(storm: Storm, pods: int, display: Display) -> Found:
             with Side(MUSTER.name, command).running(plane) as server:
                 pids |= {MUSTER.name: server.pid, "bench": os.getpid()}
                 with display.phase(f"{pods:,} that fit nowhere: until all were told why they wait"):
-                    await until_told(client, pods, before)
+                    await until_reported(client, pods, before)
                 with display.phase(f"{pods:,} that fit nowhere: small pods") as advance:
                     return await _measure(client, storm, pods, pids, url, advance)
 
@@ -139,7 +138,7 @@ def run(storm: Storm, pods: int, display: Display) -> Found:
 
 
 async def _fill(client: Client, storm: Storm, pods: int, display: Display) -> float:
-    """Creates the cluster; how many writes there had been before."""
+    """Fill the cluster; returns the number of earlier writes."""
     await cluster.create_namespace(client)
     for name, bodies in (
         ("nodes", list(scale.nodes(storm.nodes))),
@@ -170,7 +169,7 @@ async def _measure(client: Client, storm: Storm, pods: int, pids: dict[str, int]
 
         with suppress(TimeoutError):
             async with asyncio.timeout(storm.seconds), asyncio.TaskGroup() as group:
-                for _ in range(cluster.IN_FLIGHT):  # where the API server takes no more a second, fewer happen
+                for _ in range(cluster.IN_FLIGHT):  # fewer happen if the API server does not accept as many
                     group.create_task(happens())
                 for _ in range(storm.clients):
                     group.create_task(arrivals.arrive(advance))
@@ -193,13 +192,13 @@ async def _measure(client: Client, storm: Storm, pods: int, pids: dict[str, int]
 
 
 async def _in_vain(url: str) -> int:
-    """How often Muster has tried a pod that found no node."""
+    """The number of attempts that found no node, by Muster's metrics."""
     async with aiohttp.ClientSession() as session, session.get(url) as page:
         return in_vain(await page.text())
 
 
 def in_vain(page: str) -> int:
-    """The number, read from a page of metrics."""
+    """The number of attempts that found no node, from a page of metrics."""
     return sum(int(float(number)) for number in _IN_VAIN.findall(page))
 
 
@@ -211,9 +210,9 @@ def in_vain(page: str) -> int:
 @click.option("--clients", type=click.IntRange(1), default=64, help="Clients that create a plain pod at a time.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(nodes: int, pods: int, events: int, seconds: int, clients: int, output: str) -> None:
-    """Measure what rate plain pods keep while thousands wait in vain in a storm of events."""
+    """Measure the rate of plain pods while thousands of pods wait in vain in a storm of events."""
     storm = Storm(nodes, events, seconds, clients)
-    with failures_told() as bars:
+    with reporting_failures() as bars:
         results = [run(storm, count, bars) for count in (0, pods)]
     if output == "json":
         calm, stormy = map(asdict, results)
@@ -223,7 +222,7 @@ def main(nodes: int, pods: int, events: int, seconds: int, clients: int, output:
 
 
 def table(title: str, results: Sequence[Found]) -> Table:
-    """A column without the pods that fit nowhere, and one with them."""
+    """A table with a column without pods that fit no node, and one with them."""
     made = Table("", *(f"{found.waiting:,} fit nowhere" for found in results), title=title, title_justify="left")
     calm = results[0]
     made.add_row("plain pods/s", *(f"{found.pods_per_second:.0f}" for found in results))

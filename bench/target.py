@@ -1,7 +1,7 @@
-"""What an attack is made of: where it goes, how it begins and ends, and the objects that it creates.
+"""The parts of an attack: its target, its beginning and end, and the objects that it creates.
 
-`bench.attacks` and `bench.rogues` list attacks, `bench.attack` replays them. Whatever an attack creates is gone when
-its context ends, also where it failed.
+`bench.attacks` and `bench.rogues` list attacks, `bench.attack` replays them. All objects of an attack are deleted when
+its context ends, also after a failure.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bench.bearing import Bounds
+from bench.attack_effects import Bounds
 from bench.client import Client
 from bench.scale import SCHEDULER_NAME
 from tests.builders import PodDict, make_pod
@@ -23,11 +23,11 @@ PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
 
 @dataclass(frozen=True)
 class Target:
-    """Where to attack.
+    """The target of attacks.
 
     Attributes:
-        client: the cluster, as its administrator.
-        port: of Muster's pages.
+        client: a client with the administrator's rights.
+        port: the port of Muster's pages.
         kubeconfig: the administrator's credentials.
         packages: the folder of plugin packages that are installed beside Muster.
     """
@@ -43,12 +43,12 @@ Begin = Callable[[Target], AbstractAsyncContextManager[None]]
 
 @dataclass(frozen=True)
 class Attack:
-    """Something to bear.
+    """An attack.
 
     Attributes:
-        begin: a context in which it goes on and after which everything is gone again.
-        look: asked while it goes on; answers what else is wrong, "" for nothing.
-        bounds: what others may notice.
+        begin: a context in which the attack continues; after it, all objects are deleted.
+        look: called during the attack; returns a further fault, or "".
+        bounds: the bounds of effects on other users.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Attack:
 
 
 def posted(*objects: tuple[str, Mapping[str, Any]]) -> Begin:
-    """Objects that are created one after another and deleted in the end."""
+    """Create objects one after another, and delete them at the end of the context."""
 
     @asynccontextmanager
     async def begin(target: Target) -> AsyncIterator[None]:
@@ -76,7 +76,7 @@ def posted(*objects: tuple[str, Mapping[str, Any]]) -> Begin:
 
 
 def make_attack_pod(name: str) -> PodDict:
-    """A pod of the attacker's, for Muster."""
+    """A pod of the attacker that names Muster."""
     made = make_pod(name, namespace=NAMESPACE).scheduler(SCHEDULER_NAME)
     del made["metadata"]["uid"]
     return made

@@ -1,9 +1,9 @@
-"""Starts gangs that need one rack each, with both sides: `python -m bench.topology [--nodes N] [--racks N] [-o json]`.
+"""The start of gangs that need one rack each: `python -m bench.topology [--nodes N] [--racks N] [-o json]`.
 
-kube-scheduler gets Kubernetes' own groups, with its gates for them open, Muster those of `scheduling.x-k8s.io`. Both
-run on control planes of the same kind. Small gangs show what a gang costs, large ones what a member does. It also
-reports, as far as the buckets of Muster's metrics say, the longest time that the event loop did not turn, how much of
-it the loop was at work, and the share of times that were at most 20 ms. A run that fails ends the benchmark as in
+kube-scheduler gets native groups, with their feature gates enabled, Muster gets groups of `scheduling.x-k8s.io`. Both
+run on control planes of the same kind. Small gangs show the cost of a gang, large gangs the cost of a member. The
+benchmark also reports, within the buckets of Muster's metrics, the longest block of the event loop, the part of it in
+which the loop worked, and the share of blocks of at most 20 ms. A run that fails ends the benchmark as in
 `bench.drain`.
 """
 
@@ -24,7 +24,7 @@ import uvloop
 from rich.console import Console
 
 from bench import scale
-from bench.failures import failures_told
+from bench.failures import reporting_failures
 from bench.gangs import CRD, KIND
 from bench.podgroups import Gang, gang_names, make_gang, make_native_gang
 from bench.progress import Display
@@ -46,27 +46,27 @@ _BUCKETS = re.compile(r'muster_event_loop_(held|worked)_seconds_bucket\{le="([^"
 
 @dataclass(frozen=True, slots=True)
 class Gangs:
-    """A backlog of so many gangs, of so many pods each."""
+    """A backlog of `count` gangs of `size` pods each."""
 
     count: int
     size: int
 
     @property
     def title(self) -> str:
-        """For people."""
+        """The title for users."""
         return f"{self.count:,} gangs of {self.size:,}"
 
 
 @dataclass(slots=True)
 class Holds:
-    """How long Muster's event loop stood at a time, and was at work, by the upper bounds of buckets, in seconds."""
+    """The blocks of Muster's event loop and its work in them, counted by upper bounds of buckets in seconds."""
 
     url: str = ""
     held: dict[float, float] = field(default_factory=dict)
     worked: dict[float, float] = field(default_factory=dict)
 
     async def follow(self) -> None:
-        """Read the metric again and again, until cancelled."""
+        """Read the metric periodically until cancelled."""
         async with aiohttp.ClientSession() as session:
             while True:
                 await asyncio.sleep(_LOOK_SECONDS)
@@ -75,19 +75,19 @@ class Holds:
                         self.read(await page.text())
 
     def read(self, page: str) -> None:
-        """Take the numbers from a page of metrics."""
+        """Read the numbers from a page of metrics."""
         for what, bound, count in _BUCKETS.findall(page):
             (self.held if what == "held" else self.worked)[float(bound)] = float(count)
 
 
 def longest(counts: Mapping[float, float]) -> float:
-    """The bound of the bucket that has the longest; 0 when nothing was told."""
+    """The upper bound of the bucket with the longest duration; 0 without durations."""
     most = max(counts.values(), default=0.0)
     return min((bound for bound, count in counts.items() if count == most and most), default=0.0)
 
 
 def share_within(counts: Mapping[float, float], bound: float) -> float:
-    """The share of all counted that are in the buckets up to `bound`; 1 when nothing was counted."""
+    """The share of durations in the buckets up to `bound`; 1 without durations."""
     every = max(counts.values(), default=0.0)
     return max((count for limit, count in counts.items() if limit <= bound), default=0.0) / every if every else 1.0
 
@@ -107,7 +107,7 @@ def own_gangs(gangs: Gangs) -> tuple[list[Body], list[Body]]:
 
 
 def native_gangs(gangs: Gangs) -> tuple[list[Body], list[Body]]:
-    """Kubernetes' own groups, and their pods."""
+    """Native groups, and their pods."""
     return _apart(make_native_gang(name, gangs.size, within=RACK) for name in gang_names(gangs.count))
 
 
@@ -132,7 +132,7 @@ def run_kube_scheduler(gangs: Gangs, cluster: list[Body], display: Display) -> R
 
 
 def run_muster(gangs: Gangs, cluster: list[Body], crd: Path, display: Display) -> tuple[Result, Holds]:
-    """Muster with groups of its own. Raises one of `FAILURES`."""
+    """Muster with groups of `scheduling.x-k8s.io`. Raises one of `FAILURES`."""
     groups, pods = own_gangs(gangs)
     holds = Holds()
 
@@ -181,7 +181,7 @@ def main(node_count: int, racks: int, small: tuple[int, int], large: tuple[int, 
     found: dict[str, Mapping[str, Any]] = {}
     console = Console()
     for gangs in backlogs:
-        with failures_told() as bars:
+        with reporting_failures() as bars:
             baseline = run_kube_scheduler(gangs, cluster, bars)
             subject, holds = run_muster(gangs, cluster, crd, bars)
         held, worked = longest(holds.held), longest(holds.worked)

@@ -1,17 +1,17 @@
-"""A trial: one side alone on a control plane of its own, with a backlog of pods that it drains.
+"""A trial: one side drains a backlog of pods, alone on its own control plane.
 
-`python -m bench.drain` and `python -m bench.gangs` run one for each side. What makes it fair:
+`python -m bench.drain` and `python -m bench.gangs` run one for each side. The comparison is fair:
 
-- Every side gets a fresh etcd and API server with the same nodes and pods, filled and come to rest before it starts. So
+- Every side gets a fresh etcd and API server with the same nodes and pods, filled and idle before the side starts. So
   no side finds warmer caches or a larger database than another, and the order of the sides does not matter.
-- The backlog is there first and the side starts then. Nobody has to be held back, and nobody competes with the clients
-  that create pods. The start itself (loading, logging in, listing) does not count: rates are measured between the first
-  and the last binding that a watch on the pods shows.
-- A side's work for a pod is not over with the Binding. CPU time is measured from the first binding until the last Event
-  is there, so that nothing can be put off beyond the end. What the start cost is told besides.
-- The same is measured of the API server and etcd. Where all of them share few CPUs, what they use for a pod together is
-  what bounds the rate.
-- Other programs spoil rates more than CPU times. Their share of the machine is told, so that one sees when to distrust.
+- The backlog exists before the side starts, so the side does not compete with clients that create pods. The start
+  itself (loading, logging in, listing) does not count: rates are measured between the first and the last binding that a
+  watch on the pods shows.
+- A side's work for a pod does not end with the Binding. CPU time is measured from the first binding until the last
+  Event exists, so that no work can be deferred beyond the end. The cost of the start is reported separately.
+- The CPU time of the API server and etcd is measured too: on a machine with few CPUs, the sum bounds the rate.
+- Other programs affect rates more than CPU times. Their share of the machine is reported, so that readers can reject a
+  disturbed run.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ API_SERVER, ETCD, BENCH = "kube-apiserver", "etcd", "bench"
 _SLACK_SECONDS = 60.0
 _AT_LEAST_A_SECOND = 10
 _LISTED_A_SECOND = 1000
-"""As many objects, at least, a side learns of in a second before it begins to schedule."""
+"""The least number of objects that a side lists in a second before it begins to schedule."""
 _EVENTS_WITHIN_SECONDS = 30.0
 _LOOK_SECONDS = 0.1
 _LOG_LINES = 15
@@ -50,9 +50,9 @@ _LOG_LINES = 15
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What a trial begins with: nodes, pods that wait, and other objects that these go by, such as their groups.
+    """The initial cluster of a trial: nodes, waiting pods, and further objects that these need, such as their groups.
 
-    `controllers` of kube-controller-manager and `beside` run along with either side, where pods need more than a
+    `controllers` of kube-controller-manager, and `beside`, run during the trial of either side if pods need more than a
     scheduler.
     """
 
@@ -65,18 +65,18 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a side came to.
+    """The result of a side.
 
     Attributes:
         side: its name.
-        pods: how many it bound.
+        pods: the number of bound pods.
         start_seconds: from its start to its first binding.
         bound_seconds: from the first binding to the last.
         written_seconds: from the first binding to the last Event.
-        cpu_seconds: of the side, from the first binding to the last Event.
-        total_cpu_seconds: of the side, from its start to the last Event.
-        server_cpu_seconds: of kube-apiserver and of etcd, by name; from the first binding to the last Event.
-        peak_bytes: the most memory it had.
+        cpu_seconds: CPU time of the side, from the first binding to the last Event.
+        total_cpu_seconds: CPU time of the side, from its start to the last Event.
+        server_cpu_seconds: CPU time of kube-apiserver and etcd, by name, from the first binding to the last Event.
+        peak_bytes: its highest resident memory.
         others_share: the part of the machine's CPUs that programs outside the trial used meanwhile.
     """
 
@@ -125,10 +125,16 @@ def control_plane(
     *,
     feature_gates: Mapping[str, bool] = {},
     runtime_config: Mapping[str, bool] = {},
+    api_server_arguments: Sequence[str] = (),
 ) -> Iterator[ControlPlane]:
-    """A control plane for one side, in a folder that goes with it. Raises what `ControlPlane.start` does."""
+    """A control plane for one side, in a temporary folder. Raises as `ControlPlane.start` does."""
     with TemporaryDirectory(prefix="muster-bench-") as folder:
-        plane = ControlPlane(Path(folder), feature_gates=feature_gates, runtime_config=runtime_config)
+        plane = ControlPlane(
+            Path(folder),
+            feature_gates=feature_gates,
+            runtime_config=runtime_config,
+            api_server_arguments=api_server_arguments,
+        )
         with display.phase(f"{side.name}: control plane"):
             plane.start()
         try:
@@ -138,9 +144,9 @@ def control_plane(
 
 
 async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Display) -> Result:
-    """Fills the cluster, lets the side drain it and checks what it did. The side does not run any more afterwards.
+    """Fill the cluster, let the side drain the backlog, and check the result. The side has ended afterwards.
 
-    Raises `StalledError` and `WrongRunError` when the side failed, `RefusedError`, and `TimeoutError` when the cluster
+    Raises `StalledError` and `WrongRunError` if the side failed, `RefusedError`, and `TimeoutError` if the cluster
     cannot be filled in time.
     """
     if backlog.controllers:
@@ -161,7 +167,7 @@ async def measure(side: Side, backlog: Backlog, plane: ControlPlane, display: Di
 
 @asynccontextmanager
 async def _running(beside: Callable[[Client], Awaitable[None]] | None, client: Client) -> AsyncIterator[None]:
-    """Runs `beside` meanwhile. Raises what ends it before its time."""
+    """Run `beside` while the block lasts. Raises the error that ends it early."""
     if beside is None:
         yield
         return
@@ -175,14 +181,14 @@ async def _running(beside: Callable[[Client], Awaitable[None]] | None, client: C
 
 
 class _Trial:
-    """The part of a trial that is measured.
+    """The measured part of a trial.
 
     Attributes:
-        ledger: who was bound where.
+        ledger: the bindings.
     """
 
     def __init__(self, side: Side, pods: int, within: float, client: Client, pids: Mapping[str, int]) -> None:
-        """`within` is how many seconds the side has to bind as many pods."""
+        """`within` is the limit, in seconds, for binding all pods."""
         self.ledger = Ledger(client, notice=self._notice)
         self._side = side
         self._pods = pods
@@ -209,14 +215,14 @@ class _Trial:
             self._first = time.monotonic(), Reading.of(self._pids)
 
     async def _until_bound(self, server: Server, display: Display) -> None:
-        """Raises `TimeoutError` when the side ends or is too slow."""
+        """Wait until all pods are bound. Raises `TimeoutError` if the side ends or is too slow."""
         with display.phase(f"{self._side.name}: drain", self._pods) as advance:
             async with asyncio.timeout(self._within):
                 if not await self.ledger.reach(self._pods, is_alive=lambda: is_running(server.pid), advance=advance):
                     raise TimeoutError
 
     async def _until_written(self) -> tuple[float, Reading]:
-        """When the last Event was there, and what had been used by then. Raises `TimeoutError`."""
+        """Wait for the last Event; returns its time and the CPU times by then. Raises `TimeoutError`."""
         async with asyncio.timeout(_EVENTS_WITHIN_SECONDS):
             while True:
                 written, used = time.monotonic(), Reading.of(self._pids)
@@ -244,7 +250,7 @@ class _Trial:
 
 
 async def how_far(side: Side, plane: ControlPlane, client: Client, ledger: Ledger, seconds: float) -> str:
-    """What a side that stalled has done in so many seconds, and the end of its log."""
+    """A text with the progress of a stalled side, and the end of its log."""
     log = log_of(plane, side.name).read_text(errors="replace").splitlines()[-_LOG_LINES:]
     done = (
         f"{side.name} bound {len(ledger.nodes)} pods and wrote {await count_events(client)} Events in {seconds:.0f} s"

@@ -1,9 +1,9 @@
-"""How Muster copes with a vast cluster: `python -m bench.vast [--nodes N]... [--density N] [--pods N] [-o json]`.
+"""Muster on vast clusters: `python -m bench.vast [--nodes N]... [--density N] [--pods N] [-o json]`.
 
-One backlog is drained in clusters of ever more nodes, each with as many running pods on a node. On this machine the
-real API server would need more memory and time for half a million pods than Muster, so `bench.stand_in` takes its
-place. Muster is ready when it has listed all objects, which its first Binding shows. Clusters that were measured before
-one that fails are reported.
+The same backlog is drained on ever larger clusters, with equally many running pods on each node. For half a million
+pods a real API server would need more memory and time than Muster, so `bench.stand_in` replaces it. Muster is ready
+when it has listed all objects, which its first Binding shows. If a cluster fails, the clusters measured before are
+reported.
 """
 
 import json
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import scale
-from bench.failures import failures_told
+from bench.failures import reporting_failures
 from bench.stand_in import Cluster, document, run
 
 NODES = (5000, 50_000)
@@ -23,7 +23,7 @@ _MEBIBYTE = 1 << 20
 
 
 def overfull(nodes: int, density: int, pods: int) -> str | None:
-    """Why so many pods do not fit on nodes that so many run on each; None when they do."""
+    """Why so many pods do not fit on nodes with `density` running pods each; None if they fit."""
     each = (scale.NODE_CPU - density * scale.RUNNING_POD_CPU) // scale.POD_CPU
     if pods <= nodes * each:
         return None
@@ -44,7 +44,7 @@ def main(counts: Sequence[int], density: int, pods: int, runs: int, output: str)
         raise click.UsageError(fault)
     found: dict[int, Mapping[str, Any]] = {}
     try:
-        with failures_told() as bars:
+        with reporting_failures() as bars:
             for nodes in counts:
                 cluster = Cluster(nodes, nodes * density, pods)
                 found[nodes] = {"running": cluster.running, **document([run(cluster, bars) for _ in range(runs)])}
@@ -56,7 +56,7 @@ def main(counts: Sequence[int], density: int, pods: int, runs: int, output: str)
 
 
 def table(found: Mapping[int, Mapping[str, Any]]) -> Table:
-    """A row for each cluster, with the medians."""
+    """A table with a row of medians for each cluster."""
     made = Table(title="a backlog in vast clusters", title_justify="left")
     for column in ("nodes", "running pods", "pods/s", "CPU ms a pod", "peak memory, MiB", "s to first binding"):
         made.add_column(column, justify="right")

@@ -1,8 +1,8 @@
-"""Volumes for a backlog, one a pod, each made on the node that its pod gets, as a storage driver does.
+"""Volumes for a backlog, one for each pod, created on the pod's node, as a storage driver does.
 
-`bench.shapes` measures them. The claims wait for their first consumer: a scheduler finds each pod a node and writes it
-on the claim, the provisioner here makes the volume there, kube-controller-manager binds the two, and the scheduler
-binds the pod. Both sides have the same provisioner beside them, in the benchmark's own process.
+`bench.shapes` measures them. The claims wait for their first consumer: a scheduler finds a node for each pod and writes
+it to the claim, the provisioner in this module creates the volume there, kube-controller-manager binds the two, and the
+scheduler binds the pod. Both sides have the same provisioner, in the benchmark's process.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from tests.builders import PodDict
 from tests.storage import make_claim, make_class, make_volume
 
 CONTROLLERS = ("persistentvolume-binder-controller",)
-"""What has to run for claims to be bound."""
+"""The controllers that bind claims."""
 
 _CLASS = "made-on-demand"
 _CLAIMS = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
@@ -24,19 +24,19 @@ _SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 
 def mounting(pod: PodDict) -> PodDict:
-    """The pod with a claim of its own name."""
+    """A pod with a claim of the pod's name."""
     return pod.claim(pod.name)
 
 
 def storage(pods: Iterable[str]) -> Iterator[Body]:
-    """A class, and for each of these pods a claim of its name."""
+    """A storage class, and a claim for each of these pods, with the pod's name."""
     yield "/apis/storage.k8s.io/v1/storageclasses", _posted(make_class(_CLASS))
     for name in pods:
         yield _CLAIMS, _posted(make_claim(name, namespace=NAMESPACE, storage_class=_CLASS))
 
 
 async def provision(client: Client) -> None:
-    """Make a volume for each claim that has been given a node, until cancelled. Raises `RefusedError`."""
+    """Create a volume for each claim with a selected node, until cancelled. Raises `RefusedError`."""
     made: set[str] = set()
     async for lines in client.watch(_CLAIMS):
         for line in lines:
@@ -54,7 +54,7 @@ def _volume(claim: Mapping[str, Any], node: str) -> Mapping[str, object]:
 
 
 def _posted(obj: Mapping[str, object]) -> bytes:
-    """The object without what only the API server gives."""
+    """The object without the fields that only the API server sets."""
     metadata = msgspec.convert(obj["metadata"], dict[str, object])
     given = {key: value for key, value in metadata.items() if key not in ("uid", "resourceVersion")}
     return msgspec.json.encode({key: value for key, value in obj.items() if key != "status"} | {"metadata": given})

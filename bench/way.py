@@ -1,9 +1,9 @@
-"""Counts the calls on a pod's way through the engine, and the modules that it leads through: `python -m bench.way`.
+"""Counts the calls, and the modules, on a pod's way through the engine: `python -m bench.way`.
 
-A count is the same on every machine. Three ways are counted, each as the first of its kind and as the next one: a plain
-pod, a gang of three, and a pod that finds no node and is bound once a node comes that has capacity for it. A way begins
-as the API reports the pods and ends when they are bound. A call is one of a Python function of the product: what the
-API in memory and the driver in virtual time do is left out.
+A count is the same on every machine. Three ways are counted, each for the first pods of their kind and for the next: a
+plain pod, a gang of three, and a pod that finds no node and is bound after a node with capacity is added. A way begins
+when the API reports the pods and ends when they are bound. Calls of the product's Python functions count; calls of the
+API in memory and of the driver in virtual time do not.
 """
 
 import asyncio
@@ -36,18 +36,18 @@ class Way:
 
     @property
     def total(self) -> int:
-        """How many calls there were."""
+        """The number of calls."""
         return self.calls.total()
 
     @property
     def modules(self) -> set[str]:
-        """The modules that any of them was in."""
+        """The modules of the called functions."""
         return {module for module, _ in self.calls}
 
 
 @contextmanager
 def counted() -> Iterator[Way]:
-    """The way that leads through what is done in this context."""
+    """Count the calls in the block."""
     way = Way(Counter())
 
     def count(frame: FrameType, event: str, argument: object) -> None:
@@ -64,7 +64,7 @@ def counted() -> Iterator[Way]:
 
 
 Act = Callable[[VirtualScheduler, str], Awaitable[None]]
-"""Leads pods with such a name to their nodes."""
+"""A function that leads pods of this name to their nodes."""
 
 
 def _pod(name: str, cpu: str = "100m") -> PodDict:
@@ -93,10 +93,10 @@ WAYS: dict[str, Act] = {"plain pod": _plain, "gang of three": _gang, "fails and 
 
 
 async def ways(act: Act, times: int = 2) -> list[Way]:
-    """The ways of so many, one after another. Raises RuntimeError when a pod is not bound at its end."""
-    gc.collect()  # what is remembered of pods that are gone goes with them
+    """The ways of `times` acts, one after another. Raises RuntimeError if a pod is not bound at the end of its act."""
+    gc.collect()  # a garbage collection also removes what deleted pods leave in caches
     scheduler = VirtualScheduler()
-    scheduler.random = lambda: 0.5  # the time of plugins is not sampled
+    scheduler.random = lambda: 0.5  # the durations of plugins are not sampled
     scheduler.add_nodes(*(make_node(f"node-{number}") for number in range(_NODES)))
     await scheduler.settle()
     found = []
@@ -110,7 +110,7 @@ async def ways(act: Act, times: int = 2) -> list[Way]:
 
 
 def table(found: dict[str, list[Way]]) -> Table:
-    """Calls and modules of the first of each kind, and of the next."""
+    """A table of the calls and modules for the first of each kind, and for the next."""
     shown = Table("way", *(f"{which}: {what}" for which in ("first", "next") for what in ("calls", "modules")))
     for name, each in found.items():
         shown.add_row(name, *(str(number) for way in each for number in (way.total, len(way.modules))))

@@ -9,8 +9,8 @@ The scheduler runs decisions in a worker, `SetAside` the long work of Filter plu
 engine that change thousands of pods. A plugin may have workers, too: for work that begins in one of its calls and is
 continued in others. A checkpoint stops the innermost worker's function. Guarantees:
 
-1. A function runs only within `go_on` and `give_up`, on the caller's thread.
-2. A function that is given up ends at its checkpoint as if it had never begun: `finally` and `with` blocks run. Within
+1. A function runs only within `go_on` and `abort`, on the caller's thread.
+2. A function that is aborted ends at its checkpoint as if it had never begun: `finally` and `with` blocks run. Within
    `shielded`, it first runs to the end of that block; after `commit`, it runs to its end.
 3. Whatever the function raises is raised by the call that resumed it.
 4. A function whose worker is dropped ends at its checkpoint, unless the function itself, or what it has called, refers
@@ -57,8 +57,8 @@ class WorkObserver(Protocol):
         ...
 
 
-class GivenUp(BaseException):
-    """Ends a function that is given up. Code that catches it must raise it again."""
+class Aborted(BaseException):
+    """Ends a function that is aborted. Code that catches it must raise it again."""
 
 
 class _Job:
@@ -91,9 +91,9 @@ class _Job:
     def end(self) -> None:
         """Raise what is to end the function, or the call that it is at. A committed function is carried through."""
         ending, self.ending = self.ending, None
-        if isinstance(ending, GivenUp):
+        if isinstance(ending, Aborted):
             self.is_over = never  # what cleans up, or is carried through, is done in one go
-        if ending is not None and not (self.committed and isinstance(ending, GivenUp)):
+        if ending is not None and not (self.committed and isinstance(ending, Aborted)):
             raise ending
 
 
@@ -122,7 +122,7 @@ def _run(job: _Job) -> None:
 
 
 def _resume_caller() -> None:
-    """Continue where `go_on` or `give_up` was called, until this stack is switched to again."""
+    """Continue where `go_on` or `abort` was called, until this stack is switched to again."""
     caller = getcurrent().parent
     if caller is None:
         raise RuntimeError("the stack of a worker has no caller")
@@ -159,16 +159,16 @@ class Worker:
         self._job.is_over = is_over
         return self._resume()
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """End the function at its checkpoint, or complete it if it has committed. Does nothing without a function."""
         job = self._job
         if not job.begun:
             job.function = None
         elif job.function is not None:
-            job.ending, job.is_over = GivenUp(), at_each
+            job.ending, job.is_over = Aborted(), at_each
             try:
                 self._resume()
-            except GivenUp:
+            except Aborted:
                 return
 
     def _resume(self) -> bool:
@@ -229,4 +229,4 @@ class _Shield:
 
 
 shielded = _Shield()
-"""Around what has to be done to its end: the function may stop at checkpoints inside, and is not given up there."""
+"""Around what has to be done to its end: the function may stop at checkpoints inside, and is not aborted there."""

@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """A page by itself, over plain HTTP."""
+    """The address of a single page, over plain HTTP."""
 
     host: str
     port: int
@@ -59,12 +59,12 @@ class Serving:
 
     Attributes:
         host, port: the address; port 0 serves nothing.
-        plain: plain HTTP that everyone may read, instead of TLS and authorisation through the API server.
-        certificate, key: PEM files; without them a certificate is made for the life of the process.
-        liveness: where to serve a liveness page as kopf's operators do, if at all.
-        admission: where to serve the validation of PodGroups, if at all.
+        plain: whether to serve plain HTTP to every client, instead of TLS with authorisation by the API server.
+        certificate, key: PEM files; without them, the process generates a certificate.
+        liveness: the address of a liveness page like that of kopf's operators, if any.
+        admission: the address of the webhook that validates PodGroups, if any.
         web: whether to serve the web pages too, below /web.
-        flags: what the process was started with, for /flagz.
+        flags: the flags of the process, for /flagz.
     """
 
     host: str
@@ -80,7 +80,7 @@ class Serving:
 
 @dataclass(frozen=True, slots=True)
 class PodGroupParts:
-    """The operator's work for PodGroups: controllers of their statuses, and their admission if it is wanted."""
+    """The operator's parts for PodGroups: controllers of their statuses, and optionally their admission."""
 
     controllers: Sequence[GroupWorker]
     admission: AdmissionOperator | None
@@ -101,18 +101,18 @@ class PodGroupParts:
 
 
 FAILED = 1
-"""Exit code of a process that cannot go on, as kube-scheduler's: it is broken, or is not the leader any more."""
+"""kube-scheduler's exit code of a process that cannot continue: it has failed, or does not lead any more."""
 
 
 class OperatorEndedError(Exception):
-    """kopf ended by something that it did not expect; the text says what."""
+    """kopf ended unexpectedly; the text names the cause."""
 
 
 def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
-    """Run the scheduler until SIGTERM or SIGINT, then end what was begun.
+    """Run the scheduler until SIGTERM or SIGINT, then stop all parts.
 
-    Raises, before anything is scheduled, ConfigurationError when a plugin cannot be made, and CertificateError or
-    ListenError when it cannot serve its pages.
+    Before the first decision it raises ConfigurationError if a plugin cannot be created, and CertificateError or
+    ListenError if it cannot serve its pages.
     """
     raise_descriptor_limit()
     limit_heaps()
@@ -127,7 +127,7 @@ def run(assembly: Assembly, connection: Connection, serving: Serving) -> None:
 
 
 async def operate(assembly: Assembly, connection: Connection, serving: Serving) -> None:
-    """Run the scheduler on this loop until it is asked to end; see `run`."""
+    """Run the scheduler on the running loop until it is stopped; see `run`."""
     asyncio.get_running_loop().set_exception_handler(handle_loop_error)
     async with AsyncExitStack() as stack:
         process = Process(assembly, await stack.enter_async_context(Transport(connection)))
@@ -148,14 +148,14 @@ async def operate(assembly: Assembly, connection: Connection, serving: Serving) 
                 stop_flag=process.over,
             )
         except Exception as error:  # kopf ends by whatever its first look at the API met
-            asyncio.get_running_loop().set_exception_handler(_of_no_interest)
+            asyncio.get_running_loop().set_exception_handler(_log_unread_error)
             raise OperatorEndedError(f"{connection.server}: {in_words(error)}") from error
     if process.failed:
         raise SystemExit(FAILED)
 
 
-def _of_no_interest(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """What other tasks of kopf's failed of, and that it never asked them: the last word is ours."""
+def _log_unread_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """The loop's exception handler at the end: errors that kopf left unread in its tasks are debug messages."""
     log.debug("%s", context.get("message"))
 
 
@@ -206,7 +206,7 @@ def _settings() -> kopf.OperatorSettings:
 
 
 async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: AsyncExitStack) -> None:
-    """Show the pages until the stack is left."""
+    """Serve the pages until the stack is closed."""
     if serving.liveness is not None:
         where = serving.liveness
         probe = Server(liveness(where.path, process.informers.missing), host=where.host, port=where.port, tls=None)
@@ -224,7 +224,7 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
             tls = await self_signed(["localhost", "127.0.0.1"])
     application = pages(process, assembly.configuration, authorizer, serving.flags)
     if serving.web:
-        from muster.operator.web.leading import (
+        from muster.operator.web.process_cluster import (
             mounted,  # templates and all, which a scheduler without pages can do without
         )
 
@@ -237,11 +237,11 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
 
 
 class _Reviews:
-    """The API client as the authorizer wants it."""
+    """Implements `ReviewClient` with the API client."""
 
     def __init__(self, client: ApiClient) -> None:
         self._client = client
 
     async def post(self, path: str, body: bytes) -> bytes:
-        """The answer's body."""
+        """Post a review; returns the body of the answer."""
         return (await self._client.post(path, body)).body

@@ -38,14 +38,14 @@ _SUBCOMMANDS = {
 
 
 _FILES = 0
-"""What kubectl's completion takes as "offer files"."""
+"""The directive with which kubectl's completion offers files."""
 _NO_FILES = 4
-"""What it takes as "these are all, do not offer files"."""
+"""The directive with which it offers no files."""
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _Lazy(click.Group):
-    """Finds a subcommand in the module of its name."""
+    """A group of commands that loads a subcommand from the module of its name."""
 
     def invoke(self, ctx: click.Context) -> Any:
         with _all_written():

@@ -1,8 +1,8 @@
-"""Failures of connections, TLS and files, in words for people: `connection refused`, not what Python prints.
+"""Texts for failures of connections, TLS and files: `connection refused` instead of Python's text.
 
-The texts of aiohttp, ssl and the operating system's errors name Python's objects and addresses in memory. Code that
-reports such an error to a user calls `in_words`, and the log does so for kopf. If Go's programs have words for a
-failure, these are the words.
+The texts of errors of aiohttp, ssl and the operating system name Python's objects and addresses in memory. Code that
+reports such an error to a user calls `in_words`, and the log does so for kopf. The texts are those of Go's programs
+where these have one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KOPFS: Final = "kopf."
 
 
 def in_words(error: BaseException) -> str:
-    """The failure in a line, without the address that was tried."""
+    """The failure as one line, without the address."""
     match error:
         case aiohttp.ServerDisconnectedError():
             return "EOF"
@@ -74,7 +74,7 @@ def in_words(error: BaseException) -> str:
 
 
 def in_words_within(text: str, error: BaseException) -> str:
-    """`text` with the failure in words where it holds Python's text of the error."""
+    """`text`, with Python's text of the error replaced."""
     for of_python in (repr(error), str(error)):
         if of_python and of_python in text:
             return text.replace(of_python, in_words(error))
@@ -88,13 +88,13 @@ def _of_tls(error: ssl.SSLError) -> str:
 
 
 def _of_kopf(error: BaseException) -> str:
-    """kopf's errors have the API server's message first, and then its whole answer."""
+    """The message of kopf's error: the first part, which is the API server's message; its whole answer follows."""
     message = error.args[0] if error.args else None
     return str(message or f"the server answered {getattr(error, 'status', 'with an error')}")
 
 
 def _of_others(error: BaseException) -> str:
-    """The error's own text in a line; for one that shows Python's objects, what it arose from."""
+    """The error's text as one line; for a text with Python's objects, the text of the cause."""
     text = " ".join(str(error).split())
     if found := _ERRNO.search(text):
         return os.strerror(int(found[1])).lower()

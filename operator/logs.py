@@ -1,11 +1,11 @@
-"""One log format for the whole process, with levels and pairs like Kubernetes components.
+"""One log format for the whole process, with the levels and key-value pairs of Kubernetes components.
 
 The process calls `configure` once at its start. Muster's own modules write a constant sentence, and the variable parts
 as pairs: `log.info("Bound pod", extra={"pairs": {"pod": "ns/a"}})`. Libraries write to the same handler and are kept
 quiet.
 
-Verbosity is kube-scheduler's `-v`: at 0 what an operator must know, at 2 a line for each decision, at 4 the messages of
-libraries, at 10 everything. Bearer tokens, passwords and keys are removed from every line, whatever its origin.
+Verbosity is kube-scheduler's `-v`: 0 logs what an operator must know, 2 adds a line for each decision, 4 adds the
+messages of libraries, 10 logs everything. Bearer tokens, passwords and keys are removed from every line.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ def level(verbosity: int) -> int:
 
 
 def configure(*, verbosity: int, style: Style, stream: TextIO) -> None:
-    """Sends everything that is logged in this process to `stream` in one format.
+    """Send all log messages of this process to `stream` in one format.
 
-    Replaces what handlers the root logger has, and the levels of the libraries' loggers.
+    Replaces the handlers of the root logger, and the levels of the libraries' loggers.
 
     Args:
         verbosity: 0 to 10.
-        style: `text` for klog's header and key="value" pairs, `json` for an object a line.
+        style: `text` for klog's header and key="value" pairs, `json` for one object per line.
         stream: usually stderr.
     """
     handler = logging.StreamHandler(stream)
@@ -71,7 +71,7 @@ def ignore_kopfs_end() -> None:
 
 
 def handle_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what an event loop cannot raise: its exception handler.
+    """The exception handler of an event loop: log errors that the loop cannot raise.
 
     uvloop reports an error if data is left to be sent on a connection that has just broken. The owner of the connection
     learns of the loss anyway, so this is not logged as an error.
@@ -84,14 +84,14 @@ def handle_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) 
 
 
 def _without_kopfs_traceback(record: logging.LogRecord) -> bool:
-    """Shortens kopf's tracebacks of API errors to the API's answer; failures in our handlers keep their tracebacks."""
+    """Shorten kopf's tracebacks of API errors to the API's answer; errors of Muster's handlers keep theirs."""
     if record.name.startswith(_KOPFS_OWN):
         record.exc_info = record.exc_text = None
     return True
 
 
 def _kopfs_errors_in_words(record: logging.LogRecord) -> bool:
-    """kopf writes the repr of what it met into its messages, while it handles it."""
+    """Replace the repr of an error in kopf's messages by its text."""
     error = record.exc_info[1] if record.exc_info else sys.exception()
     if error is not None and record.name.startswith(_KOPFS_OWN):
         record.msg, record.args = in_words_within(record.getMessage(), error), ()
@@ -119,7 +119,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """An object a line: `ts` (milliseconds since 1970), `level`, `logger`, `caller`, `msg`, `v`, then the pairs."""
+    """One object per line: `ts` (milliseconds since 1970), `level`, `logger`, `caller`, `msg`, `v`, then the pairs."""
 
     def format(self, record: logging.LogRecord) -> str:
         _, name = _severity(record)
@@ -140,12 +140,12 @@ class JsonFormatter(logging.Formatter):
 
 
 def redact(text: str) -> str:
-    """The text without bearer tokens, JSON web tokens, passwords in URLs and values of keys named like secrets."""
+    """The text without bearer tokens, JSON web tokens, passwords in URLs, and values of keys named like secrets."""
     lowered = text.lower()
     return _SECRETS.sub(_without_secret, text) if any(mark in lowered for mark in _MARKS) else text
 
 
-# Without one of these there is nothing to find, which is ten times as fast to see as by the expression.
+# A text without one of these has no secret; this check is ten times as fast as the expression.
 _MARKS = ("bearer", "eyj", "://", "authorization", "passw", "token", "key-", "key_", "api")
 _SECRETS = re.compile(
     r"""
@@ -173,7 +173,7 @@ def _severity(record: logging.LogRecord) -> tuple[str, str]:
 
 
 def _pairs(record: logging.LogRecord) -> Mapping[str, object] | None:
-    """The pairs beside the message, or the object that a kopf record is about, or None for a plain record."""
+    """The pairs of a record, or the object that a kopf record is about; None for a plain record."""
     pairs: Mapping[str, object] | None = getattr(record, _PAIRS, None)
     if pairs is not None:
         return pairs
@@ -188,5 +188,5 @@ def _traceback(formatter: logging.Formatter, record: logging.LogRecord) -> list[
 
 
 def _literal(value: object) -> str:
-    """JSON, with everything that it cannot hold (exceptions above all) as a string."""
+    """The value as JSON; a value without a JSON form, such as an exception, as a string."""
     return msgspec.json.encode(value, enc_hook=str).decode()

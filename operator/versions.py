@@ -20,7 +20,7 @@ def python() -> str:
 
 
 def build() -> dict[str, str]:
-    """The labels of `kubernetes_build_info`, for this program; what it has no word for is empty."""
+    """The labels of `kubernetes_build_info` for this program; labels without a meaning for it are empty."""
     major, minor, *_ = version("muster-scheduler").split(".")
     return {
         "major": major,
@@ -36,7 +36,7 @@ def build() -> dict[str, str]:
 
 
 def versions() -> dict[str, str]:
-    """The versions that a reader of a log needs first."""
+    """The versions for the first line of the log."""
     return {
         "version": own(),
         "decidesAs": f"kube-scheduler {KUBERNETES}",

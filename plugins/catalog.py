@@ -40,6 +40,7 @@ from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
 from .nodes.taint_toleration import TaintToleration
 from .ports.node_ports import NodePorts
+from .preemptiontiming.plugin import PreemptionTiming
 from .queueing.priority_sort import PrioritySort
 from .queueing.scheduling_gates import SchedulingGates
 from .reservation.plugin import Reservation
@@ -101,6 +102,7 @@ _OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
     CapacityScheduling,
     Coscheduling,
     PodLimits,
+    PreemptionTiming,
     Reservation,
 )
 

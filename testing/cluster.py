@@ -36,7 +36,7 @@ from muster.framework.contract import (
 from muster.framework.contract.handle import HasMetadata
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.metrics import SchedulerMetrics
-from muster.framework.runtime.held_pods import HeldPod, HeldPods, PermitWait
+from muster.framework.runtime.waiting_pods import PermitWait, PodAtPermit, PodsAtPermit
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.plugins.catalog import IN_TREE
 
@@ -139,17 +139,17 @@ class Cluster:
         return self._handle.activated
 
     @property
-    def waiting(self) -> HeldPods:
-        """The pods that plugins hold, see `permit`."""
+    def waiting(self) -> PodsAtPermit:
+        """The pods that wait at Permit, see `permit`."""
         return self._handle.waiting_pods
 
     def permit(self, plugin: PermitPlugin, pod: PodDict, node: str) -> Status | Wait | None:
-        """The plugin's answer at Permit; a pod that it holds is in `waiting` from then on."""
-        held = info(pod)
-        answer = plugin.permit(CycleState(), held, node)
+        """The plugin's answer at Permit; if it is `Wait`, the pod is in `waiting` from then on."""
+        reserved = info(pod)
+        answer = plugin.permit(CycleState(), reserved, node)
         if isinstance(answer, Wait):
-            holds = {plugin.name: PermitWait(answer.seconds, ", ".join(answer.reasons))}
-            self.waiting.add(HeldPod(held, node, holds, self.clock))
+            waits = {plugin.name: PermitWait(answer.seconds, ", ".join(answer.reasons))}
+            self.waiting.add(PodAtPermit(reserved, node, waits, self.clock))
         return answer
 
     async def settle(self) -> None:

@@ -185,7 +185,7 @@ class VirtualScheduler(RecordedReports):
             if pod["spec"].get("nodeName") and pod.get("status", {}).get("phase") not in ("Succeeded", "Failed")
         }
         assert engine.cache.assumed_count == 0
-        assert len(engine.held_pods) == 0
+        assert len(engine.waiting_pods) == 0
         assert snapshot.node_count == len(self.api.objects["nodes"])
 
 

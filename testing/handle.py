@@ -18,9 +18,9 @@ from muster.framework.contract.handle import Obj
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.embedded.known import KnownObjects
 from muster.framework.metrics import SchedulerMetrics
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.framework.snapshot.snapshot import Snapshot
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class ClusterHandle:
     api: Api = field(default_factory=NoApi)
     metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
     nominator: PodNominator = field(default_factory=PodNominator)
-    waiting_pods: HeldPods = field(default_factory=lambda: HeldPods(Standstill()))
+    waiting_pods: PodsAtPermit = field(default_factory=lambda: PodsAtPermit(Standstill()))
     random: Callable[[], float] = field(default_factory=lambda: Random(0).random)
     objects: defaultdict[str, KnownObjects] = field(default_factory=lambda: defaultdict(KnownObjects))
     values: dict[str, Any] = field(default_factory=dict)

@@ -15,4 +15,4 @@ def slices_of(function: Callable[[], object]) -> Iterator[None]:
         while not worker.go_on(at_each):
             yield
     finally:
-        worker.give_up()
+        worker.abort()

@@ -15,7 +15,7 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import log_in_as_deployed
 from tests.namespaces import create_namespace, remove_namespace
-from tests.sharing import Units, longest_first
+from tests.worker_units import Units, longest_first
 
 if TYPE_CHECKING:
     import kubernetes

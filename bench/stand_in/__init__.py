@@ -1,10 +1,10 @@
-"""Muster on a stand-in for the API server, whose answers cost nothing: `bench.loop` and `bench.vast` measure it.
+"""A stub API server (stand-in) that answers at almost no cost; `bench.loop` and `bench.vast` measure Muster with it.
 
-In a real cluster the API server runs elsewhere, and what bounds Muster is the time that its event loop needs for a pod.
-Here a compiled program (`main.go`), on another core, answers at once, streams watch events and gives lists in pages. It
-serves before Muster starts, so its own start does not count. The rate is measured between the first and the last
-Binding, CPU time from the first Binding until the last Event is written. There is nothing to compare with:
-kube-scheduler would not start without a real API server.
+In a real cluster the API server runs on another machine, and Muster's rate is bounded by the time that its event loop
+needs for a pod. Here a compiled program (`main.go`) on another core answers at once, streams watch events and serves
+lists in pages. It is ready before Muster starts, so its start does not count. The rate is measured between the first
+and the last Binding, CPU time from the first Binding until the last Event is written. There is no comparison, because
+kube-scheduler does not start without a real API server.
 """
 
 import json
@@ -30,41 +30,41 @@ from tests.controlplane.ports import free_port
 from tests.controlplane.server import Server
 
 API, MUSTER = "stand-in.log", "muster.log"
-"""What the two write, in the folder of a run."""
+"""The files that the two programs write, in the folder of a run."""
 NODES, PODS = "/api/v1/nodes", "/api/v1/pods"
 _SOURCE = Path(__file__).parent
 _STAMP = b'"metadata":{"resourceVersion":"1","creationTimestamp":"2026-01-01T00:00:00Z",'
 _SLACK_SECONDS = 60.0
 _LISTED_A_SECOND, _BOUND_A_SECOND = 1000, 10
-"""As many objects, at least, Muster learns of and binds in a second."""
+"""The least number of objects that Muster lists or binds in a second."""
 _LOOK_SECONDS = 0.005
 _LOG_CHARACTERS = 3000
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """So many nodes, pods that run on them, and pods of a backlog."""
+    """A cluster: the numbers of nodes, of running pods and of waiting pods."""
 
     nodes: int
     running: int
     pods: int
 
     def objects(self) -> Mapping[str, Iterable[Body]]:
-        """All objects, by the path of their list."""
+        """All objects, by the paths of their lists."""
         pods = chain(scale.pods(self.pods), crowd.running(self.running, self.nodes))
         return {NODES: scale.nodes(self.nodes), PODS: pods}
 
 
 @dataclass(frozen=True, slots=True)
 class Drained:
-    """What one run came to.
+    """The result of one run.
 
     Attributes:
-        pods: how many were bound.
-        pods_per_second: between the first and the last Binding.
-        cpu_per_pod: CPU seconds of Muster for a pod, from the first Binding until the last Event was written.
+        pods: the number of bound pods.
+        pods_per_second: the rate between the first and the last Binding.
+        cpu_per_pod: CPU seconds of Muster for each pod, from the first Binding until the last Event was written.
         start_seconds: from the start of Muster to its first Binding.
-        peak_bytes: the most memory that Muster had.
+        peak_bytes: the highest resident memory of Muster.
     """
 
     pods: int
@@ -75,7 +75,7 @@ class Drained:
 
 
 def write(objects: Mapping[str, Iterable[Body]], given: Path) -> None:
-    """Write the file that the stand-in serves, an object at a time, as half a million are too many to hold."""
+    """Write the file that the stand-in serves, one object at a time, because half a million do not fit in memory."""
     with given.open("wb") as file:
         for path, bodies in objects.items():
             file.write(path.encode() + b"\n")
@@ -83,7 +83,7 @@ def write(objects: Mapping[str, Iterable[Body]], given: Path) -> None:
 
 
 def kubeconfig(address: str) -> str:
-    """A kubeconfig for the stand-in, which asks for no login."""
+    """A kubeconfig for the stand-in, which needs no login."""
     named = {"name": "stand-in"}
     return json.dumps(
         {
@@ -99,9 +99,9 @@ def kubeconfig(address: str) -> str:
 
 @contextmanager
 def serving(folder: Path, cluster: Cluster, guard: Guard) -> Iterator[tuple[Server, str]]:
-    """The stand-in as soon as it serves the cluster, and its address.
+    """Start the stand-in, and return its process and address once it serves the cluster.
 
-    Raises CalledProcessError when it cannot be built, and `StartError`.
+    Raises CalledProcessError if it cannot be built, and `StartError`.
     """
     program, given, log = folder / "stand-in", folder / "objects", folder / API
     subprocess.run(["go", "build", "-o", str(program), "."], cwd=_SOURCE, check=True)
@@ -117,7 +117,7 @@ def serving(folder: Path, cluster: Cluster, guard: Guard) -> Iterator[tuple[Serv
 
 @contextmanager
 def servers(folder: Path, cluster: Cluster) -> Iterator[tuple[Server, Server]]:
-    """The stand-in, and Muster from its start on. Raises as `serving` does."""
+    """Run the stand-in, and start Muster. Raises as `serving` does."""
     config = folder / "kubeconfig"
     with closing(Guard()) as guard, serving(folder, cluster, guard) as (api, address):
         config.write_text(kubeconfig(address))
@@ -129,7 +129,7 @@ def servers(folder: Path, cluster: Cluster) -> Iterator[tuple[Server, Server]]:
 
 
 def run(cluster: Cluster, display: Display) -> Drained:
-    """One run, from the start of the stand-in to its end. Raises `StalledError` when one of the two fails."""
+    """One run, from the start of the stand-in to its end. Raises `StalledError` if one of the two programs fails."""
     shown = f"{cluster.nodes:,} nodes, {cluster.running:,} running pods, {cluster.pods:,} pods"
     with TemporaryDirectory(prefix="muster-bench-") as name, display.phase(shown) as advance:
         folder = Path(name)
@@ -145,7 +145,7 @@ def run(cluster: Cluster, display: Display) -> Drained:
 
 
 def _lines(folder: Path, both: Sequence[Server], count: int, within: float) -> list[str]:
-    """So many lines of the stand-in, as soon as they are there. Raises `StalledError`."""
+    """Wait for `count` lines of the stand-in. Raises `StalledError`."""
     deadline = time.monotonic() + within
     while len(lines := (folder / API).read_text().splitlines()) < count:
         if time.monotonic() > deadline or not all(server.is_running for server in both):

@@ -1,7 +1,7 @@
 """The tables of figures that the pages show, in Markdown, each from one or more results.
 
-`python -m bench tables` prints them and writes them into the pages (`bench.published`). Everything here is a pure
-function of results: the same results give the same text.
+`python -m bench tables` prints them and writes them into the pages (`bench.published`). All functions are pure: equal
+results give equal texts.
 """
 
 from bench.tables.block import Block, render
@@ -11,6 +11,7 @@ from bench.tables.conformance import E2E
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.goals import GOALS
 from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
+from bench.tables.upstream import UPSTREAM
 
 BLOCKS = {
     "goals": GOALS,
@@ -21,6 +22,7 @@ BLOCKS = {
     "gangs": GANGS,
     "shapes": SHAPES,
     "groups": GROUPS,
+    "upstream": UPSTREAM,
     "running": RUNNING,
     "vast": VAST,
     "full": FULL,
@@ -35,6 +37,6 @@ BLOCKS = {
     "simulation": SIMULATION,
     "e2e": E2E,
 }
-"""By the names that pages call them by."""
+"""The blocks by the names that pages use."""
 
 __all__ = ["BLOCKS", "Block", "render"]

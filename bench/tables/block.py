@@ -7,14 +7,14 @@ from bench.results import Result
 
 
 class Block(NamedTuple):
-    """What a page shows of the results named `sources`; `body` gets their data in this order."""
+    """A block that shows the results named `sources`; `body` gets their data in this order."""
 
     sources: tuple[str, ...]
     body: Callable[..., str]
 
 
 def render(block: Block, results: Mapping[str, Result]) -> str:
-    """The block's Markdown. Where a result is missing it says so, and shows none of the others."""
+    """The block's Markdown. If a result is missing, it names that result and shows none of the others."""
     if missing := [name for name in block.sources if name not in results]:
         return f"Not measured yet: {', '.join(missing)}."
     shown = [results[name] for name in block.sources]
@@ -23,7 +23,7 @@ def render(block: Block, results: Mapping[str, Result]) -> str:
 
 
 def _origins(results: Sequence[Result]) -> str:
-    """Where the results come from, said once for those of one origin, and of which where origins differ."""
+    """The origins of the results: one sentence for a common origin, else one for each result."""
     by_origin: dict[str, list[str]] = {}
     for result in results:
         by_origin.setdefault(_origin(result), []).append(f"`{result.benchmark}`")

@@ -8,7 +8,7 @@ from bench.tables.markdown import MEBIBYTE, figure, ratio, table
 from bench.tables.speed import BASELINE, COMPARED, SUBJECT, Sides
 
 Found = Mapping[str, Any]
-"""What a side came to, with its name as `side`."""
+"""The result of a side, with its name as `side`."""
 
 
 def _running(data: Mapping[str, Sides]) -> str:
@@ -58,12 +58,12 @@ def _by_side(found: Sequence[Found]) -> Mapping[str, Found]:
 
 
 def _values(sides: Mapping[str, Found], key: str) -> list[float | None]:
-    """Of both sides; None for what an older result does not have, or what is of no pod at all."""
+    """The values of both sides; None for a value that an older result lacks, or that is about no pod."""
     return [sides[name].get(key) for name in (BASELINE, SUBJECT)]
 
 
 def _told(sides: Mapping[str, Found]) -> list[float | None]:
-    """How many of a hundred waiting pods name the new reason in time."""
+    """The percentage of waiting pods that name the new reason in time."""
     pairs = zip(_values(sides, "told"), _values(sides, "changed"), strict=True)
     return [1e2 * told / changed if told is not None and changed else None for told, changed in pairs]
 

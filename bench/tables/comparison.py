@@ -1,7 +1,7 @@
-"""Counts by their names: comparisons with kube-scheduler, and what took part in the simulation.
+"""Tables of counts: comparisons with kube-scheduler, and the contents of the simulation's runs.
 
-`bench.tables` shows them. A comparison is shown as it was recorded. Of the simulation, the acts of a history are told
-apart: faults of machines and networks, and everything else that users, nodes and others do.
+A comparison is shown as it was recorded. The acts of the simulation are shown in two groups: faults of machines and
+networks, and all other changes by users, nodes and controllers.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from bench.tables.markdown import figure, table
 
 
 def _counts(data: Mapping[str, Any]) -> str:
-    """One table of all single figures, then one for each mapping, by its name."""
+    """One table of all single figures, then one for each mapping, with its name."""
     single = [[_words(name), figure(value, _decimals(value))] for name, value in data.items() if _is_figure(value)]
     tables = [table(["", "number"], single)]
     for name, counts in data.items():
@@ -39,7 +39,7 @@ FAULTS = frozenset(
         "weather_turns",
     }
 )
-"""The acts of the simulation that are faults; a test compares them with those that histories draw."""
+"""The acts of the simulation that are faults; a test compares them with the acts that runs contain."""
 _HOUR = 3600.0
 
 
@@ -72,7 +72,7 @@ def _simulation(data: Mapping[str, Any]) -> str:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    """The counts in a line, the largest first."""
+    """The counts as one line, the largest first."""
     ordered = sorted(counts.items(), key=lambda each: (-each[1], each[0]))
     return ", ".join(f"{_words(what)} {figure(count)}" for what, count in ordered)
 

@@ -1,4 +1,4 @@
-"""Measurements besides rates: half an hour of churn, the effects of attacks on others, the time to draw web pages."""
+"""Tables of half an hour of churn, of the effects of attacks on other users, and of the time to draw web pages."""
 
 from collections.abc import Mapping
 from typing import Any

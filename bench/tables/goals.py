@@ -1,4 +1,4 @@
-"""The figures that Muster is judged by, each beside its goal: one table from the results of several benchmarks.
+"""The table of goals: figures of several benchmarks, each beside its goal.
 
 A row is missed if its figure is worse than its goal; the table says so, and never leaves a row out.
 """
@@ -15,7 +15,7 @@ _RATIO_DECIMALS = 2
 
 
 class _Goal(NamedTuple):
-    """A row: both sides' figures, and how much of `judged` is wanted; at least as much, unless `most`."""
+    """A row: both sides' figures, and the goal for `judged`, a lower bound unless `most`."""
 
     label: str
     baseline: float | None
@@ -27,7 +27,7 @@ class _Goal(NamedTuple):
     as_ratio: bool = False
 
     def cells(self) -> list[str]:
-        """The row as the table shows it."""
+        """The cells of the row."""
         sign, decimals = "≤" if self.most else "≥", _RATIO_DECIMALS if self.as_ratio else self.decimals
         wanted = f"{sign} {self.goal:,.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{sign} {self.goal:,.0f}"
         compared = None if not self.baseline or self.subject is None else self.subject / self.baseline
@@ -42,19 +42,19 @@ class _Goal(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether the goal is met, as far as the figure was measured."""
+        """Whether the goal is met, if the figure was measured."""
         if self.judged is None:
             return NONE
         return "yes" if (self.judged <= self.goal if self.most else self.judged >= self.goal) else "missed"
 
 
 def _times(label: str, baseline: float, subject: float, goal: float, *, decimals: int = 0, most: bool = False) -> _Goal:
-    """A row that is judged by Muster's figure divided by the other's."""
+    """A row whose goal is a ratio: Muster's figure divided by the other side's."""
     return _Goal(label, baseline, subject, subject / baseline, goal, decimals, most, as_ratio=True)
 
 
 def _most(label: str, baseline: float | None, subject: float, goal: float, decimals: int = 0) -> _Goal:
-    """A row that is judged by Muster's figure, of which less is better."""
+    """A row whose goal is an upper bound of Muster's figure."""
     return _Goal(label, baseline, subject, subject, goal, decimals, most=True)
 
 

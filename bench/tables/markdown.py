@@ -5,22 +5,22 @@ from collections.abc import Sequence
 MEBIBYTE = 1 << 20
 _SIGNIFICANT_FROM = 10
 NONE = "\N{EN DASH}"
-"""In place of a figure that a failed run did not give."""
+"""The cell of a figure that a failed run does not have."""
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> str:
-    """The first `texts` columns are texts, the others figures, which are aligned to the right."""
+    """A table whose first `texts` columns are texts, and whose other columns are right-aligned figures."""
     rules = ["---" if column < texts else "---:" for column in range(len(header))]
     return "\n".join(_line(row) for row in (header, rules, *rows))
 
 
 def figure(value: float | None, decimals: int = 0) -> str:
-    """A number with thousands separated."""
+    """A number with a separator of thousands."""
     return NONE if value is None else f"{value:,.{decimals}f}"
 
 
 def ratio(subject: float | None, baseline: float | None) -> str:
-    """How many times the baseline: two decimals, one from 10 on."""
+    """The ratio to the baseline with two decimals, or one from 10 on."""
     if subject is None or not baseline:
         return NONE
     times = subject / baseline

@@ -1,4 +1,4 @@
-"""How fast backlogs are drained: single pods, gangs, pods that look at other pods, and groups of several kinds."""
+"""Tables of the rates of drained backlogs: single pods, gangs, pods that depend on other pods, and native groups."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from bench.tables.markdown import MEBIBYTE, figure, ratio, table
 BASELINE, SUBJECT, CEILING = "kube-scheduler", "muster", "ceiling"
 COMPARED = "Muster / kube-scheduler"
 Sides = Mapping[str, Any]
-"""By side, what it came to, as `bench.report.document` has it."""
+"""The results by side, as in `bench.report.document`."""
 
 
 class _Row(NamedTuple):
@@ -34,11 +34,11 @@ _SHAPES = {
     "one volume": "one volume each",
     "one device": "one device each",
 }
-"""Where a page says more than the benchmark's name."""
+"""The titles of benchmarks whose name does not suffice."""
 
 
 def sides_table(header: Sequence[str], sides: Sides, names: Sequence[str]) -> str:
-    """A column for each side, and the ratio of Muster to kube-scheduler."""
+    """A table with a column for each side, and the ratio of Muster to kube-scheduler."""
     rows = []
     for row in _ROWS:
         values = {name: row.value(sides[name]) for name in names}
@@ -48,7 +48,7 @@ def sides_table(header: Sequence[str], sides: Sides, names: Sequence[str]) -> st
 
 
 def rate(sides: Sides, name: str) -> float | None:
-    """Pods a second; None where the side failed."""
+    """The rate in pods a second; None if the side failed."""
     return sides[name]["pods_per_second"] if name in sides else None
 
 

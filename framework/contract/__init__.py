@@ -35,10 +35,18 @@ from .decision import (
     WaitingTogether,
 )
 from .events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintAbout, HintFunction
-from .eviction import EvictionRule
+from .eviction import HIGHEST_USER_PRIORITY, NO_EVICTIONS, EvictionLimit, EvictionRule, EvictionWait
 from .extender import Victims
-from .group import Disruption, DisruptionPlugin, EvictionRulePlugin, GroupPlugin, ObjectFollower, PodFollower
-from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, Part, Shortage
+from .group import (
+    Disruption,
+    DisruptionPlugin,
+    EvictionLimitPlugin,
+    EvictionRulePlugin,
+    GroupPlugin,
+    ObjectFollower,
+    PodFollower,
+)
+from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, EntityGroup, Part, Shortage, entity_group
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
     MAX_WAIT_SECONDS,
@@ -104,11 +112,13 @@ from .whole_nodes import WHOLE_NODES, NodeCondition, WholeNode
 __all__ = [
     "ALLOW",
     "COMPOSITE_PREFIX",
+    "HIGHEST_USER_PRIORITY",
     "IMPOSSIBLE",
     "LEFT_ALONE",
     "MAX_NODE_SCORE",
     "MAX_WAIT_SECONDS",
     "MERGE_PATCH",
+    "NO_EVICTIONS",
     "QUOTA_EXCEEDED",
     "REFUSED_AS_ONE",
     "RESERVATIONS",
@@ -136,12 +146,16 @@ __all__ = [
     "DisruptionPlugin",
     "DisruptionUnit",
     "EnqueueExtensions",
+    "EntityGroup",
     "EntityType",
     "EventRegistration",
     "EventResource",
     "EventSink",
+    "EvictionLimit",
+    "EvictionLimitPlugin",
     "EvictionRule",
     "EvictionRulePlugin",
+    "EvictionWait",
     "Evictions",
     "Favour",
     "FilterPlugin",
@@ -231,6 +245,7 @@ __all__ = [
     "Worker",
     "at_each",
     "checkpoint",
+    "entity_group",
     "fit_error",
     "invalid",
     "pod_path",

@@ -28,7 +28,7 @@ QUOTA_EXCEEDED = "QuotaExceeded"
 Autoscalers add nodes for pods with the reason Unschedulable alone.
 """
 LEFT_ALONE = "LeftAlone"
-"""Noted in the state of a pod that PreFilter rejected without a trial, because its group was refused a moment ago."""
+"""Noted in the state of a pod that PreFilter rejected without a trial, because its group was rejected a moment ago."""
 REFUSED_AS_ONE = "RefusedAsOne"
 """Noted in a member's state when PreFilter rejected its group as a whole: no other member is tried then."""
 
@@ -55,7 +55,7 @@ class PodDecision:
 
     @property
     def left_alone(self) -> bool:
-        """Whether the decision contains nothing new: the reason for the last refusal of the group still holds."""
+        """Whether the decision contains nothing new: the reason for the last rejection of the group is still valid."""
         return self.state.get(LEFT_ALONE) is not None
 
 
@@ -65,7 +65,7 @@ class GroupDecision:
 
     Attributes:
         plugin: the name of the group's plugin.
-        group: as its `group_of` named it.
+        group: its id, as the plugin's `group_of` named it.
         status: the one status that all members get, `reject_group`'s answer; None when the group's quorum was placed.
         cause: the status that was passed to `reject_group`.
         placed: how many members fit in the trial.
@@ -105,7 +105,7 @@ class GroupDecision:
 
 
 RESERVATIONS = "reservations"
-"""`Handle.shared(RESERVATIONS, dict)`: the reservation of a waiting group, a sentence for users, by `plugin/id`."""
+"""`Handle.shared(RESERVATIONS, dict)`: the reservation of a waiting group, a sentence for users, by `EntityGroup`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class DecisionFollower(Plugin[Args]):
         """The pod was admitted to the queue (`status` is None), or is kept out of it for now, by whichever plugin."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A single pod was placed or refused. Called once for each scheduling cycle."""
+        """A single pod was placed or rejected. Called once for each scheduling cycle."""
 
     def on_pod_released(self, decision: PodDecision) -> None:
         """A pod gave up the node that was reserved for it: `status` says why it is not bound to `node_name`.
@@ -182,7 +182,7 @@ class DecisionFollower(Plugin[Args]):
         """
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group that was tried as a whole was placed or refused.
+        """A group that was tried as a whole was placed or rejected.
 
         Members decided with the group get no `on_pod_decision`; members tried alone afterwards do.
         """

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..model.pod_info import PodInfo
-from .eviction import EvictionRule
+from .eviction import EvictionLimit, EvictionRule
 from .group_tree import Part, Shortage
 from .group_view import GroupKind
 from .plugin import Args, Plugin
@@ -86,7 +86,7 @@ class GroupPlugin(Plugin[Args]):
         return None
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node, reserved or bound: they determine the domain of the others. Asked if there is a
+        """Members that have a node, reserved or bound: they determine the domain of the others. Asked if there is a
         topology.
 
         `group_of` has to name a group with a topology also when the group has its quorum: later members are held to the
@@ -144,7 +144,7 @@ class Disruption:
 
     Attributes:
         group: the group's id.
-        pods: its members that hold a node or are about to, the pod among them.
+        pods: its members that have a node or are about to, the pod among them.
         priority: the group's, which a preemptor's has to exceed.
         spare: how many of `pods` may be evicted without the others; one more, and all are.
         composite: whether it is a group of groups, which is more important than a group of pods of its priority.
@@ -186,6 +186,21 @@ class EvictionRulePlugin(Plugin[Args]):
         """Whether the rule may permit evictions for these pods that their priority does not. Must be fast.
 
         Asked before waiting pods are retried, about one pod of each signature.
+        """
+
+
+class EvictionLimitPlugin(Plugin[Args]):
+    """Protects pods from eviction for a time, or makes a preemptor wait, whichever rule permits the evictions.
+
+    A profile's preemptors are subject to the limits of the profile's own plugins.
+    """
+
+    @abstractmethod
+    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+        """The limit for a preemptor; None for none. Pure; never asked in a trial.
+
+        Its `protected_until` is asked about the pods that may be evicted, at most once each. The arguments are those of
+        `EvictionRulePlugin.eviction_rule`.
         """
 
 

@@ -32,7 +32,7 @@ Obj = TypeVar("Obj", bound="HasMetadata", default=Any)
 Obj_co = TypeVar("Obj_co", covariant=True, default=Any)
 
 MAX_WAIT_SECONDS = 15 * 60.0
-"""The longest that Permit may hold a pod."""
+"""The longest time that a pod may wait at Permit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Binder(Protocol):
 
 
 class WaitingPod(Protocol):
-    """A pod that Permit holds."""
+    """A pod that waits at Permit, on its node."""
 
     @property
     def pod(self) -> PodInfo:
@@ -178,7 +178,7 @@ class WaitingPod(Protocol):
         ...
 
     def allow(self, plugin: str) -> None:
-        """`plugin` no longer holds the pod; when no plugin does, the pod is bound."""
+        """`plugin` lets the pod pass; the pod is bound when every plugin has done so for which it waits."""
         ...
 
     def reject(self, plugin: str, message: str) -> None:
@@ -187,7 +187,7 @@ class WaitingPod(Protocol):
 
 
 class WaitingPods(Protocol):
-    """All pods that Permit holds, of all profiles."""
+    """All pods that wait at Permit, of all profiles."""
 
     def get(self, uid: str) -> WaitingPod | None:
         """The waiting pod with this UID."""
@@ -215,7 +215,7 @@ class Handle(Protocol):
 
     @property
     def waiting_pods(self) -> WaitingPods:
-        """Pods that Permit holds."""
+        """Pods that wait at Permit."""
         ...
 
     @property
@@ -360,7 +360,10 @@ class PreemptionHandle(Handle, Protocol):
         ...
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
-        """Which pods may be evicted so that `missing` of these waiting pods are placed. Not to be asked in a trial."""
+        """Which pods may be evicted so that `missing` of these waiting pods are placed, and from when on.
+
+        Not to be asked in a trial.
+        """
         ...
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
@@ -368,7 +371,7 @@ class PreemptionHandle(Handle, Protocol):
         ...
 
     def preempt(self, uid: str, plugin: str) -> bool:
-        """Reject a pod that has a node but is not bound, because Permit holds it or PreBind is in progress.
+        """Reject a pod that has a node but is not bound, because it waits at Permit or PreBind is in progress.
 
         Returns whether that was possible; if not, the pod is bound or about to be, and can only be deleted.
         """

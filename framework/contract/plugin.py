@@ -318,7 +318,7 @@ class ReservePlugin(Plugin[Args]):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Permit's answer that holds the pod on its node.
+    """Permit's answer that lets the pod wait on its node.
 
     Attributes:
         seconds: the time after which the pod is rejected; `MAX_WAIT_SECONDS` at most.
@@ -334,13 +334,13 @@ ALLOW: Final = Status(Code.SUCCESS)
 
 
 class PermitPlugin(Plugin[Args]):
-    """Lets a reserved pod pass, rejects it, or holds it."""
+    """Lets a reserved pod pass, rejects it, or lets it wait."""
 
     @abstractmethod
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
-        """`ALLOW`, or None, lets the pod pass to Bind; a rejection rejects it; `Wait` holds it.
+        """`ALLOW`, or None, lets the pod pass to Bind; a rejection rejects it; with `Wait` it waits.
 
-        Called after Reserve. A held pod passes when every plugin that holds it has called `WaitingPod.allow`.
+        Called after Reserve. A waiting pod passes when every plugin for which it waits has called `WaitingPod.allow`.
 
         Legal statuses: success, a rejection, ERROR.
         """

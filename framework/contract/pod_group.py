@@ -53,7 +53,7 @@ class DisruptionUnit:
 
     Attributes:
         key: distinguishes it from others.
-        pods: all of them that hold a node, reserved or bound.
+        pods: all of them that have a node, reserved or bound.
         priority: what a preemptor's has to exceed to evict any of them.
         spare: how many of them may be evicted without the others; one more, and all are.
         composite: whether they are the pods of a group of groups.
@@ -142,7 +142,7 @@ class PodGroupTrial(Protocol):
     def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
         """Rows that could take the member now, and rows that perhaps could after evictions.
 
-        Rows that extenders refused are left out once they were asked, see `ask_about_nodes`.
+        Rows that extenders rejected are left out once they were asked, see `ask_about_nodes`.
         """
         ...
 

@@ -33,7 +33,7 @@ class Start:
 
 
 class StartForecaster(Plugin[Args]):
-    """Follows the decisions of a rehearsal and says when those that were refused for want of capacity start.
+    """Follows the decisions of a rehearsal and says when pods that were rejected for lack of capacity start.
 
     It changes no decision. What it knows it keeps in `Handle.shared`, so the plugin of any profile answers for all.
     """

@@ -48,7 +48,7 @@ class Code(IntEnum):
     UNSCHEDULABLE_AND_UNRESOLVABLE = 3
     """Not feasible now, and no eviction helps. The pod waits as with UNSCHEDULABLE; preemption skips the node."""
     WAIT = 4
-    """Permit holds the pod until it is allowed or rejected, or its time is up. Plugins answer `Wait` instead."""
+    """The pod waits at Permit until it is allowed or rejected, or its time is up. Plugins answer `Wait` instead."""
     SKIP = 5
     """The plugin has nothing to do for this pod: its Filter, Score or Bind is skipped."""
     PENDING = 6
@@ -95,7 +95,7 @@ class Status:
 
     @classmethod
     def wait(cls, *reasons: str) -> Status:
-        """WAIT with these reasons, for a pod that Permit holds. A plugin answers `Wait`, which also has the time."""
+        """WAIT with these reasons, for a pod that waits at Permit. A plugin answers `Wait`, which also has the time."""
         return cls(Code.WAIT, reasons)
 
     @classmethod

@@ -4,16 +4,17 @@ What belongs here: state and behaviour that every group plugin needs, whatever i
 record for each group (`GroupRecord`) with its object, its members (`Members`), the latest announcement and what was
 reported; the book of all groups (`GroupBook`), the base of plugins that adapt one kind of groups (`GangPlugin`,
 `GroupBookPlugin`), the base of reporters, healing of a group that lost members, holds of groups, pods whose group is
-missing, pending reports about pods, nominations of members, and groups whose members are the pods of a workload
-(`owners`). What does not: the contract itself, which holds only protocols and values, and anything that runs plugins.
-Public, like the contract, for authors of group plugins.
+missing, pending reports about pods, nominations of members, times around preemption, and groups whose members are the
+pods of a workload (`owners`). What does not: the contract itself, which holds only protocols and values, and anything
+that runs plugins. Public, like the contract, for authors of group plugins.
 """
 
 from .annotations import PREFIX, GroupMeta, unknown_annotations
-from .book import GroupBook
+from .book import GROUP_BOOKS, GroupBook, QuorumFollower
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
+from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .owned_pods import OWNED_PODS, OwnedGroup, OwnedPods
 from .owners import (
@@ -27,20 +28,35 @@ from .owners import (
     pod_owner,
 )
 from .plugin import GATHERING_SECONDS, GangPlugin, GroupBookPlugin
-from .pod_reports import MissingGroups, PendingReports, group_missing
+from .pod_reports import PendingReports
 from .record import Announcement, EndedMember, GroupObject, GroupRecord, MemberCounts, MemberKind
 from .reporting import DatedCondition, GroupReporter, Notice, Report, ReportTime, transition_time
+from .timing import (
+    MIN_RUN,
+    MOST_SECONDS,
+    NO_SECONDS,
+    PREEMPTION_DELAY,
+    TIMING_ANNOTATIONS,
+    seconds_in,
+    timing_faults,
+)
 from .workload_groups import WorkloadGroup, WorkloadGroupPlugin, WorkloadGroups
 
 __all__ = [
     "GATHERING_SECONDS",
+    "GROUP_BOOKS",
     "GROUP_LABELS",
     "HEALING_POLICY",
     "HOLD_ANNOTATIONS",
     "JOB_SET_NAME",
     "LEADER_WORKER_SET_NAME",
+    "MIN_RUN",
+    "MOST_SECONDS",
+    "NO_SECONDS",
     "OWNED_PODS",
+    "PREEMPTION_DELAY",
     "PREFIX",
+    "TIMING_ANNOTATIONS",
     "Announcement",
     "DatedCondition",
     "EndedMember",
@@ -65,6 +81,7 @@ __all__ = [
     "OwnedPods",
     "OwnerKind",
     "PendingReports",
+    "QuorumFollower",
     "Report",
     "ReportTime",
     "WorkloadGroup",
@@ -77,6 +94,8 @@ __all__ = [
     "names_group",
     "owner_of_group",
     "pod_owner",
+    "seconds_in",
+    "timing_faults",
     "transition_time",
     "unknown_annotations",
 ]

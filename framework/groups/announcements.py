@@ -1,15 +1,27 @@
-"""Announcements: the latest decision on each group, for reports.
+"""Announcements: the latest decision on each group, on its way to users.
 
-The book of groups announces decisions, and the reporter reads them from the record. Both run on one event loop.
+A plugin *announces* a decision on a group, and the operator *reports* it. Each step notes in the group's record how far
+the decision has come:
+
+    plugin: `GroupBook.announce`                    -> record.decided
+      at once, or within half a minute if only numbers changed
+                                                    -> record.announced
+      `mark_changed`, `GroupBook.subscribe`
+    operator: `StatusController`, at most once a second for each group
+      `GroupReporter.report` returns a `Report`: a patch of the status, and `Notice`s (Events)
+      the API server accepts the patch              -> record.reported (the announcement),
+                                                       record.answered (the object in the server's answer)
+
+All of this runs on one event loop.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from enum import StrEnum
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from ..contract.handle import Clock
 from .record import Announcement, GroupRecord
@@ -18,8 +30,16 @@ QUIET_SECONDS = 30.0
 _NUMBERS = re.compile(r"\d+")
 
 
+class ChangeMarker(Protocol):
+    """The book of groups, which passes changes on to its readers."""
+
+    def mark_changed(self, group: str) -> None:
+        """The group has a new announcement."""
+        ...
+
+
 class Announcements:
-    """Records announcements, and calls `changed` with the group when there is a new one.
+    """Records announcements, and marks the group in the `book` when there is a new one.
 
     `counting` are the reasons whose messages change in numbers alone while a group waits, with every attempt. Such a
     message counts as new at most every half minute. `recurring` are the reasons of which each repetition is new.
@@ -27,13 +47,13 @@ class Announcements:
 
     def __init__(
         self,
-        changed: Callable[[str], None],
+        book: ChangeMarker,
         clock: Clock,
         *,
         counting: Collection[StrEnum] = (),
         recurring: Collection[StrEnum] = (),
     ) -> None:
-        self._changed = changed
+        self._book = book
         self._clock = clock
         self._counting = counting
         self._recurring = recurring
@@ -58,7 +78,7 @@ class Announcements:
     def _publish(self, record: GroupRecord[Any]) -> None:
         self._cancel(record)
         record.announced = record.decided
-        self._changed(record.key)
+        self._book.mark_changed(record.key)
 
     def _cancel(self, record: GroupRecord[Any]) -> None:
         if record.announcing is not None:

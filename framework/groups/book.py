@@ -7,20 +7,22 @@ from the informers; the process subscribes to it, and reads it in order to write
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import ClassVar, Generic
+from typing import Any, ClassVar, Generic, Protocol
 
 from ..contract.group import Disruption
 from ..contract.group_tree import Part
 from ..contract.handle import Clock
 from ..model.pod_info import PodInfo
 from .announcements import Announcements
-from .healing import HealingPolicy, healing_policy
 from .holds import GroupHolds
 from .members import Members, R
 from .record import Announcement, EndedMember, G, GroupObject
+
+GROUP_BOOKS = "groups/books"
+"""`Handle.shared(GROUP_BOOKS, dict)`: the book of each `GangPlugin`, by the plugin's name."""
 
 _ACCOUNTING_SECONDS = 0.5
 """The longest lag between the two watches of pods, after which an ended member must have been reported as ended."""
@@ -30,14 +32,22 @@ def _none_above(group: str) -> Iterable[str]:
     return ()
 
 
+class QuorumFollower(Protocol):
+    """The plugin that created the book, which does not see pods that have ended."""
+
+    def quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
+        """A member has ended, or an ended one was deleted; `before` is the group's previous `quorum_state`."""
+        ...
+
+
 class GroupBook(ABC, Generic[G, R]):
     """A family's knowledge of its groups, by `namespace/name`; one object serves the plugins of all profiles.
 
-    `group_key` names the group to which a pod belongs; `new` creates the record of a group. `ended` is called after
-    members have ended, with their group and its quorum state before: no plugin sees that by itself.
+    `group_key` reads the group that a pod names; `new` creates the record of a group. `quorum` is notified when a
+    member has ended, because plugins do not see pods that have ended.
 
     Attributes:
-        members: which pods belong to which group, and which of them hold nodes.
+        members: which pods belong to which group, and which of them have nodes.
         holds: which groups operators hold.
         profiles: the schedulerNames of the profiles.
     """
@@ -52,18 +62,17 @@ class GroupBook(ABC, Generic[G, R]):
         group_key: Callable[[PodInfo], str | None],
         clock: Clock,
         new: Callable[[str], R],
-        ended: Callable[[str, tuple[bool, int]], None] | None = None,
+        quorum: QuorumFollower | None = None,
         *,
         above: Callable[[str], Iterable[str]] = _none_above,
     ) -> None:
         self._clock = clock
-        self._ended = ended
+        self._quorum = quorum
         self.members = Members(group_key, new)
-        self.record = self.members.record
         self.holds = GroupHolds(above)
         self.profiles: set[str] = set()
         self._readers: list[Callable[[str], None]] = []
-        self._announcements = Announcements(self._changed, clock, counting=self.counting, recurring=self.recurring)
+        self._announcements = Announcements(self, clock, counting=self.counting, recurring=self.recurring)
 
     def subscribe(self, reader: Callable[[str], None]) -> None:
         """`reader` is called with a group whose object, members or latest decision changed; it must not block."""
@@ -76,16 +85,16 @@ class GroupBook(ABC, Generic[G, R]):
         pod = old or new
         if pod is None:
             return
-        left = self.members.group_of(pod)
+        left = self.members.counted_in(pod)
         leaves = None if left is None else self.record(left)
         changed = self.members.follow(old, new)
-        joined = self.members.group_of(new) if new is not None else None
+        joined = self.members.counted_in(new) if new is not None else None
         if leaves is not None and left != joined:
             if not leaves.pods:
                 leaves.first_seen = None
             self._member_changed(leaves, pod, None)
             if pod.uid in leaves.unaccounted:
-                self._clock.call_later(_ACCOUNTING_SECONDS, partial(self._write_off, leaves.key, pod.uid))
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(_write_off, self, leaves.key, pod.uid))
         if joined is not None and new is not None:
             record = self.record(joined)
             if record.first_seen is None:
@@ -94,7 +103,7 @@ class GroupBook(ABC, Generic[G, R]):
         if changed:
             for group in dict.fromkeys((left, joined)):
                 if group is not None:
-                    self._changed(group)
+                    self.mark_changed(group)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or an ended pod was deleted; see `Members`."""
@@ -103,28 +112,31 @@ class GroupBook(ABC, Generic[G, R]):
         self.members.follow_ended(uid, old, new)
         for group, state in before.items():
             self._member_ended(self.record(group))
-            self._changed(group)
-            if self._ended is not None:
-                self._ended(group, state)
+            self.mark_changed(group)
+            if self._quorum is not None:
+                self._quorum.quorum_changed(group, state)
 
     def follow_group(self, group: str, new: G | None) -> None:
         """An object was added, changed or deleted. Decisions about a deleted object do not apply to a later one."""
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
         record = self.members.follow_group(group, new)
-        self.holds.follow(group, {} if new is None else new.annotations)
+        self.holds.follow(group, None if new is None else new.annotations)
         if another:
             self._announcements.forget(record)
             record.reported, record.answered, record.next_write = None, None, 0.0
             record.was_incomplete = False
         self._group_changed(record, known, another=another)
-        self._changed(group)
+        self.mark_changed(group)
 
     def refresh(self, group: str, new: G) -> None:
-        """The group's object has a new version in which nothing that decisions read has changed."""
+        """The group's object has a new version in which nothing that decisions read has changed.
+
+        Each profile's plugin reports it, so all but the first find this version in their common book.
+        """
         if self.get(group) is not new:
             self.members.follow_group(group, new)
-            self._changed(group)
+            self.mark_changed(group)
 
     def _member_changed(self, record: R, old: PodInfo | None, new: PodInfo | None) -> None:
         """A member was added (`old` is None), changed, or left the group (`new` is None), which may have no object."""
@@ -145,6 +157,10 @@ class GroupBook(ABC, Generic[G, R]):
             self._announcements.announce(record, announcement)
 
     # Questions about groups.
+
+    def record(self, group: str) -> R:
+        """The group's record; an empty one, which is not stored, for a group with neither object nor members."""
+        return self.members.record(group)
 
     def get(self, group: str) -> G | None:
         """The group's object as last seen."""
@@ -184,16 +200,19 @@ class GroupBook(ABC, Generic[G, R]):
         first_seen = self.record(group).first_seen
         return 0.0 if first_seen is None else self._clock.now() - first_seen
 
-    def healing(self, group: str) -> HealingPolicy:
-        """The policy for the case that the group loses members."""
+    def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
+        """Muster's annotations of the group's object, then of the groups above it; the first that says anything counts.
+
+        Empty for a group without an object.
+        """
         found = self.get(group)
-        return HealingPolicy.KEEP if found is None else healing_policy(found.annotations)
+        return () if found is None else (found.annotations,)
 
     def tree_around(self, group: str) -> Part | None:
         """The tree of groups with which this one is decided, in its present state; None for a group in no tree."""
         return None
 
-    def falling_with(self, group: str) -> Sequence[str]:
+    def evicted_with(self, group: str) -> Sequence[str]:
         """The other groups that cannot continue without this one."""
         return ()
 
@@ -202,12 +221,14 @@ class GroupBook(ABC, Generic[G, R]):
         waiting = (group for group in self if self.record(group).pods and self.missing(group) > 0)
         return [self.age(group) for group in waiting if self.holds.text(group) is None]
 
-    def _write_off(self, group: str, uid: str) -> None:
-        """A removed member was not reported as ended in time, so it was deleted."""
-        if uid in self.record(group).unaccounted:
-            self.members.write_off(group, uid)
-            self._changed(group)
-
-    def _changed(self, group: str) -> None:
+    def mark_changed(self, group: str) -> None:
+        """Notify the readers that a group's object, members or latest decision changed."""
         for reader in self._readers:
             reader(group)
+
+
+def _write_off(book: GroupBook[Any, Any], group: str, uid: str) -> None:
+    """Count a removed member that was not reported as ended in time as deleted."""
+    if uid in book.record(group).unaccounted:
+        book.members.write_off(group, uid)
+        book.mark_changed(group)

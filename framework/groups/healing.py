@@ -50,19 +50,19 @@ class GroupRun(Generic[T]):
     Attributes:
         members: members of this run that have not succeeded, as last seen; empty while it has not begun.
         succeeded: members that have succeeded: they are done, and never lost.
-        doomed: pods to evict because the run has ended; the next run begins when they are gone.
+        to_evict: pods to evict because the run has ended; the next run begins when they are gone.
     """
 
     members: dict[str, T] = field(default_factory=dict)
     succeeded: set[str] = field(default_factory=set)
-    doomed: set[str] = field(default_factory=set)
+    to_evict: set[str] = field(default_factory=set)
 
     def follow(self, bound: Mapping[str, T], succeeded: Collection[str], quorum: int) -> set[str]:
         """Record the members that are bound now, and those that have succeeded. Returns the UIDs of lost members of a
         begun run.
         """
-        if self.doomed:
-            self.doomed.intersection_update(bound)
+        if self.to_evict:
+            self.to_evict.intersection_update(bound)
             return set()
         self.finish(succeeded)
         if self.members and self.members.keys() <= bound.keys():
@@ -84,12 +84,12 @@ class GroupRun(Generic[T]):
     def decide(self, policy: HealingPolicy, bound: Mapping[str, T], quorum: int) -> bool:
         """Whether the run ends because members are lost for good. If not, it continues with all bound members."""
         self.members = {**bound}
-        borne = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
-        if policy is HealingPolicy.KEEP or borne:
+        tolerated = policy is HealingPolicy.SHRINK and len(self.members) + len(self.succeeded) >= quorum
+        if policy is HealingPolicy.KEEP or tolerated:
             return False
         self.end(self.members)
         return True
 
     def end(self, bound: Collection[str]) -> None:
         """End the run; all bound members have to be evicted."""
-        self.doomed, self.members, self.succeeded = {*bound}, {}, set()
+        self.to_evict, self.members, self.succeeded = {*bound}, {}, set()

@@ -1,7 +1,7 @@
-"""Held groups in the engine: no member that is not bound is started, and every member says why.
+"""Held groups in the engine: unbound members are not started, and each reports the hold.
 
 PreEnqueue gates members that enter the queue while their group is held. `HeldGroups` does the rest for the group plugin
-of one profile: members that Permit holds when the hold begins release their nodes, nominations are withdrawn, members
+of one profile: members that wait at Permit when the hold begins release their nodes, nominations are withdrawn, members
 that are already in the queue are gated after their next attempt, which PreFilter rejects, and gated members are
 reported. A member whose binding has begun is bound.
 """
@@ -38,21 +38,21 @@ class HeldGroups:
         self._plugin = plugin
 
     def begin(self, group: str) -> bool:
-        """Release what members of the group hold if the group is held; returns whether it is."""
+        """Release nodes and nominations of members if the group is held; returns whether it is."""
         reason = self._holds.text(group)
         if reason is None:
             return False
         released: dict[str, PodInfo] = {}
         for waiting in self._handle.waiting_pods:
-            if self._members.group_of(waiting.pod) == group:
+            if self._members.counted_in(waiting.pod) == group:
                 waiting.reject(self._plugin, reason)
                 released[waiting.pod.key] = waiting.pod
         self._handle.activate(released)
-        self._nominations.take_back(group)
+        self._nominations.withdraw(group)
         return True
 
     def gate(self, pods: Iterable[PodInfo]) -> None:
-        """Activate refused members of held groups, so that PreEnqueue gates them when they return to the queue."""
+        """Activate rejected members of held groups, so that PreEnqueue gates them when they return to the queue."""
         if self._holds:
             self._handle.activate({pod.key: pod for pod in pods if self._reason(pod) is not None})
 
@@ -65,5 +65,5 @@ class HeldGroups:
             self._handle.report_gate(pod, reason)
 
     def _reason(self, pod: PodInfo) -> str | None:
-        group = self._members.wanted(pod)
+        group = self._members.named_by(pod)
         return None if group is None else self._holds.text(group)

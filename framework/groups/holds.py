@@ -78,8 +78,12 @@ class GroupHolds:
         """Whether any group is held."""
         return bool(self._own)
 
-    def follow(self, group: str, annotations: Mapping[str, str]) -> None:
-        """The object of the group has these annotations now; a deleted object has none."""
+    def follow(self, group: str, annotations: Mapping[str, str] | None) -> None:
+        """The object of the group has these annotations now; None if it was deleted, with all that is known of it."""
+        if annotations is None:
+            for known_of in (self._own, self._named_before, self._ended):
+                known_of.pop(group, None)
+            return
         hold, user = hold_in(annotations), _line(annotations.get(RESUMED_BY, ""))
         if hold is not None:
             self._own[group], self._named_before[group] = hold_text(group, hold), user

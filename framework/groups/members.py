@@ -24,15 +24,17 @@ R = TypeVar("R", bound=GroupRecord[Any])
 class Members(Generic[R]):
     """The records of all groups, by `namespace/name` of the group, and the group of each pod, by its UID.
 
-    `group_of` reads the group that a pod names from the pod alone; `new` creates the record of a group.
+    Two groups of a pod are known: the group that its latest version names (`named_by`), and the group in which it is
+    counted (`counted_in`), which is an earlier version's until `follow` is called. `group_key` reads the group that a
+    pod names from the pod alone; `new` creates the record of a group.
     """
 
-    def __init__(self, group_of: Callable[[PodInfo], str | None], new: Callable[[str], R]) -> None:
-        self._named = group_of
+    def __init__(self, group_key: Callable[[PodInfo], str | None], new: Callable[[str], R]) -> None:
+        self._group_key = group_key
         self._new = new
         self._of_owner: dict[GroupOwner, str] = {}
         self._records: dict[str, R] = {}
-        self._group_of: dict[str, str] = {}
+        self._counted_in: dict[str, str] = {}
 
     # The records.
 
@@ -51,9 +53,9 @@ class Members(Generic[R]):
         self._discard_empty(record)
         return record
 
-    def wanted(self, pod: PodInfo) -> str | None:
-        """The group of this version of the pod: the one it names, or else that of its owner."""
-        named = self._named(pod)
+    def named_by(self, pod: PodInfo) -> str | None:
+        """The group that this version of the pod names, or else the group of its owner; None for a pod in no group."""
+        named = self._group_key(pod)
         return named if named is not None or not self._of_owner else self.owned(pod.pod)
 
     def owned(self, pod: JoiningPod) -> str | None:
@@ -74,9 +76,9 @@ class Members(Generic[R]):
         if self._of_owner.get(owner) == group:
             del self._of_owner[owner]
 
-    def group_of(self, pod: PodInfo) -> str | None:
+    def counted_in(self, pod: PodInfo) -> str | None:
         """The group in which the pod is counted; the pod's latest version may name another one."""
-        return self._group_of.get(pod.uid)
+        return self._counted_in.get(pod.uid)
 
     # What happens to members.
 
@@ -85,17 +87,17 @@ class Members(Generic[R]):
         gone = old is not None and (new is None or new.uid != old.uid) and self._leave(old, vanished=True)
         if new is None:
             return gone
-        group = None if new.terminating else self.wanted(new)
-        known_in, held, known = self._group_of.get(new.uid), False, None
+        group = None if new.terminating else self.named_by(new)
+        known_in, had_node, known = self._counted_in.get(new.uid), False, None
         if known_in is not None:
             known = self._records[known_in].pods[new.uid]
             if known_in != group:
-                held = new.uid in self._records[known_in].placed
+                had_node = new.uid in self._records[known_in].placed
                 self._leave(known, vanished=False)
         if group is None:
             return gone or known_in is not None
-        self._group_of[new.uid] = group
-        self._listed(group).enter(new, held=held)
+        self._counted_in[new.uid] = group
+        self._listed(group).enter(new, had_node=had_node)
         return gone or known_in != group or known is None or _counted(known) != _counted(new)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
@@ -115,21 +117,21 @@ class Members(Generic[R]):
         record.unaccounted.discard(uid)
         self._discard_empty(record)
 
-    def place(self, pod: PodInfo) -> None:
+    def count_placed(self, pod: PodInfo) -> None:
         """The member was reserved on a node."""
         self._of(pod).placed.add(pod.uid)
 
-    def displace(self, pod: PodInfo) -> None:
+    def count_released(self, pod: PodInfo) -> None:
         """The member's reservation was released. A bound member keeps its node."""
         record = self._of(pod)
         if pod.uid not in record.bound:
             record.placed.discard(pod.uid)
 
-    def bind(self, pod: PodInfo) -> None:
+    def count_bound(self, pod: PodInfo) -> None:
         """The API accepted the member's binding."""
         self._of(pod).bound.add(pod.uid)
 
-    def expire(self, pod: PodInfo) -> None:
+    def count_expired(self, pod: PodInfo) -> None:
         """The API accepted the member's binding but never reported it: the member has no node any more."""
         record = self._of(pod)
         known = record.pods.get(pod.uid)
@@ -139,7 +141,7 @@ class Members(Generic[R]):
 
     def _of(self, pod: PodInfo) -> GroupRecord[Any]:
         """The record of the pod's group; for a pod that is no member, an empty record that is not stored."""
-        group = self._group_of.get(pod.uid)
+        group = self._counted_in.get(pod.uid)
         return self._records[group] if group is not None else GroupRecord("")
 
     def _listed(self, group: str) -> R:
@@ -150,7 +152,7 @@ class Members(Generic[R]):
 
     def _leave(self, pod: PodInfo, *, vanished: bool) -> bool:
         """Remove a pod from its group; returns whether it was in one. A pod that `vanished` may have ended."""
-        group = self._group_of.pop(pod.uid, None)
+        group = self._counted_in.pop(pod.uid, None)
         if group is None:
             return False
         record = self._records[group]

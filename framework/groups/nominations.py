@@ -41,7 +41,7 @@ class MemberNominations:
         nominator = self._handle.nominator
         return (pod for pod in self._members.record(group).unplaced_pods() if nominator.nominated_node(pod.uid))
 
-    def take_back(self, group: str) -> None:
+    def withdraw(self, group: str) -> None:
         """The group is deleted or held: other pods may have the capacity."""
         for pod in [*self.of(group)]:
             if not pod.pod.status.nominated_node_name:
@@ -57,4 +57,4 @@ class MemberNominations:
             await self._handle.api.patch(path, patch, content_type=STRATEGIC_MERGE_PATCH)
         except ApiError as error:
             self._handle.end_nomination(pod)
-            log.warning("A nomination was not taken back", extra={"pairs": {"pod": pod.key, "error": str(error)}})
+            log.warning("A nomination was not withdrawn", extra={"pairs": {"pod": pod.key, "error": str(error)}})

@@ -1,6 +1,6 @@
 """Base classes of group plugins: the behaviour that plugins with a book of groups share, whatever the kind of groups.
 
-`GroupBookPlugin` is the minimum: members hold nodes from Reserve on, until they are unreserved or expire. `GangPlugin`
+`GroupBookPlugin` is the minimum: members have nodes from Reserve on, until they are unreserved or expire. `GangPlugin`
 is the base of adapters that start the pods of a group together: it gates pods whose group is missing or held, and
 retries waiting members when their group has changed for the better. The process finds both in every profile.
 """
@@ -16,17 +16,18 @@ from ..contract.cycle_state import CycleState
 from ..contract.decision import RESERVATIONS, DecisionFollower, GroupDecision, PodDecision
 from ..contract.events import EventRegistration
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
+from ..contract.group_tree import EntityGroup, entity_group
 from ..contract.group_view import GroupKind
 from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
-from .book import GroupBook
+from .book import GROUP_BOOKS, GroupBook
 from .held_groups import HeldGroups
 from .holds import hold_in
+from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
 from .owned_pods import OWNED_PODS, OwnedPods
-from .pod_reports import MissingGroups, group_missing
 from .record import GroupRecord
 from .reporting import GroupReporter
 
@@ -53,7 +54,7 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
         return self._groups.missing(group)
 
     def placed_members(self, group: str) -> Iterable[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         placed: Iterable[PodInfo] = self._groups.record(group).placed_pods()
         return placed
 
@@ -68,16 +69,16 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Counts the member as placed."""
-        self._groups.members.place(pod)
+        self._groups.members.count_placed(pod)
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Counts the member as not placed."""
-        self._groups.members.displace(pod)
+        self._groups.members.count_released(pod)
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
         """Counts a member as not placed that was bound but never reported on its node."""
-        self._groups.members.expire(pod)
+        self._groups.members.count_expired(pod)
 
 
 class GangPlugin(
@@ -96,55 +97,61 @@ class GangPlugin(
         super().__init__(args, handle)
         self._groups = handle.shared(self.name, self._new_book)
         self._groups.profiles.add(handle.profile_name)
+        handle.shared(GROUP_BOOKS, dict[str, GroupBook[Any, Any]])[self.name] = self._groups
         self._owned = handle.shared(OWNED_PODS, OwnedPods)
         self._owned.add_book(self.name, self._groups)
         self._missing = MissingGroups(self._groups, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
         self._held = HeldGroups(self._groups.holds, self._groups.members, self._nominations, handle, plugin=self.name)
-        self._reserved: dict[str, str] = handle.shared(RESERVATIONS, dict)
+        self._reserved: dict[EntityGroup, str] = handle.shared(RESERVATIONS, dict)
 
     @abstractmethod
     def _new_book(self) -> GroupBook[Any, Any]:
         """The book that the plugins of all profiles share."""
 
     @abstractmethod
-    def _activate(self, group: str) -> None:
+    def _retry_group(self, group: str) -> None:
         """Retry the waiting members."""
 
-    def _lack(self, group: str) -> str | None:
-        """The reason why members of an existing group are gated; None if they are not."""
+    # Hooks, each with the moment at which it is called.
+
+    def _why_not_ready(self, group: str) -> str | None:
+        """PreEnqueue asks about an existing group that is not held: why its members are gated; None if they are not."""
         return None
 
-    def _gather(self, record: GroupRecord[Any]) -> None:
-        """An incomplete group may be complete now: retry it in a moment, with all members that arrive until then."""
+    def _on_member_admitted(self, record: GroupRecord[Any]) -> None:
+        """PreEnqueue admitted a member of a group that lacked members in its last attempt.
+
+        The group may be complete now: it is retried in a moment, with all members that arrive until then.
+        """
         record.was_incomplete = False
         self._retry_soon(record.key)
 
-    def _member_came(self, group: str) -> None:
-        """A member without a node arrived; the quorum may still be incomplete."""
+    def _on_member_added(self, group: str) -> None:
+        """The informer reported a new member without a node; the quorum may still be incomplete."""
 
-    def _member_moved(self, group: str, pod: PodInfo) -> None:
-        """A pod left the group without being deleted."""
+    def _on_member_left(self, group: str, pod: PodInfo) -> None:
+        """A pod that exists is no longer a member."""
 
-    def _quorum_reached(self, group: str) -> None:
-        """As many members hold nodes as the group needs."""
+    def _on_quorum_placed(self, group: str) -> None:
+        """Members or the object changed, and as many members have nodes as the group needs."""
 
-    def _fell_short(self, group: str) -> None:
-        """The group may no longer be tried."""
+    def _on_quorum_lost(self, group: str) -> None:
+        """A member left, and too few remain for the group to be tried."""
 
-    def _essence(self, group: Any) -> object:
-        """What decisions read of a group's object; its status, which changes all the time, is no part of it."""
+    def _decision_inputs(self, group: Any) -> object:
+        """The parts of a group's object on which decisions depend, which its frequently changing status is not."""
         return group.metadata.uid, group.spec, hold_in(group.annotations)
 
-    def _follow_group(self, group: str, new: Any) -> None:
-        """Update the book: the group has this object now, or none (None)."""
+    def _update_book(self, group: str, new: Any) -> None:
+        """Update the book: the informer reported that the group has this object now, or none (None)."""
         self._groups.follow_group(group, new)
 
-    def _group_changed(self, group: str) -> None:
-        """The group's object was added, or its essence changed."""
+    def _on_group_changed(self, group: str) -> None:
+        """The group's object was added, or its decision inputs changed; the book is up to date."""
         if not self._held.begin(group) and self._groups.missing(group) <= 0:
-            self._quorum_reached(group)
-        self._activate(group)
+            self._on_quorum_placed(group)
+        self._retry_group(group)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """No events: the plugin sees changes of a group and its pods itself, and activates the group in question."""
@@ -152,17 +159,17 @@ class GangPlugin(
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Gates a pod until its group exists, is not held, and may be tried."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return None
         if group not in self._groups:
             return Status.unresolvable(group_missing(group))
-        reason = self._groups.holds.text(group) or self._lack(group)
+        reason = self._groups.holds.text(group) or self._why_not_ready(group)
         return None if reason is None else Status.unresolvable(reason)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """Reports a pod that waits for its group, or whose group is held. An admitted pod may complete its group."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is not None and group not in self._groups:
             self._missing.waits_for(pod, group)
             return
@@ -171,7 +178,7 @@ class GangPlugin(
         if status is None and group is not None:
             record = self._groups.record(group)
             if record.was_incomplete:
-                self._gather(record)
+                self._on_member_admitted(record)
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Gates a pod that was in the queue when its group was held."""
@@ -188,53 +195,53 @@ class GangPlugin(
         if pod is None:
             return
         members = self._groups.members
-        counted_in, wanted = members.group_of(pod), members.wanted(pod)
-        if old is None and counted_in is None and wanted is None:
+        counted_in, named = members.counted_in(pod), members.named_by(pod)
+        if old is None and counted_in is None and named is None:
             return  # as most of the pods that are listed when a scheduler starts
-        before = {group: self._groups.quorum_state(group) for group in {counted_in, wanted} if group is not None}
+        before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
         self._groups.follow_pod(old, new)
-        if new is not None and counted_in is not None and counted_in != wanted:
-            self._member_moved(counted_in, pod)
+        if new is not None and counted_in is not None and counted_in != named:
+            self._on_member_left(counted_in, pod)
         for group, state in before.items():
-            self._quorum_changed(group, state)
+            self.quorum_changed(group, state)
         if new is None:
             self._missing.waits_no_more(pod.uid)
-        elif old is None and not new.node_name and (joined := self._group(new)) is not None:
-            self._member_came(joined)
+        elif old is None and not new.node_name and (joined := self._existing_group(new)) is not None:
+            self._on_member_added(joined)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows the groups' objects. Members are retried when their group is added or its essence changes."""
+        """Follows the groups' objects. Members are retried when their group is added or its decision inputs change."""
         found: Any = new or old
         if not isinstance(found, self.kind.objects.type):
             return
         group = found.metadata.key
         known = self._groups.get(group)
         for pod in self._owned.follow_group(self._groups, known, None if new is None else found):
-            self.on_pod(None if self._groups.members.group_of(pod) is None else pod, pod)
+            self.on_pod(None if self._groups.members.counted_in(pod) is None else pod, pod)
         if new is None:
-            self._follow_group(group, None)
-            self._nominations.take_back(group)
-        elif known is not None and self._essence(known) == self._essence(new):
+            self._update_book(group, None)
+            self._nominations.withdraw(group)
+        elif known is not None and self._decision_inputs(known) == self._decision_inputs(new):
             self._groups.refresh(group, new)
         else:
-            self._follow_group(group, new)
-            self._group_changed(group)
+            self._update_book(group, new)
+            self._on_group_changed(group)
 
-    def _quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """Members were added or removed, have ended, or were placed by another scheduler."""
+    def quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
+        """Members were added or removed, have ended, or got nodes elsewhere; `before` is the state then."""
         if group not in self._groups:
             return
         (enough, missing), (was_enough, was_missing) = self._groups.quorum_state(group), before
         if not missing:
-            self._quorum_reached(group)
+            self._on_quorum_placed(group)
         if (enough and not was_enough) or missing < was_missing:
-            self._activate(group)
+            self._retry_group(group)
         if was_enough and not enough:
-            self._fell_short(group)
+            self._on_quorum_lost(group)
 
-    def _group(self, pod: PodInfo) -> str | None:
+    def _existing_group(self, pod: PodInfo) -> str | None:
         """The pod's group, if it exists."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         return group if group is not None and group in self._groups else None
 
     def _activate_members(self, *groups: str) -> None:
@@ -243,11 +250,11 @@ class GangPlugin(
 
     def _retry_soon(self, group: str) -> None:
         """Retry the group in a moment."""
-        self.handle.clock.call_later(GATHERING_SECONDS, partial(self._activate, group))
+        self.handle.clock.call_later(GATHERING_SECONDS, partial(self._retry_group, group))
 
-    def _reservation_text(self, group: str) -> str | None:
+    def reservation_text(self, group: str) -> str | None:
         """The sentence about the group's reservation; None without one."""
-        return self._reserved.get(f"{self.name}/{group}")
+        return self._reserved.get(entity_group(self.name, group))
 
     def _keep_node_if_binding_failed(self, decision: PodDecision) -> bool:
         """Nominate a member whose binding failed to its node unless its group's quorum is bound; whether it did.
@@ -255,7 +262,7 @@ class GangPlugin(
         Members whose Bindings are in flight do not count as bound: these may fail as well, and the bound members may be
         enough for the quorum but not in the domains that the group needs.
         """
-        group, status = self._groups.members.wanted(decision.pod), decision.status
+        group, status = self._groups.members.named_by(decision.pod), decision.status
         if group is None or status is None or status.code is not Code.ERROR:
             return False
         if self._groups.missing(group) + self._groups.record(group).in_flight <= 0:

@@ -1,14 +1,13 @@
-"""Reports of plugins about pods: Events that are written once their cause has lasted for a second.
+"""Pending reports of plugins about pods: Events that are written once their cause has lasted for a second.
 
 Pods and groups arrive in separate streams, and many faults are mended at once: a pod is often seen before its group. A
-process that does not lead, or has not synced yet, must not report, so reports wait for that too. `PendingReports` is
-the book of what has yet to be reported; the Reservation plugin has one for annotations. `MissingGroups` uses one for
-pods that group plugins keep out of the queue with PreEnqueue, because their group does not exist.
+process that does not lead, or has not synced yet, must not report, so reports wait for that too. `MissingGroups` uses
+them for pods without their group, and the Reservation plugin for annotations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from ..contract.handle import Handle
@@ -58,37 +57,3 @@ class PendingReports(Generic[T]):
                     del self._pending[uid]
                     self._report(pod, report)
         self._set_timer()
-
-
-def group_missing(group: str) -> str:
-    """The message for a pod whose group, `namespace/name`, does not exist (yet).
-
-    It is kube-scheduler's, word for word, double genitive included.
-    """
-    return f'waiting for pods\'s pod group "{group.partition("/")[2]}" to appear in scheduling queue'
-
-
-class MissingGroups:
-    """Pods of one profile whose group is missing from `groups`: each gets one Event per name of a group."""
-
-    def __init__(self, groups: Container[str], handle: Handle) -> None:
-        self._groups = groups
-        self._handle = handle
-        self._pending = PendingReports[str](handle, self._report)
-        self._reported: dict[str, str] = {}
-
-    def waits_for(self, pod: PodInfo, group: str) -> None:
-        """The pod waits for a group that does not exist."""
-        if group not in (self._reported.get(pod.uid), self._pending.get(pod.uid)):
-            self._pending.put(pod, group)
-
-    def waits_no_more(self, uid: str) -> None:
-        """The pod's group exists, or the pod is deleted."""
-        self._pending.drop(uid)
-        self._reported.pop(uid, None)
-
-    def _report(self, pod: PodInfo, group: str) -> None:
-        if group not in self._groups:
-            self._reported[pod.uid] = group
-            note = group_missing(group)
-            self._handle.events.event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)

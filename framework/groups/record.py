@@ -113,14 +113,14 @@ class GroupRecord(Generic[G]):
         group: its object as last seen; None while there is none.
         first_seen: when the first of its members was seen, seconds on the engine's clock; None while it has none.
         pods: members that have not ended, by UID.
-        placed: UIDs of members that hold a node, reserved or bound.
+        placed: UIDs of members that have a node, reserved or bound.
         bound: UIDs of bound members.
         gated: UIDs of members with scheduling gates.
         never_preempting: UIDs of members that may not preempt.
         kinds: the number of members of each kind.
         ended: members that have ended, by UID.
-        unaccounted: UIDs of members that have either ended or been deleted, which is not known yet; the counts are
-            too low meanwhile.
+        unaccounted: UIDs of members that left the pod informer; whether they ended or were deleted is not known yet,
+            and the counts omit them.
         was_incomplete: whether members that exist were missing in the last attempt.
         decided: the latest announcement; None before the first.
         announced: the latest announcement that was passed on.
@@ -168,7 +168,7 @@ class GroupRecord(Generic[G]):
 
     @property
     def in_flight(self) -> int:
-        """The number of members that hold a node and are not bound yet."""
+        """The number of members that have a node and are not bound yet."""
         return len(self.placed - self.bound)
 
     @property
@@ -187,7 +187,7 @@ class GroupRecord(Generic[G]):
         return not self.never_preempting
 
     def placed_pods(self) -> Iterator[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         return (pod for uid, pod in self.pods.items() if uid in self.placed)
 
     def bound_pods(self) -> Iterator[PodInfo]:
@@ -195,7 +195,7 @@ class GroupRecord(Generic[G]):
         return (pod for uid, pod in self.pods.items() if uid in self.bound)
 
     def unplaced_pods(self) -> Iterator[PodInfo]:
-        """Members that hold no node."""
+        """Members that have no node."""
         return (pod for uid, pod in self.pods.items() if uid not in self.placed)
 
     def gated_pods(self) -> list[PodInfo]:
@@ -229,14 +229,14 @@ class GroupRecord(Generic[G]):
         }
         return ",".join(sorted(found)[:_MOST_OWNERS])
 
-    def enter(self, pod: PodInfo, *, held: bool) -> None:
-        """Count this version of the pod, which may be counted already; a pod that `held` a node elsewhere keeps it."""
+    def enter(self, pod: PodInfo, *, had_node: bool) -> None:
+        """Count this version of the pod, which may be counted already; `had_node` if it was placed in another group."""
         uid, known = pod.uid, self.pods.get(pod.uid)
         if known is not None:
             self._count_kind(known, -1)
         self.pods[uid] = pod
         self._count_kind(pod, +1)
-        if held or pod.node_name:
+        if had_node or pod.node_name:
             self.placed.add(uid)
         if pod.node_name:
             self.bound.add(uid)

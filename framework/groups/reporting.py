@@ -27,7 +27,7 @@ class Notice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ReportTime:
-    """When to report on a group: `after` seconds; a `patient` report comes after all others that are due."""
+    """When to report on a group: `after` seconds. Reports with `patient` are written after all other due reports."""
 
     after: float = 0.0
     patient: bool = False

@@ -112,7 +112,7 @@ class SchedulerMetrics:
     )
     permit_wait_duration: Histogram = _histogram(
         "scheduler_permit_wait_duration_seconds",
-        "[BETA] Time for which Permit held a pod.",
+        "[BETA] Time for which a pod waited at Permit.",
         ("result",),
         bounds=_MILLISECONDS,
     )

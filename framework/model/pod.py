@@ -152,6 +152,7 @@ class PodSpec(Wire):
     node_name: str = ""
     scheduler_name: str = ""
     priority: Int32 | None = None
+    priority_class_name: str = ""
     preemption_policy: str | None = None
     active_deadline_seconds: Int64 | None = None
     node_selector: dict[str, str] = msgspec.field(default_factory=dict)

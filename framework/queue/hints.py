@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint, HintFunction
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo, PodSignature
-from ..work import GivenUp, checkpoint
+from ..work import Aborted, checkpoint
 from .entity import QueuedEntity, Rejection
 
 Registrations = Mapping[str, Mapping[str, Sequence[EventRegistration]]]
@@ -201,7 +201,7 @@ class QueueingHints:
         checkpoint()
         try:
             return hint(pod, event.old, event.new) is not Hint.SKIP
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:  # a pod must not be stuck because a hint is broken
             label = event.event.label

@@ -292,7 +292,7 @@ class Moves:
     def settle(self) -> None:
         """Complete the moves of many pods and of large groups. The queue must not be called meanwhile.
 
-        The call may be given up: at each checkpoint every pod is in exactly one place, and the rest stays due.
+        The call may be aborted: at each checkpoint every pod is in exactly one place, and the rest stays due.
         """
         for uid, cause in [*self.left.items()]:
             self._move(uid, cause)

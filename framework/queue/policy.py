@@ -18,7 +18,7 @@ from ..contract.plugin import QueuedPod
 from ..contract.status import Code, Status, cut, text_of
 from ..error_log import ErrorLog
 from ..model.pod_info import PodInfo
-from ..work import GivenUp, Pause, at_once
+from ..work import Aborted, Pause, at_once
 from .entity import NO_BACKOFF, QueuedEntity
 from .hints import Registrations
 
@@ -167,7 +167,7 @@ class GuardedPolicy:
         """Whether the pod may enter; the PreEnqueue plugin `first` is called before the others."""
         try:
             group = self.unguarded.group_of(pod)
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
             return PreEnqueueAnswer(None, self._failure(pod, "group_of", "", text_of(error), error=error))
@@ -176,7 +176,7 @@ class GuardedPolicy:
             return PreEnqueueAnswer(None, group)
         try:
             status: object = self.unguarded.run_pre_enqueue(pod, first)
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
             return PreEnqueueAnswer(group, self._failure(pod, "PreEnqueue", "", text_of(error), error=error))
@@ -193,7 +193,7 @@ class GuardedPolicy:
         """The group that a waiting pod now belongs to; None also on an error, which `run_pre_enqueue` reports."""
         try:
             group = self.unguarded.group_of(pod)
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException:
             return None
@@ -236,7 +236,7 @@ class GuardedPolicy:
                 self._log("QueueSort", pod.info, key)
                 return key
             problem = self._problem(key)
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
             return self._failure(pod.info, "QueueSort", self.unguarded.sort_plugin, text_of(error), error=error)

@@ -157,7 +157,7 @@ class SchedulingQueue:
     def settle(self) -> None:
         """Complete the moves of large groups that were woken, and of many pods that were activated.
 
-        The queue must not be called meanwhile. The call may be given up: the rest stays due.
+        The queue must not be called meanwhile. The call may be aborted: the rest stays due.
         """
         self._moves.settle()
 
@@ -180,7 +180,7 @@ class SchedulingQueue:
         Pods of a group join its waiting entity, or become its entity. A pod that was deleted in flight, or that has
         returned already, is left out. Changes and deletion of a pod after `done` are for the caller to notice.
 
-        A pod stays in flight until it waits. Must not be given up halfway; the queue must not be called meanwhile.
+        A pod stays in flight until it waits. Must not be aborted halfway; the queue must not be called meanwhile.
         Raises TypeError for a pod that `pop` did not return.
         """
         now, flying = self._now(), self._in_flight

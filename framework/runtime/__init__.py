@@ -1,7 +1,7 @@
 """The runtime: runs a profile's plugins in order and combines their answers.
 
 What belongs here: the framework, the guard around calls of plugins, cached verdicts and scores, the nominator, and pods
-that Permit holds. What does not: the queue, changes of the cache, and I/O.
+that wait at Permit. What does not: the queue, changes of the cache, and I/O.
 
 Where to look: `framework` has a part for each extension point (`pre_filtering`, `filtering`, `scoring`, `reserving`,
 `permitting`, `binding` and so on). `plugin_calls` makes every call of a plugin, and `group_calls` those of group

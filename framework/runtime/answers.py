@@ -88,6 +88,18 @@ def of_type(answer: Any, *types: type) -> Any:
     raise TypeError(f"it answered {type(answer).__name__}, not {' or '.join(each.__name__ for each in types)}")
 
 
+def text(answer: object) -> str:
+    """A text. Raises TypeError."""
+    found: str = of_type(answer, str)
+    return found
+
+
+def boolean(answer: object) -> bool:
+    """Yes or no. Raises TypeError."""
+    found: bool = of_type(answer, bool)
+    return found
+
+
 def int32(answer: object) -> int:
     """A number as the API has them. Raises TypeError, or ValueError for one that is out of range."""
     number: int = of_type(answer, int)

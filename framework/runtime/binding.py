@@ -12,22 +12,22 @@ from ..model.pod_info import PodInfo
 from .answers import not_cleared
 from .attempt_state import AttemptState
 from .concerned import ConcernedPlugins
-from .held_pods import HeldPods
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
 from .points import BIND, POST_BIND, PRE_BIND, PRE_BIND_PRE_FLIGHT
+from .waiting_pods import PodsAtPermit
 
 
 class BindingPlugins:
     """Runs the plugins of one profile that take part in binding."""
 
     def __init__(
-        self, plugins: ProfilePlugins, calls: PluginCalls, concerned: ConcernedPlugins, held_pods: HeldPods
+        self, plugins: ProfilePlugins, calls: PluginCalls, concerned: ConcernedPlugins, waiting_pods: PodsAtPermit
     ) -> None:
         self._plugins = plugins
         self._calls = calls
         self._concerned = concerned
-        self._held_pods = held_pods
+        self._waiting_pods = waiting_pods
 
     def pre_flight(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """None when a plugin has something to do before the pod is bound, SKIP when none has, or an ERROR."""
@@ -51,7 +51,7 @@ class BindingPlugins:
         since = self._calls.now()
         status: Status | None = None
         if state.pre_bind_plugins:
-            status = await self._held_pods.unless_preempted(pod, self._pre_bind(state, pod, node_name))
+            status = await self._waiting_pods.unless_preempted(pod, self._pre_bind(state, pod, node_name))
         self._calls.point_ended(PRE_BIND, status, since)
         return status
 

@@ -25,7 +25,6 @@ from .concerned import ConcernedPlugins
 from .filtering import Filtering
 from .followers import DecisionFollowers
 from .group_calls import ProfileGroups
-from .held_pods import HeldPods
 from .nominator import PodNominator
 from .permitting import Permitting
 from .plugin_calls import PluginCalls
@@ -35,6 +34,7 @@ from .post_filtering import PostFiltering
 from .pre_filtering import PreFiltering
 from .reserving import Reserving
 from .scoring import Scoring
+from .waiting_pods import PodsAtPermit
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class SharedParts:
     Attributes:
         snapshot: the nodes.
         nominator: pods that are nominated to a node.
-        held_pods: pods that Permit holds, and pods in PreBind.
+        waiting_pods: pods that wait at Permit, and pods in PreBind.
         clock: time, by which calls are measured, too.
         metrics: metrics.
         call_watch: which call of a plugin is in progress.
@@ -52,7 +52,7 @@ class SharedParts:
 
     snapshot: Snapshot
     nominator: PodNominator
-    held_pods: HeldPods
+    waiting_pods: PodsAtPermit
     clock: Clock
     metrics: SchedulerMetrics
     call_watch: CallWatch
@@ -97,9 +97,9 @@ class Framework:
         self.scoring = Scoring(plugins, calls, shared.snapshot, concerned=concerned)
         self.reserving = Reserving(plugins, calls, concerned)
         self.permitting = Permitting(
-            plugins, calls, concerned, shared.held_pods, clock=shared.clock, metrics=shared.metrics
+            plugins, calls, concerned, shared.waiting_pods, clock=shared.clock, metrics=shared.metrics
         )
-        self.binding = BindingPlugins(plugins, calls, concerned, shared.held_pods)
+        self.binding = BindingPlugins(plugins, calls, concerned, shared.waiting_pods)
 
     def run_pre_enqueue_plugins(self, pod: PodInfo, first: str = "") -> Status | None:
         """None if the pod may enter the queue, else the first rejection. Plugin `first` is called before the others.

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ..contract.group import GroupPlugin
-from ..contract.group_tree import Part, Shortage
+from ..contract.group_tree import EntityGroup, Part, Shortage, entity_group
 from ..contract.status import Status
 from ..contract.topology import Favour, NoDomain, Topology
 from ..model.pod_info import PodInfo
 from . import points
-from .answers import Failed, all_of, int32, of_type, rejection
+from .answers import Failed, all_of, boolean, int32, of_type, rejection, text
 from .plugin_calls import PluginCalls
 from .points import Point
 from .subjects import GroupSubject
@@ -82,7 +82,7 @@ class GroupCalls:
         return self._of(group, points.TOPOLOGY, _topology, self._plugin.topology, group)
 
     def placed_members(self, group: str) -> Sequence[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         return self._of(group, points.PLACED_MEMBERS, _pods, self._plugin.placed_members, group)
 
     def reject_member(self, pod: PodInfo, status: Status, own: Status | None, *, placed: bool) -> Status:
@@ -101,7 +101,7 @@ class GroupCalls:
 
     def part_of(self, pod: PodInfo) -> str:
         """The key of the leaf that the pod is a member of."""
-        return self._calls.ask(points.PART_OF, self._plugin, pod, self._plugin.part_of, pod, sound=_text)
+        return self._calls.ask(points.PART_OF, self._plugin, pod, self._plugin.part_of, pod, sound=text)
 
     def reject_part(self, part: Part, cause: Shortage | Status | None) -> Status:
         """The message for a part that did not fit."""
@@ -114,11 +114,11 @@ class GroupCalls:
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """Whether the group may evict pods."""
-        return self._of(group, points.MAY_PREEMPT, _bool, self._plugin.may_preempt, group, waiting)
+        return self._of(group, points.MAY_PREEMPT, boolean, self._plugin.may_preempt, group, waiting)
 
     def uid(self, group: str) -> str:
         """The UID of the group's object."""
-        return self._of(group, points.UID, _text, self._plugin.uid, group)
+        return self._of(group, points.UID, text, self._plugin.uid, group)
 
     def log_failure(self, point: Point, group: str, status: Status) -> None:
         """Log an ERROR of the plugin at a point where it fails no pod."""
@@ -129,7 +129,7 @@ class GroupCalls:
 
 
 class ProfileGroups:
-    """The groups of one profile's pods, by the plugins that know them. Keys of groups are `<plugin>/<id>`.
+    """The groups of one profile's pods, by the plugins that know them.
 
     All methods raise Failed when a plugin breaks.
     """
@@ -137,10 +137,10 @@ class ProfileGroups:
     def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls) -> None:
         self._plugins = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
 
-    def of(self, pod: PodInfo) -> str | None:
-        """The key of the group that `pod` is to be tried with: of the first plugin that claims it."""
+    def of(self, pod: PodInfo) -> EntityGroup | None:
+        """The group that `pod` is to be tried with: of the first plugin that claims it."""
         claimed = self._claimed(pod)
-        return None if claimed is None else f"{claimed[0].name}/{claimed[1]}"
+        return None if claimed is None else entity_group(claimed[0].name, claimed[1])
 
     def priority(self, pod: PodInfo) -> int | None:
         """The priority that the group of `pod` queues with; None for the pod's own."""
@@ -166,18 +166,8 @@ class ProfileGroups:
         return None
 
 
-def _text(answer: object) -> str:
-    text: str = of_type(answer, str)
-    return text
-
-
-def _bool(answer: object) -> bool:
-    found: bool = of_type(answer, bool)
-    return found
-
-
 def _text_or_none(answer: object) -> str | None:
-    return answer if answer is None or isinstance(answer, str) else _text(answer)
+    return answer if answer is None or isinstance(answer, str) else text(answer)
 
 
 def _int32_or_none(answer: object) -> int | None:
@@ -208,7 +198,7 @@ def _tree(answer: object, depth: int = 0) -> Part | None:
     part: Part = of_type(answer, Part)
     if depth > _MOST_LEVELS:
         raise ValueError("its tree has a part that is among its own parts")
-    _text(part.key)
+    text(part.key)
     int32(part.needed)
     _pods(of_type(part.holding, Sequence))
     _topology(part.topology)

@@ -22,7 +22,7 @@ from ..contract.verdicts import Diagnosis
 from ..error_log import ErrorLog
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
-from ..work import GivenUp
+from ..work import Aborted
 from .answers import Failed, checked, failure, of_type, pod_group_post_filtered, post_filtered
 from .attempt_state import AttemptState
 from .call_watch import SLOW_SECONDS, CallWatch, Running
@@ -76,7 +76,7 @@ class PluginCalls:
                 answer = (sound(answer),)
             elif answer is not None and (answer is not SKIP or not point.skips):
                 answer = checked(point, plugin, answer)
-        except (KeyboardInterrupt, GivenUp):
+        except (KeyboardInterrupt, Aborted):
             watch.current = outer
             watch.accounts.pop(id(running), None)
             raise

@@ -107,6 +107,7 @@ PREEMPTION_PRIORITY = _of_group("PreemptionPriority")
 MAY_PREEMPT = _of_group("MayPreempt")
 UID = _of_group("UID")
 EVICTION_RULE = _asked("EvictionRule", 'running EvictionRule plugin "{}"')
+EVICTION_LIMIT = _asked("EvictionLimit", 'running EvictionLimit plugin "{}"')
 MAY_CLAIM = _asked("MayClaim", 'asking plugin "{}" whether pods may claim capacity back')
 DISRUPTION = _asked("Disruption", 'running Disruption plugin "{}"')
 POD_GROUP_POST_FILTER = Point(

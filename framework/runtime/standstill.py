@@ -28,7 +28,7 @@ SLICE_SECONDS = 0.005
 _MOST_CHECKPOINTS = 10_000
 """The most checkpoints in a slice. It ends work without an end where the clock stands still."""
 _AT_ONCE = 16
-"""How many of the tasks that were held up are let go on in one turn of the loop, if there is time."""
+"""How many of the delayed tasks continue in one turn of the loop, if there is time."""
 
 T = TypeVar("T")
 Work = Coroutine[Any, Any, Any]
@@ -58,7 +58,7 @@ class Standstill:
         self._follow = follow
         self._now = stopwatch
         self._changes: deque[Callable[[], None]] = deque()
-        self._held_up: deque[asyncio.Future[None]] = deque()
+        self._delayed: deque[asyncio.Future[None]] = deque()
         self._once_more: deque[asyncio.Future[None]] = deque()
         self._let_go = 0
         self._turn_ends: float | None = None
@@ -66,7 +66,7 @@ class Standstill:
     @property
     def has_delayed(self) -> bool:
         """Whether delayed tasks, or a change `in_slices`, have to continue before another decision begins."""
-        return bool(self.under_way or self._let_go or self._held_up or self._once_more)
+        return bool(self.under_way or self._let_go or self._delayed or self._once_more)
 
     def slice_end(self) -> Callable[[], bool]:
         """Begin a slice. The returned function, which is called at each checkpoint, says whether it is over."""
@@ -74,11 +74,11 @@ class Standstill:
         return lambda: now() >= end or next(left, None) is None
 
     def begin(self) -> None:
-        """From here on everything is held up."""
+        """Delay everything from here on."""
         self.under_way = True
 
     def end(self) -> None:
-        """Run the callbacks that were held back, timers and calls before tasks."""
+        """Run the callbacks that were delayed, timers and calls before tasks."""
         self.under_way = False
         while self._changes:
             change = self._changes.popleft()
@@ -134,14 +134,14 @@ class Standstill:
         """A clock whose timers do not fire while a decision is in progress."""
         return _Clock(self, clock)
 
-    def hold_up(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
+    def delay(self, waited_for: asyncio.Future[None] | None) -> asyncio.Future[None] | None:
         """The future that a task must wait for before its next step; None if it may run now."""
         if waited_for is not None and not waited_for.cancelled():
             self._let_go -= 1
         if not self.under_way and self._has_time():
             return None
         waits = asyncio.get_running_loop().create_future()
-        (self._held_up if waited_for is None else self._once_more).append(waits)
+        (self._delayed if waited_for is None else self._once_more).append(waits)
         return waits
 
     def _has_time(self) -> bool:
@@ -158,7 +158,7 @@ class Standstill:
 
     def _let_go_on(self) -> None:
         """Each turn begins with the first waiting task, so at least one makes progress."""
-        while self._let_go < _AT_ONCE and (waiting := self._once_more or self._held_up):
+        while self._let_go < _AT_ONCE and (waiting := self._once_more or self._delayed):
             waits = waiting.popleft()
             if not waits.done():  # as that of a task that was cancelled is
                 waits.set_result(None)
@@ -176,7 +176,7 @@ class _Paced(Coroutine[Any, Any, T]):
 
     def send(self, value: Any) -> Any:
         """Continue, or wait for permission. Called by the task."""
-        self._waits = self._standstill.hold_up(self._waits)
+        self._waits = self._standstill.delay(self._waits)
         if self._waits is not None:
             return next(iter(self._waits))
         if self._thrown is None:

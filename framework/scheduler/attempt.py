@@ -32,7 +32,7 @@ class Attempt:
         assumed: whether the pod is counted on the node and reserved.
         generation: the cache's when the cycle ran.
         leaves_nomination: whether the pod goes to another node than it was nominated to.
-        held: whether Permit holds the pod.
+        waits_at_permit: whether the pod waits at Permit.
         displaced: whether another client took the chosen node. The pod is tried again at once, because other nodes may
             still fit; each further retry takes another such change.
         group: `<plugin>/<id>` of the group that the pod was tried with, if it was.
@@ -55,7 +55,7 @@ class Attempt:
     nominated: str | None = None
     assumed: bool = False
     leaves_nomination: bool = False
-    held: bool = False
+    waits_at_permit: bool = False
     displaced: bool = False
     was_set_aside: bool = False
 

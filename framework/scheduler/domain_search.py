@@ -158,12 +158,12 @@ class DomainSearch:
         inside = np.bincount(within[within >= 0], minlength=count) > 0
         in_parts = None if not count else self._count(within, count, question.attempts)
         capacity = np.where(inside, len(ranked), 0) if in_parts is None else in_parts.members
-        held_on = within[self.placed.rows_by_pod(question.placed)]
-        held = np.bincount(held_on[held_on >= 0], minlength=count)
+        parts_of_placed = within[self.placed.rows_by_pod(question.placed)]
+        placed_in = np.bincount(parts_of_placed[parts_of_placed >= 0], minlength=count)
         own = [self._nominated_part(within, attempt.pod) for attempt in ranked]
         checkpoint()
         while True:
-            assigned = assign(len(ranked), size, capacity, held)
+            assigned = assign(len(ranked), size, capacity, placed_in)
             checkpoint()
             wanted = np.bincount(np.array(assigned, np.intp), minlength=count)
             given = [*zip(ranked, distribute(assigned, own), strict=True)]

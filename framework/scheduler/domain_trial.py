@@ -66,7 +66,7 @@ class DomainQuestion(Generic[T]):
 
     Attributes:
         topology: the domains in which members have to be together.
-        placed: members that already hold a node.
+        placed: members that already have a node.
         attempts: the attempts to try.
         missing: how many of them must fit.
         try_: tries them on the rows that their states name.

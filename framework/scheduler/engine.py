@@ -23,9 +23,9 @@ from ..queue.policy import BackoffPolicy, QueueSettings
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime import reservation_calls
 from ..runtime.call_watch import CallWatch
-from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.standstill import Standstill
+from ..runtime.waiting_pods import PodsAtPermit
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .consultations import Consultations
@@ -56,7 +56,7 @@ class Engine:
     Attributes:
         cache: nodes and pods as known.
         queue: pods that wait.
-        held_pods: pods that Permit holds, and pods in PreBind.
+        waiting_pods: pods that wait at Permit, and pods in PreBind.
         nominator: the nominations of pods.
         pod_handler: the handler of the pod informer.
         known: pods of the profiles' schedulers, as last seen.
@@ -73,7 +73,7 @@ class Engine:
 
     cache: Cache
     queue: SchedulingQueue
-    held_pods: HeldPods
+    waiting_pods: PodsAtPermit
     nominator: PodNominator
     pod_handler: PodEventHandler
     known: KnownPods
@@ -116,7 +116,7 @@ def build_engine(
     `registry` maps the name of each plugin in `resolved` to its class; `assumed_ttl` is the cache's.
     Raises ConfigurationError if a plugin cannot be created.
     """
-    ports = ports.held_up()
+    ports = ports.delayed()
     known = KnownPods([each.scheduler_name for each in resolved])
     reports, snapshot = Reports(ports, known.get), Snapshot()
     cache, capacity = Cache(snapshot, ports.clock.now, assumed_ttl), GroupCapacity(snapshot)
@@ -143,9 +143,9 @@ def build_engine(
     return Engine(
         cache=cache,
         queue=queue,
-        held_pods=profiles.held_pods,
+        waiting_pods=profiles.waiting_pods,
         nominator=nominator,
-        pod_handler=PodEventHandler(services, profiles.held_pods, review, profiles.with_calls(PodFollower)),
+        pod_handler=PodEventHandler(services, profiles.waiting_pods, review, profiles.with_calls(PodFollower)),
         known=known,
         node_handler=NodeEventHandler(cache, queue),
         object_handlers=_object_handlers(profiles),

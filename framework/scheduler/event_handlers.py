@@ -29,9 +29,9 @@ from ..model.node import Node
 from ..model.pod import Pod
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
-from ..runtime.held_pods import HeldPods
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.subjects import ObjectSubject
+from ..runtime.waiting_pods import PodsAtPermit
 from .engine_services import EngineServices
 from .review import Review
 
@@ -42,7 +42,7 @@ class PodEventHandler:
     def __init__(
         self,
         services: EngineServices,
-        held_pods: HeldPods,
+        waiting_pods: PodsAtPermit,
         review: Review,
         followers: Collection[tuple[PodFollower, PluginCalls]],
     ) -> None:
@@ -52,7 +52,7 @@ class PodEventHandler:
         self._nominator = services.nominator
         self._reports = services.reports
         self._known = services.known
-        self._held_pods = held_pods
+        self._waiting_pods = waiting_pods
         self._review = review
         self._followers = tuple(followers)
 
@@ -109,10 +109,10 @@ class PodEventHandler:
             self._queue.move_all(ASSIGNED_POD_DELETE, info, None)
         elif self._known.is_ours(pod):
             self._queue.remove(info)
-            held = self._held_pods.get(info.uid)
-            if held is not None:
+            waiting = self._waiting_pods.get(info.uid)
+            if waiting is not None:
                 # Its binding task unreserves it and frees the node.
-                held.fail(Status.unschedulable("removed"))
+                waiting.fail(Status.unschedulable("removed"))
             elif counted is not None:
                 # PreBind or Bind is in flight; when it is answered, the pod is ABSENT and the cache changes nothing.
                 self._cache.remove_pod(info)

@@ -1,22 +1,28 @@
-"""Eviction rules: who may be evicted for whom, as the plugins of all profiles say it.
+"""Eviction rules: who may be evicted for whom, and from when on, as plugins say it.
 
 Plugins that look for victims ask through their handles, and the queue asks before it retries pods that only evictions
-could help. Plugins of one name in several profiles share what they know, so one of them is called.
+could help. Plugins of one name in several profiles share what they know of rules, so one of them is called. Limits are
+those of the preemptor's profile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Callable, Collection, Sequence, Set
+from dataclasses import replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
-from ..contract.eviction import EvictionRule
-from ..contract.group import EvictionRulePlugin
+from ..contract.eviction import NO_EVICTIONS, EvictionLimit, EvictionRule
+from ..contract.group import EvictionLimitPlugin, EvictionRulePlugin
 from ..model.pod_info import PodInfo
-from ..runtime.answers import Failed, int32, of_type
+from ..runtime.answers import Failed, boolean, int32, of_type, text
 from ..runtime.plugin_calls import PluginCalls
-from ..runtime.points import EVICTION_RULE, MAY_CLAIM
+from ..runtime.points import EVICTION_LIMIT, EVICTION_RULE, MAY_CLAIM
 from .disruption import PluginsOfProfiles
+
+_LATEST = 253_402_300_799.0
+"""The last second that a timestamp can name."""
 
 
 class EvictionRules:
@@ -29,11 +35,34 @@ class EvictionRules:
     def _plugins(self) -> dict[str, tuple[EvictionRulePlugin, PluginCalls]]:
         return {plugin.name: (plugin, calls) for plugin, calls in self._profiles.with_calls(EvictionRulePlugin)}
 
-    def of(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
-        """The rule of the first plugin that has one for these pods, else that of priorities.
+    @cached_property
+    def _limits(self) -> dict[str, list[tuple[EvictionLimitPlugin, PluginCalls]]]:
+        found: dict[str, list[tuple[EvictionLimitPlugin, PluginCalls]]] = {}
+        for plugin, calls in self._profiles.with_calls(EvictionLimitPlugin):
+            found.setdefault(plugin.handle.profile_name, []).append((plugin, calls))
+        return found
+
+    def of(self, members: Sequence[PodInfo], missing: int, priority: int, *, profile: str) -> EvictionRule:
+        """The rule of the first plugin that has one for these pods, else that of priorities; with all limits.
 
         If a plugin fails, nothing may be evicted.
         """
+        limits = []
+        for plugin, calls in self._limits.get(profile, ()):
+            method = plugin.eviction_limit
+            try:
+                limit = calls.ask(
+                    EVICTION_LIMIT, plugin, members[0], method, members, missing, priority, sound=_limit_or_none
+                )
+            except Failed as failed:
+                calls.log_failure(EVICTION_LIMIT, plugin, members[0], failed.status)
+                return NO_EVICTIONS
+            if limit is not None:
+                limits.append(replace(limit, protected_until=_asked_once(plugin, calls, limit)))
+        rule = self._rule(members, missing, priority)
+        return replace(rule, limit=_strictest(limits)) if limits else rule
+
+    def _rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
         for plugin, calls in self._plugins.values():
             method = plugin.eviction_rule
             try:
@@ -42,7 +71,7 @@ class EvictionRules:
                 )
             except Failed as failed:
                 calls.log_failure(EVICTION_RULE, plugin, members[0], failed.status)
-                return EvictionRule(-(1 << 31))
+                return NO_EVICTIONS
             if found is not None:
                 return found
         return EvictionRule(priority)
@@ -52,11 +81,37 @@ class EvictionRules:
         for plugin, calls in self._plugins.values():
             waiting = [*pods]
             try:
-                if calls.ask(MAY_CLAIM, plugin, waiting[0], plugin.may_claim, waiting, missing, sound=_bool):
+                if calls.ask(MAY_CLAIM, plugin, waiting[0], plugin.may_claim, waiting, missing, sound=boolean):
                     return True
             except Failed as failed:
                 calls.log_failure(MAY_CLAIM, plugin, waiting[0], failed.status)
         return False
+
+
+def _asked_once(plugin: EvictionLimitPlugin, calls: PluginCalls, limit: EvictionLimit) -> Callable[[PodInfo], float]:
+    """The limit's question about a pod, asked once for each pod. A pod about which it fails is protected for good."""
+    known: dict[str, float] = {}
+
+    def protected_until(pod: PodInfo) -> float:
+        found = known.get(pod.uid)
+        if found is None:
+            try:
+                found = calls.ask(EVICTION_LIMIT, plugin, pod, limit.protected_until, pod, sound=_moment)
+            except Failed as failed:
+                calls.log_failure(EVICTION_LIMIT, plugin, pod, failed.status)
+                found = inf
+            known[pod.uid] = found
+        return found
+
+    return protected_until
+
+
+def _strictest(limits: Sequence[EvictionLimit]) -> EvictionLimit:
+    """One limit that holds if any of these does."""
+    if len(limits) == 1:
+        return limits[0]
+    latest = max(limits, key=lambda limit: limit.not_before)
+    return replace(latest, protected_until=lambda pod: max(limit.protected_until(pod) for limit in limits))
 
 
 def _rule_or_none(answer: Any) -> EvictionRule | None:
@@ -66,11 +121,23 @@ def _rule_or_none(answer: Any) -> EvictionRule | None:
     int32(found.below)
     of_type(found.exempt, Collection)
     of_type(found.claimable, Set)
-    of_type(found.reclaims, bool)
+    boolean(found.reclaims)
     hash(found.epoch)
     return found
 
 
-def _bool(answer: object) -> bool:
-    found: bool = of_type(answer, bool)
+def _limit_or_none(answer: Any) -> EvictionLimit | None:
+    if answer is None:
+        return None
+    found: EvictionLimit = of_type(answer, EvictionLimit)
+    if _moment(found.not_before) == inf:
+        raise ValueError("a preemptor that may never evict pods waits for no time")
+    text(found.reason)
+    return found
+
+
+def _moment(answer: Any) -> float:
+    found: float = of_type(answer, float)
+    if not (0.0 <= found <= _LATEST or found == inf):
+        raise ValueError(f"{found} is no moment in seconds since the epoch")
     return found

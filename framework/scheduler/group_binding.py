@@ -49,8 +49,8 @@ class GroupBinding:
                 self._release_all(attempt, fitting[index + 1 :], outcome)
                 return
             checkpoint()
-        # All members are reserved before the first is permitted, so Permit holds no member for a sibling whose Reserve
-        # fails.
+        # All members are reserved before the first is permitted, so that no member waits at Permit for a sibling whose
+        # Reserve fails.
         placed, outcome.placed = outcome.placed, []
         for index, attempt in enumerate(placed):
             if self._cycle.permit(attempt):
@@ -82,7 +82,7 @@ class GroupBinding:
             # What became of each member is read from its status below.
             await self._all(map(self._binding_cycle.await_clearance, attempts))
             # The last check before the first Binding, which cannot be undone: members may have been deleted, or lost
-            # their nodes, while others were held at Permit.
+            # their nodes, while others waited at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
                 release_lost = partial(self._release_lost, calls, group, outcome, gone)

@@ -2,7 +2,7 @@
 
 The group cycle runs it, once in each domain if the group needs one. Members that differ may fit in one order and not in
 another. If they do not fit in their own order, a few other orders are tried; this finds most solutions, not all.
-Between two members other work may run, and the trial may be given up.
+Between two members other work may run, and the trial may be aborted.
 """
 
 from __future__ import annotations

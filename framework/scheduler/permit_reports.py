@@ -1,4 +1,4 @@
-"""Reports of pods that Permit holds for long: an Event and the PodScheduled condition, with the plugins' reasons.
+"""Reports of pods that wait at Permit for long: an Event and the PodScheduled condition, with the plugins' reasons.
 
 Such a pod has its node reserved and is in no part of the queue, so nothing else would explain why it does not start.
 The binding cycle enters `reporting` while it waits on Permit. A gang whose members arrive one after another holds each
@@ -20,14 +20,14 @@ REASON = "WaitingOnPermit"
 
 
 class PermitReports:
-    """Reports held pods through the ports."""
+    """Reports pods that wait at Permit through the ports."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
 
     @contextmanager
     def reporting(self, attempt: Attempt) -> Iterator[None]:
-        """Report the pod if it is still held after `PATIENCE_SECONDS`."""
+        """Report the pod if it still waits after `PATIENCE_SECONDS`."""
         timer = self._ports.clock.call_later(PATIENCE_SECONDS, partial(self._report, attempt))
         try:
             yield
@@ -35,17 +35,17 @@ class PermitReports:
             timer.cancel()
 
     def _report(self, attempt: Attempt) -> None:
-        pod, holds = attempt.pod, attempt.framework.permitting.held_by(attempt.pod)
-        if not holds:
+        pod, waits = attempt.pod, attempt.framework.permitting.waits_of(attempt.pod)
+        if not waits:
             return
-        message = waits_on_permit(attempt.node_name, holds)
+        message = waits_on_permit(attempt.node_name, waits)
         sink = self._ports.events(pod.pod.spec.scheduler_name)
         sink.event(pod, type="Warning", reason=REASON, action="Scheduling", note=message)
         self._ports.conditions.unscheduled(pod, reason=REASON, message=message, nominated_node=None)
 
 
-def waits_on_permit(node_name: str, holds: Mapping[str, str]) -> str:
-    """The message for a held pod; `holds` has the text of each plugin that holds it, "" for none."""
-    names = ", ".join(sorted(holds))
-    texts = "; ".join(holds[name] for name in sorted(holds) if holds[name])
+def waits_on_permit(node_name: str, waits: Mapping[str, str]) -> str:
+    """The message for a pod at Permit; `waits` has the text of each plugin for which it waits, "" for none."""
+    names = ", ".join(sorted(waits))
+    texts = "; ".join(waits[name] for name in sorted(waits) if waits[name])
     return f"waits on node {node_name} for {names} to permit it{f': {texts}' if texts else ''}"

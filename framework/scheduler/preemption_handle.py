@@ -68,8 +68,8 @@ class PreemptionProfileHandle(ProfileHandle):
         return self.units.of(pod)
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
-        """Which pods may be evicted so that `missing` of these waiting pods are placed."""
-        return self.rules.of(members, missing, priority)
+        """Which pods may be evicted so that `missing` of these waiting pods are placed, and from when on."""
+        return self.rules.of(members, missing, priority, profile=self.framework.name)
 
     def preempt(self, uid: str, plugin: str) -> bool:
         """Reject a pod that has a node but is not bound; whether that was possible."""

@@ -13,8 +13,8 @@ from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.framework import Framework
-from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
+from ..runtime.waiting_pods import PodsAtPermit
 from ..snapshot.snapshot import Snapshot
 from .ports import Ports
 from .reports import Reports
@@ -28,7 +28,7 @@ class ProfileHandle:
 
     framework: Framework
     snapshot: Snapshot
-    waiting_pods: HeldPods
+    waiting_pods: PodsAtPermit
     nominator: PodNominator
     ports: Ports
     reports: Reports

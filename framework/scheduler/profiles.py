@@ -22,11 +22,11 @@ from ..queue.scheduling_queue import SchedulingQueue
 from ..runtime.answers import Failed
 from ..runtime.call_watch import CallWatch
 from ..runtime.framework import Framework, SharedParts
-from ..runtime.held_pods import HeldPods
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.plugin_set import EVERYTHING, Registry
 from ..runtime.points import QUEUE_SORT
+from ..runtime.waiting_pods import PodsAtPermit
 from .disruption import DisruptionUnits
 from .evictions import EvictionRules
 from .group_capacity import GroupCapacity
@@ -50,7 +50,7 @@ class Profiles:
         frameworks: by schedulerName.
         queue: pods that wait.
         nominator: the nominations of pods.
-        held_pods: pods that Permit holds, and pods in PreBind.
+        waiting_pods: pods that wait at Permit, and pods in PreBind.
         call_watch: which call of a plugin is in progress.
         shared: the state that plugins share among profiles, by key.
     """
@@ -75,13 +75,13 @@ class Profiles:
             self, settings, clock=ports.clock, metrics=ports.metrics, on_ready=ports.wake, tenants=TenantTurns(self)
         )
         self.nominator = PodNominator(self.preemption_priority)
-        self.held_pods = HeldPods(ports.standstill)
+        self.waiting_pods = PodsAtPermit(ports.standstill)
         self.call_watch = CallWatch(ports.measured.now, ports.metrics)
         self.shared: dict[str, object] = {}
         self._units = DisruptionUnits(self, cache.node_of)
         self._rules = EvictionRules(self)
         parts = SharedParts(
-            self._snapshot, self.nominator, self.held_pods, ports.measured, ports.metrics, self.call_watch
+            self._snapshot, self.nominator, self.waiting_pods, ports.measured, ports.metrics, self.call_watch
         )
         self.frameworks: Mapping[str, Framework] = {
             each.scheduler_name: Framework(each, registry, self._handle, parts) for each in resolved
@@ -89,7 +89,7 @@ class Profiles:
 
     def _handle(self, framework: Framework, plugin: type[Plugin]) -> Handle:
         """The handle for plugins of a class in one profile."""
-        cluster = framework, self._snapshot, self.held_pods, self.nominator
+        cluster = framework, self._snapshot, self.waiting_pods, self.nominator
         common = *cluster, self._ports, self._reports, self.queue, self.shared
         return (
             PreemptionProfileHandle(*common, self._units, self._rules)

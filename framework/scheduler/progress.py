@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class PodsBeingBound:
-    """UIDs of pods whose bindings are in flight, without pods held by Permit. `wake` is called when there are fewer."""
+    """UIDs of pods whose bindings are in flight, without pods at Permit. `wake` is called when there are fewer."""
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._uids = set[str]()

@@ -48,8 +48,8 @@ _NUMBERS = re.compile(r"\d+")
 class LastDecision:
     """The last decision about a pod.
 
-    `node` is "" if no node was found; `wall` is in seconds since the epoch. If `code` is Wait, Permit holds the pod on
-    the node.
+    `node` is "" if no node was found; `wall` is in seconds since the epoch. If `code` is Wait, the pod waits at Permit
+    on the node.
     """
 
     pod: str
@@ -80,7 +80,7 @@ class Reports:
     """Writes through the ports. `current` returns the latest version of a pod by its key, None for a deleted pod.
 
     Attributes:
-        permit: reports pods that Permit holds for long.
+        permit: reports pods that wait at Permit for long.
         gates: reports pods that plugins gate until a person decides otherwise.
         report_count: the number of reports written.
     """
@@ -114,14 +114,14 @@ class Reports:
             del self._last[pod.key]
 
     def placed(self, attempt: Attempt) -> None:
-        """The pod has a node, where Permit may hold it: drop the reason why it had none."""
+        """The pod has a node, where it may wait at Permit: drop the reason why it had none."""
         pod, node_name = attempt.pod, attempt.node_name
         self._drop(pod.uid)
         self._reported.pop(pod.uid, None)
-        holds = attempt.framework.permitting.held_by(pod) if attempt.held else {}
-        if holds:
-            names = ", ".join(sorted(holds))
-            self._remember(pod, Status.wait(waits_on_permit(node_name, holds)).by(names), node_name)
+        waits = attempt.framework.permitting.waits_of(pod) if attempt.waits_at_permit else {}
+        if waits:
+            names = ", ".join(sorted(waits))
+            self._remember(pod, Status.wait(waits_on_permit(node_name, waits)).by(names), node_name)
             pairs = {"pod": pod.key, "node": node_name, "plugins": names}
             log.log(DECISIONS, "Pod waits on permit", extra={"pairs": pairs})
 

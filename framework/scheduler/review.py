@@ -143,7 +143,7 @@ class Review:
         self._ports.wake()
 
     def review_some(self) -> None:
-        """Begin or continue a round. If the call is given up, the rest of the round follows later."""
+        """Begin or continue a round. If the call is aborted, the rest of the round follows later."""
         now = self._ports.measured.now
         began = now()
         if not self._left:
@@ -235,7 +235,7 @@ class Review:
         return verdict
 
     def _reasons_of(self, members: Iterable[PodInfo]) -> frozenset[Reasons]:
-        """The reasons why each pod alone finds no node. Must not be given up: the group's decision is carried out."""
+        """The reasons why each pod alone finds no node. Must not be aborted: the group's decision is carried out."""
         reasons = []
         for pod in members:
             algorithm = self._algorithm(pod)

@@ -194,10 +194,10 @@ class SchedulingCycle:
         return status is None
 
     def permit(self, attempt: Attempt) -> bool:
-        """Run Permit, which may hold the pod; False if it rejects the pod, and everything is released."""
+        """Run Permit, at which the pod may have to wait; False if it rejects the pod, and everything is released."""
         status = attempt.framework.permitting.run(attempt.state, attempt.pod, attempt.node_name)
         if status is None or status.code is Code.WAIT:
-            attempt.held = status is not None
+            attempt.waits_at_permit = status is not None
             return True
         attempt.fail_on_node(status)
         self.unreserve_and_forget(attempt)
@@ -247,7 +247,7 @@ class BindingCycle:
         for attempt in attempts:
             if attempt.leaves_nomination:
                 self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
-        if not any(attempt.held for attempt in attempts):
+        if not any(attempt.waits_at_permit for attempt in attempts):
             self._being_bound.begin(attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE])
 
     async def run(self, attempt: Attempt) -> None:
@@ -265,7 +265,7 @@ class BindingCycle:
         """
         error = self._pre_flight(attempt)
         rejection: Status | None = None
-        if attempt.held and error is None:
+        if attempt.waits_at_permit and error is None:
             with self._services.reports.permit.reporting(attempt):
                 rejection = await attempt.framework.permitting.wait_on_permit(attempt.pod)
         if error is not None:
@@ -290,7 +290,7 @@ class BindingCycle:
         if status is not None and status.code is not Code.SKIP:
             framework.permitting.stop_waiting(pod)
             return status
-        if status is None or attempt.held:
+        if status is None or attempt.waits_at_permit:
             self._services.reports.expected(pod, attempt.node_name)
         return None
 

@@ -12,7 +12,7 @@ from functools import partial
 
 from ..contract.plugin import QueuedPod
 from ..queue.entity import QueuedEntity, Rejection
-from ..work import GivenUp, Worker, at_each, checkpoint
+from ..work import Aborted, Worker, at_each, checkpoint
 from .attempt import Attempt
 from .consultations import Consultations, Delayed
 from .engine_services import EngineServices
@@ -91,11 +91,11 @@ class Scheduler:
             self._end_if_decided()
         return True
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         """End the decision in progress, if there is one: its pods are ready again, unless it had committed."""
         if self._worker.busy:
             try:
-                self._worker.give_up()
+                self._worker.abort()
             finally:
                 self._end_if_decided()
 
@@ -133,7 +133,7 @@ class Scheduler:
         def decided() -> None:
             try:
                 decide()
-            except GivenUp:
+            except Aborted:
                 self._queue.requeue(pods, Rejection())
                 self._queue.activate(queued.info for queued in pods)
                 raise

@@ -55,7 +55,7 @@ class SetAside:
             return False
         attempt, worker = self._working.popleft()
         if not self._refresh(attempt):
-            worker.give_up()
+            worker.abort()
         elif worker.go_on(is_over):
             self._ready.append(attempt)
         else:

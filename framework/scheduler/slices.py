@@ -12,20 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 
-def assign(members: int, size: int, capacity: npt.NDArray[np.int64], held: npt.NDArray[np.int64]) -> list[int]:
+def assign(members: int, size: int, capacity: npt.NDArray[np.int64], placed: npt.NDArray[np.int64]) -> list[int]:
     """The part of each member, by its position in rank order; shorter where no part has capacity for one more slice.
 
     Args:
         members: how many are to be placed.
         size: of a slice; what is left over in the end makes a smaller one.
         capacity: int64, shape (parts,): how many members each part could take.
-        held: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
+        placed: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
             parts lack capacity for that, one of these takes what it can, and no new slice is begun.
     """
     left, found = capacity.copy(), list[int]()
     without_capacity = []
-    for part in np.flatnonzero(held % size).tolist():
-        count = min(size - int(held[part]) % size, members - len(found))
+    for part in np.flatnonzero(placed % size).tolist():
+        count = min(size - int(placed[part]) % size, members - len(found))
         if left[part] < count:
             without_capacity.append(part)
             continue

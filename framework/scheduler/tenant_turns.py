@@ -12,7 +12,7 @@ from typing import Any
 
 from ..contract.tenants import TenantOrderPlugin
 from ..model.pod_info import PodInfo
-from ..runtime.answers import Failed, all_of, of_type
+from ..runtime.answers import Failed, all_of, of_type, text
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.points import TENANT_OF, TENANTS_MOVED, TURN_OF
 from ..runtime.subjects import ALL_TENANTS
@@ -46,7 +46,7 @@ class TenantTurns:
             return ""
         plugin, calls = self._asked
         try:
-            return calls.ask(TENANT_OF, plugin, pod, plugin.tenant_of, pod, sound=_text)
+            return calls.ask(TENANT_OF, plugin, pod, plugin.tenant_of, pod, sound=text)
         except Failed as failed:
             calls.log_failure(TENANT_OF, plugin, pod, failed.status)
             return ""
@@ -65,11 +65,6 @@ class TenantTurns:
 
 def _names_or_none(answer: Any) -> Sequence[str] | None:
     return None if answer is None else all_of(of_type(answer, Sequence), str)
-
-
-def _text(answer: object) -> str:
-    text: str = of_type(answer, str)
-    return text
 
 
 def _turn(answer: Any) -> tuple[float, ...]:

@@ -1,6 +1,6 @@
-"""What the shell offers while a command is typed: contexts, namespaces, groups and pods of the cluster.
+"""Candidates of shell completion: contexts, namespaces, groups and pods of the cluster.
 
-Only completion calls it, with the options typed so far. After any error it offers nothing.
+Only completion calls these functions, with the options typed so far. After an error there are no candidates.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def pods(context: click.Context, parameter: click.Parameter, incomplete: str) ->
 
 
 def pods_and_groups(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The arguments of `why`: names of groups and pods, after a kind those of that kind, also of groups of groups."""
+    """The arguments of `why`: names of groups and pods, or of objects of the typed kind, composites included."""
     prefix, kind, rest = _split(context, parameter, incomplete)
     found = [
         *_groups_of(context, kind, rest),
@@ -75,13 +75,13 @@ def pods_and_groups(context: click.Context, parameter: click.Parameter, incomple
 
 
 def groups_and_trees(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The arguments of `hold` and `resume`: names of groups, after a kind those of that kind."""
+    """The arguments of `hold` and `resume`: names of groups, or of objects of the typed kind."""
     prefix, kind, rest = _split(context, parameter, incomplete)
     return [CompletionItem(f"{prefix}{item.value}") for item in _groups_of(context, kind, rest)]
 
 
 def _split(context: click.Context, parameter: click.Parameter, incomplete: str) -> tuple[str, str, str]:
-    """What stays of the incomplete word, the kind that was typed, "" for none, and the beginning of the name."""
+    """The prefix of the incomplete word to keep, the typed kind ("" for none), and the beginning of the name."""
     kind, slash, rest = incomplete.rpartition("/")
     typed: Sequence[str] = context.params.get(parameter.name or "") or ()
     if not slash and len(typed) == 1:
@@ -90,7 +90,7 @@ def _split(context: click.Context, parameter: click.Parameter, incomplete: str) 
 
 
 def _groups_of(context: click.Context, kind: str, incomplete: str) -> list[CompletionItem]:
-    """The groups of a kind, and the groups of groups if the kind is one of these."""
+    """The groups that a word names, or the composites if it names these."""
     kinds = GroupKinds(group_kinds())
     composites = [each.composites for each in kinds.of_composites(kind) if each.composites is not None]
     return _of_kinds(context, [*(each.objects for each in kinds.named(kind)), *composites], incomplete)

@@ -1,4 +1,4 @@
-"""What subcommands share: kubectl's options for choosing a cluster, and the exit on bad input."""
+"""Options and errors that subcommands share: kubectl's options for choosing a cluster, and the exit on bad input."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ config_option = click.option(
 
 
 class BadInputError(click.ClickException):
-    """The user asked for something that cannot be done, for one or several reasons."""
+    """Invalid input of the user, with one or several reasons."""
 
     exit_code = BAD_INPUT
 
@@ -50,7 +50,7 @@ class BadInputError(click.ClickException):
 
 
 def errors_of(error: ConfigurationError) -> list[str]:
-    """All errors of a configuration, each after the name of its file."""
+    """All errors of a configuration, each with the name of its file."""
     return [f"{error.source}: {problem}" if error.source else str(problem) for problem in error.errors]
 
 
@@ -71,14 +71,14 @@ def bad_input() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The cluster that a command reads, and the user as which it does."""
+    """The cluster that a command reads, and the user whose rights it uses."""
 
     kubeconfig: Path | None = None
     context: str | None = None
     impersonated: Impersonated | None = None
 
     def connection(self) -> Connection:
-        """Raises CredentialsError."""
+        """The connection to the cluster. Raises CredentialsError."""
         return load_connection(self.kubeconfig, context=self.context, impersonated=self.impersonated)
 
     def namespace(self, named: str | None) -> str:
@@ -93,11 +93,11 @@ one_namespace_option = click.option(
     shell_complete=namespaces,
     help="Read pods and groups of this namespace alone. Default: of all.",
 )
-"""For commands that follow a cluster: the one namespace to read, as `namespace`; None for all."""
+"""The option of commands that follow a cluster: the namespace to read, as `namespace`; None for all."""
 
 
 def leader_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where Muster's leader serves; it gets them as `leader`."""
+    """Add the options for the address of Muster's leader to a command, which gets them as `leader`."""
 
     @wraps(command)
     def called(muster_url: str | None, muster_ca: Path | None, **rest: Any) -> None:
@@ -126,7 +126,7 @@ def leader_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def target_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command kubectl's options for the cluster and the user; it gets them as `target`."""
+    """Add kubectl's options for the cluster and the user to a command, which gets them as `target`."""
 
     @wraps(command)
     def called(

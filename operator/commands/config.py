@@ -74,7 +74,7 @@ def _enabled(assembly: Assembly) -> Iterator[str]:
 
 
 def _points(profile: ResolvedProfile) -> Mapping[str, list[str]]:
-    """The plugins of each extension point, those that score with their weights."""
+    """The plugins of each extension point; Score plugins have their weights."""
     return {
         point: [f"{each.name}*{each.weight}" if point == "score" else each.name for each in plugins]
         for point, plugins in profile.points.items()

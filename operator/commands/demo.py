@@ -72,13 +72,13 @@ class _Loop(asyncio.SelectorEventLoop):
             super().add_signal_handler(sig, callback, *args)
 
     def on_end(self, callback: Callable[[], object]) -> None:
-        """Call this when the user or the system wants the process to end."""
+        """Call `callback` when the process receives SIGINT or SIGTERM."""
         for number in _END_SIGNALS:
             super().add_signal_handler(number, callback)
 
 
 async def _until_signal(console: Console, work: Coroutine[Any, Any, None]) -> bool:
-    """Do the work until it is done or a signal ends it; returns whether it was completed."""
+    """Await the work until it completes or a signal ends it; returns whether it completed."""
     task = asyncio.create_task(work)
     ended = asyncio.Event()
 

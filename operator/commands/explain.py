@@ -118,8 +118,8 @@ def explain_pod(
         }
         if explained.group:
             found["group"] = explained.group
-        if explained.held:
-            found["held"] = explained.held
+        if explained.at_permit:
+            found["held"] = explained.at_permit
         if explained.quota:
             found["quota"] = explained.quota
         if explained.selector:

@@ -1,4 +1,4 @@
-"""The manifests that a command reads: `-f`, `-R` and `-n`, as kubectl has them.
+"""The options for manifests that a command reads: `-f`, `-R` and `-n`, as in kubectl.
 
 `simulate` takes them as one value, `Files`.
 """
@@ -21,14 +21,14 @@ _DEFAULT = "default"
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Where manifests are, whether in folders of folders too, and the namespace of objects that name none, if given."""
+    """The sources of manifests, whether to read folders recursively, and the namespace of objects that name none."""
 
     names: tuple[str, ...]
     recursive: bool
     namespace: str | None
 
     def namespace_on(self, target: Target | None) -> str:
-        """The namespace of objects that name none; without a cluster that has one, `default`.
+        """The namespace of objects that name none; by default the cluster context's namespace, or `default`.
 
         Raises CredentialsError.
         """
@@ -36,7 +36,7 @@ class Files:
 
 
 class _Source(click.ParamType[str]):
-    """A file, a folder, a URL or `-`; the shell completes files."""
+    """The type of a source: a file, a folder, a URL or `-`; the shell completes files."""
 
     name = "source"
 
@@ -45,7 +45,7 @@ class _Source(click.ParamType[str]):
 
 
 def files_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options for manifests; it gets them as `files`."""
+    """Add the options for manifests to a command, which gets them as `files`."""
 
     @wraps(command)
     def called(files: tuple[str, ...], namespace: str | None, recursive: bool, **rest: Any) -> None:

@@ -1,4 +1,4 @@
-"""`muster groups`: PodGroups with what each lacks."""
+"""`muster groups`: PodGroups, and what each lacks."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def command(
 
 
 def _emit(documents: Sequence[GroupDocument], names: Sequence[str], output: Output, title: str) -> None:
-    """Print groups as the API has them. Raises ClickException when a group that was named is not there."""
+    """Print groups as the API returns them. Raises ClickException if a named group does not exist."""
     items = [each.body for each in _named(documents, names, lambda document: document.name, title)]
     emit({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
 
 def _title(kinds: GroupKinds) -> str:
-    """The resource that messages name where a named group does not exist."""
+    """The resource in messages about named groups that do not exist."""
     first = next(iter(kinds)).objects
     return f"{first.plural}.{first.group}"
 
 
 def _named(found: Sequence[T], names: Sequence[str], name_of: Callable[[T], str], title: str) -> Sequence[T]:
-    """The groups with these names, of any kind, in this order; all where none is named."""
+    """The groups with these names, of any kind, in this order; all groups without names."""
     if not names:
         return found
     chosen = [each for name in names for each in found if name_of(each) == name]
@@ -93,7 +93,7 @@ def _named(found: Sequence[T], names: Sequence[str], name_of: Callable[[T], str]
 
 
 class _Printer:
-    """Prints groups in one form, in a watch whenever one changes."""
+    """Prints groups in one format; in a watch, at each change."""
 
     def __init__(self, output: Output, names: Sequence[str], namespace: str | None, title: str) -> None:
         self._output = output

@@ -1,4 +1,4 @@
-"""The one group that a command changes: its arguments and options, and the connection on which it is changed.
+"""The group that a command changes: its arguments and options, and the connection for the change.
 
 `muster hold` and `muster resume` use it.
 """
@@ -33,13 +33,13 @@ _KIND_AND_NAME = 2
 
 @dataclass(frozen=True, slots=True)
 class OneGroup:
-    """The group that was named, and the way to it."""
+    """The named group, and the connection to its cluster."""
 
     connection: Connection
     named: NamedGroup
 
     def ask(self, act: Callable[[ApiClient, NamedGroup], Awaitable[T]]) -> T:
-        """The result of `act`. Raises ClickException for what the API refuses."""
+        """The result of `act`. Raises ClickException if the API refuses a request."""
 
         async def answered() -> T:
             async with Transport(self.connection) as transport:
@@ -51,12 +51,12 @@ class OneGroup:
             raise click.ClickException(str(error)) from error
 
     def title(self, kind: WatchedKind) -> str:
-        """The group as kubectl names it."""
+        """The name of the group as kubectl prints it."""
         return resource_name(kind, self.named.name)
 
 
 def one_group_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the arguments and options that name a group; it gets them as `group`."""
+    """Add the arguments and options that name a group to a command, which gets them as `group`."""
 
     @wraps(command)
     def called(target: Target, words: Sequence[str], namespace: str | None, **rest: Any) -> None:
@@ -89,7 +89,7 @@ def one_group_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _kinds_and_name(words: Sequence[str]) -> tuple[list[WatchedKind], str]:
-    """The kinds that the words may mean, and the name. Raises UsageError."""
+    """The kinds that the words may name, and the name. Raises UsageError."""
     kind, _, name = "/".join(words).rpartition("/")
     if len(words) > _KIND_AND_NAME or not name:
         raise click.UsageError("give one NAME")

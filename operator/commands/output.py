@@ -19,7 +19,7 @@ _ANY_LENGTH = 1_000_000
 
 
 class Output(StrEnum):
-    """The formats of `-o`; without it users get a table."""
+    """The formats of `-o`; the default is a table."""
 
     TABLE = ""
     WIDE = "wide"
@@ -29,12 +29,12 @@ class Output(StrEnum):
 
     @property
     def document(self) -> bool:
-        """Whether programs get a document."""
+        """Whether the format is a document for programs."""
         return self in (Output.YAML, Output.JSON)
 
 
 def output_option(*forms: Output) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """`-o`, for a command that has these forms besides its table."""
+    """The option `-o` for a command with these formats besides its table."""
     return click.option(
         "-o",
         "--output",
@@ -45,7 +45,7 @@ def output_option(*forms: Output) -> Callable[[Callable[..., Any]], Callable[...
 
 
 def emit(document: object, output: Output) -> None:
-    """Print a document: anything that msgspec can encode."""
+    """Print a document of any type that msgspec can encode."""
     encoded = msgspec.json.encode(document)
     if output is Output.JSON:
         click.echo(msgspec.json.format(encoded, indent=_INDENT))
@@ -55,7 +55,7 @@ def emit(document: object, output: Output) -> None:
 
 
 def emit_lines(lines: Iterable[str]) -> None:
-    """Print lines as they are."""
+    """Print lines unchanged."""
     for line in lines:
         click.echo(line)
 

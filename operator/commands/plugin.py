@@ -1,4 +1,4 @@
-"""`muster plugin`: the beginning of a plugin in a package of its own."""
+"""`muster plugin`: a package with the beginning of a new plugin."""
 
 from __future__ import annotations
 

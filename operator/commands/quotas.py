@@ -1,4 +1,4 @@
-"""`muster quotas`: what each namespace with an ElasticQuota uses, and what of it is borrowed."""
+"""`muster quotas`: how much each namespace with an ElasticQuota uses and borrows."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(*, target: Target, namespace: str | None, output: Output) -> None:
 
 
 async def _read(connection: Connection) -> list[Any]:
-    """All quotas; none where the API does not serve them. Raises ApiError."""
+    """Read all quotas; none if the API does not serve them. Raises ApiError."""
     async with Transport(connection) as transport:
         try:
             return await list_all(ApiClient(transport), Listed(QUOTAS.objects.path, QUOTAS.objects.type))

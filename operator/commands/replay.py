@@ -26,7 +26,7 @@ DIFFERS = 1
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Log no errors of the replay: they were logged when the events were recorded."""
+    """Disable logging of errors, which were logged when the events were recorded."""
     logging.disable(logging.ERROR)
     try:
         yield

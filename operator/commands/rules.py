@@ -1,4 +1,4 @@
-"""Which configuration a command decides with: a file's, the leader's, or Muster's default.
+"""The configuration by which a command decides: of a file, of the leader, or Muster's default.
 
 `why`, `explain`, `simulate`, `top` and `web` get it from here. If neither a file nor a leader is named, the answer
 comes with a warning, because the scheduler's configuration may be another one. Users whose scheduler has the default
@@ -40,7 +40,7 @@ _no_extenders_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class EffectiveConfiguration:
-    """The configuration that decides, and why it may differ from the scheduler's, "" where it is known not to."""
+    """The configuration that decides, and the warning that it may differ from the scheduler's; "" if it cannot."""
 
     assembly: Assembly
     caution: str = ""
@@ -54,13 +54,13 @@ class EffectiveConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class ConfigurationOptions:
-    """The user's choice: the configuration in a file, maybe without its extenders."""
+    """The user's choice of a configuration: a file or none, and optionally without extenders."""
 
     config: Path | None = None
     no_extenders: bool = False
 
     def rules(self, leader: Leader | None = None, connection: Connection | None = None) -> EffectiveConfiguration:
-        """The rules of the file, or, if none is named, of the leader, which is asked with `connection`.
+        """The configuration of the file, else of the leader, which is asked with `connection`, else the default.
 
         Raises ConfigurationError for an invalid file, and OSError for a file that cannot be read.
         """
@@ -88,7 +88,7 @@ class ConfigurationOptions:
 
 
 def rules_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say by what it decides; it gets them as `choice`."""
+    """Add the options for the configuration to a command, which gets them as `choice`."""
 
     @wraps(command)
     def called(config: Path | None, no_extenders: bool, **rest: Any) -> None:

@@ -98,7 +98,7 @@ class _Options:
     annotations: Sequence[str]
 
     def check(self) -> None:
-        """Raises UsageError for options that exclude or need each other."""
+        """Raise UsageError for options that exclude or need each other."""
         if (self.certificate is None) != (self.key is None):
             raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
         if self.web and self.plain:
@@ -250,7 +250,7 @@ def command(**given: Any) -> None:
 
 
 def _flags(context: click.Context) -> dict[str, str]:
-    """Every flag with its value, by its longest name."""
+    """The value of every flag, by its longest name."""
     names = {each.name: max(each.opts, key=len).lstrip("-") for each in context.command.params}
     given = ((names[name], value) for name, value in context.params.items())
     return {name: "" if value is None else str(value) for name, value in given}

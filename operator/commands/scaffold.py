@@ -1,4 +1,4 @@
-"""The package that `muster plugin new` writes: its files, made of a plugin's name and extension points.
+"""The package that `muster plugin new` writes: its files, made from a plugin's name and extension points.
 
 The package has the layout that setuptools finds by itself (`src/`), so that a test beside the code is neither installed
 nor in the way of `pip install .`. The texts are pure; the command writes them.

@@ -23,7 +23,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.admission import AdmissionObjects
-from muster.operator.simulate.live import hearing_about, read_admission, read_cluster
+from muster.operator.simulate.live import extender_session, read_admission, read_cluster
 from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.shortfall import shortfall
@@ -37,7 +37,7 @@ from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
-"""What the API server fills in for pods that name no scheduler."""
+"""The scheduler that the API server sets for pods that name none."""
 
 
 @click.command("simulate")
@@ -117,7 +117,7 @@ def _chooses_none(pod: Pod) -> bool:
 
 
 def _admission(source: Connection | Objects) -> AdmissionObjects:
-    """The defaults that new pods get at admission. Raises ClickException."""
+    """The objects that complete new pods. Raises ClickException."""
     if isinstance(source, Objects):
         return source.admission
     try:
@@ -160,8 +160,8 @@ def _is_custom(kind: str) -> bool:
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> RehearsalOutcome:
     cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.read())
     async with (
-        hearing_about(cluster, assembly.configuration, source, wanted) as hearing,
-        Rehearsal(assembly, cluster, wanted, wall=time.time(), hearing=hearing) as rehearsal,
+        extender_session(cluster, assembly.configuration, source, wanted) as session,
+        Rehearsal(assembly, cluster, wanted, wall=time.time(), session=session) as rehearsal,
     ):
         placements = await rehearsal.place(rehearsal.pods)
         evicted, starts = rehearsal.evicted, rehearsal.starts

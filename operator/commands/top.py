@@ -18,14 +18,14 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.transport import Transport
 from muster.operator.top.session import TopSession
 from muster.operator.top.terminal import on_terminal, reading
-from muster.operator.web.changes import ChangeLog
-from muster.operator.web.following import Asked, Following
+from muster.operator.web.change_log import ChangeLog
+from muster.operator.web.remote_cluster import ClusterOptions, RemoteCluster
 from muster.operator.web.stream import Ticker
 
 from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
 from .rules import ConfigurationOptions, rules_options
 
-_LOOK_SECONDS = 0.5
+_POLL_SECONDS = 0.5
 _NO_TERMINAL = "muster top draws on a terminal, and {} is none; muster groups prints lines"
 
 
@@ -53,29 +53,31 @@ def command(*, target: Target, leader: Leader | None, namespace: str | None, cho
     with bad_input():
         connection = target.connection()
         rules = choice.rules(leader, connection)
-        asked = Asked(connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader)
+        options = ClusterOptions(
+            connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader
+        )
     logging.disable()  # lines of a log would spoil the screen, which names what cannot be read
     try:
-        asyncio.run(_show(asked, console, rules.caution))
+        asyncio.run(_show(options, console, rules.caution))
     except ConfigurationError as error:
         raise BadInputError(*errors_of(error)) from error
 
 
-async def _show(asked: Asked, console: Console, caution: str) -> None:
+async def _show(options: ClusterOptions, console: Console, caution: str) -> None:
     """Show the cluster until the user quits, or a signal ends the process in good order."""
     loop = asyncio.get_running_loop()
     async with AsyncExitStack() as stack:
-        transport = await stack.enter_async_context(Transport(asked.connection))
-        cluster = Following(asked, ApiClient(transport))
+        transport = await stack.enter_async_context(Transport(options.connection))
+        cluster = RemoteCluster(options, ApiClient(transport))
         stack.push_async_callback(cluster.stop)
         await cluster.start()
-        ticker = Ticker(cluster, ChangeLog(), wall=time.time, every=_LOOK_SECONDS)
-        await ticker.look()
+        ticker = Ticker(cluster, ChangeLog(), wall=time.time, every=_POLL_SECONDS)
+        await ticker.poll()
         ticking = asyncio.create_task(ticker.run())
         stack.callback(ticking.cancel)
         screen = stack.enter_context(on_terminal(console))
-        where = f"namespace {asked.namespace}" if asked.namespace else "all namespaces"
-        about = f"{asked.connection.server}, {where}"
+        where = f"namespace {options.namespace}" if options.namespace else "all namespaces"
+        about = f"{options.connection.server}, {where}"
         session = TopSession(cluster, ticker, screen, about=about, caution=caution, wall=time.time)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, session.end)

@@ -20,10 +20,10 @@ from muster.operator.explain.served import Leader
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.transport import Transport
 from muster.operator.serving import ListenError, Server
-from muster.operator.web.following import Asked, Following
-from muster.operator.web.history import ClusterHistory
+from muster.operator.web.cluster_history import ClusterHistory
 from muster.operator.web.history_file import HistoryError, HistoryFile
-from muster.operator.web.routes import Clocks, Pages
+from muster.operator.web.remote_cluster import ClusterOptions, RemoteCluster
+from muster.operator.web.routes import Clocks, PageRoutes
 from muster.operator.web.safety import KEY, only_with
 
 from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
@@ -67,11 +67,13 @@ def command(
     with bad_input():
         connection = target.connection()
         rules = choice.rules(leader, connection)
-        asked = Asked(connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader)
+        options = ClusterOptions(
+            connection=connection, assembly=rules.assembly, namespace=namespace or "", leader=leader
+        )
     try:
         with ExitStack() as opened:
-            kept = None if history is None else opened.enter_context(_opened(history, asked))
-            asyncio.run(_serve(asked, port, kept, rules))
+            kept = None if history is None else opened.enter_context(_opened(history, options))
+            asyncio.run(_serve(options, port, kept, rules))
     except ConfigurationError as error:
         raise BadInputError(*errors_of(error)) from error
     except ListenError as error:
@@ -80,10 +82,10 @@ def command(
 
 
 @contextmanager
-def _opened(path: Path, asked: Asked) -> Iterator[ClusterHistory]:
+def _opened(path: Path, options: ClusterOptions) -> Iterator[ClusterHistory]:
     """The history in this file while the block lasts. Raises BadInputError for a file that cannot be used."""
     try:
-        file = HistoryFile(path, _about(asked))
+        file = HistoryFile(path, _about(options))
     except HistoryError as error:
         raise BadInputError(f"--history {error}") from error
     with closing(file):
@@ -94,23 +96,25 @@ def _opened(path: Path, asked: Asked) -> Iterator[ClusterHistory]:
         yield history
 
 
-async def _serve(asked: Asked, port: int, history: ClusterHistory | None, rules: EffectiveConfiguration) -> None:
+async def _serve(
+    options: ClusterOptions, port: int, history: ClusterHistory | None, rules: EffectiveConfiguration
+) -> None:
     """Serve until SIGINT or SIGTERM."""
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, over.set)
     key = secrets.token_urlsafe(_KEY_BYTES)
     async with AsyncExitStack() as stack:
-        transport = await stack.enter_async_context(Transport(asked.connection))
-        cluster = Following(asked, ApiClient(transport))
+        transport = await stack.enter_async_context(Transport(options.connection))
+        cluster = RemoteCluster(options, ApiClient(transport))
         clocks = Clocks(wall=time.time, timer=time.monotonic)
-        pages = Pages(cluster, time=clocks, about=_about(asked), history=history)
+        pages = PageRoutes(cluster, time=clocks, about=_about(options), history=history)
         server = Server(pages.application([only_with(key)]), host=_HOST, port=port, tls=None)
         chosen = await server.start()
         stack.push_async_callback(server.stop)
         stack.push_async_callback(cluster.stop)
         await cluster.start()
-        await pages.ticker.look()
+        await pages.ticker.poll()
         ticking = asyncio.create_task(pages.ticker.run())
         stack.callback(ticking.cancel)
         if history is not None:
@@ -122,6 +126,6 @@ async def _serve(asked: Asked, port: int, history: ClusterHistory | None, rules:
         await over.wait()
 
 
-def _about(asked: Asked) -> str:
-    where = f"namespace {asked.namespace}" if asked.namespace else "all namespaces"
-    return f"{asked.connection.server}, {where}"
+def _about(options: ClusterOptions) -> str:
+    where = f"namespace {options.namespace}" if options.namespace else "all namespaces"
+    return f"{options.connection.server}, {where}"

@@ -20,7 +20,7 @@ from muster.operator.explain.trees import TreeReport, render_tree, report_tree, 
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 from muster.operator.podgroups.membership import GroupKinds
-from muster.operator.simulate.live import hearing_about, read_cluster
+from muster.operator.simulate.live import extender_session, read_cluster
 from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import group_kinds
 
@@ -78,17 +78,17 @@ def command(
         connection = target.connection()
         space = target.namespace(namespace)
         rules = choice.rules(leader, connection)
-    asked = _Asked(connection, space, name, output, rules)
+    question = _Question(connection, space, name, output, rules)
     if trees:
-        _show_tree(asked, trees[0])
-    elif kind in _POD or not _show_group(asked, groups, by_kind=bool(kind)):
+        _show_tree(question, trees[0])
+    elif kind in _POD or not _show_group(question, groups, by_kind=bool(kind)):
         missing = "" if kind else f'neither a PodGroup nor a pod "{name}" in namespace {space}'
         explain_pod(connection, leader, name, space, output=output, rules=rules, missing=missing)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """The subject of the question, and how it is answered."""
+class _Question:
+    """The object to explain, the configuration and the output format."""
 
     connection: Connection
     namespace: str
@@ -98,21 +98,21 @@ class _Asked:
 
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
-    """The kind and name that were asked for; the kind is "" when none was named."""
+    """The kind and the name in the arguments; the kind is "" if none is given."""
     if len(words) > _KIND_AND_NAME:
         raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
     return kind, name
 
 
-def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
-    """Print the group of this name, of one of the kinds; whether there is one.
+def _show_group(question: _Question, kinds: Sequence[GroupKind[Any]], *, by_kind: bool) -> bool:
+    """Print the group of this name, of one of the kinds; returns whether it exists.
 
     Raises ClickException if there is none and the kind was given.
     """
-    output, rules = asked.output, asked.rules
+    output, rules = question.output, question.rules
     try:
-        group, trial = asyncio.run(_look(asked, kinds))
+        group, trial = asyncio.run(_look(question, kinds))
     except NotFound as error:
         if by_kind:
             raise click.ClickException(str(error)) from error
@@ -132,56 +132,56 @@ def _show_group(asked: _Asked, kinds: Sequence[GroupKind[Any]], *, by_kind: bool
     return True
 
 
-def _show_tree(asked: _Asked, kind: GroupKind[Any]) -> None:
-    """Raises ClickException when the kind has no such composite."""
+def _show_tree(question: _Question, kind: GroupKind[Any]) -> None:
+    """Print the composite of this name. Raises ClickException if it does not exist."""
     assert kind.composites is not None
-    output, rules = asked.output, asked.rules
+    output, rules = question.output, question.rules
     try:
-        report, trial = asyncio.run(_look_at_tree(asked, kind))
+        report, trial = asyncio.run(_look_at_tree(question, kind))
     except ConfigurationError as error:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
     if report is None:
-        raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{asked.name}" not found')
+        raise click.ClickException(f'{kind.composites.plural}.{kind.composites.group} "{question.name}" not found')
     if output.document:
         emit(tree_as_json(report, trial), output)
     elif output is Output.NAME:
-        emit_lines([resource_name(kind.composites, asked.name)])
+        emit_lines([resource_name(kind.composites, question.name)])
     else:
         emit_lines(render_tree(report, trial, wide=output is Output.WIDE))
     if trial is not None and output is not Output.NAME:
         rules.warn()
 
 
-async def _look(asked: _Asked, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
-    """The group, and the result of a trial of its members if it lacks some and the caller may read the cluster.
+async def _look(question: _Question, kinds: Sequence[GroupKind[Any]]) -> tuple[GroupView, TriedGroup | None]:
+    """The group, and the result of a trial if it lacks members and the caller may read the cluster.
 
     A held group, and one whose plugin the configuration does not enable, is not tried.
     """
-    assembly, connection = asked.rules.assembly, asked.connection
-    group = await read_group(connection, asked.namespace, asked.name, kinds)
+    assembly, connection = question.rules.assembly, question.connection
+    group = await read_group(connection, question.namespace, question.name, kinds)
     if group.held or group.placed >= group.needed or group.kind.plugin not in assembly.registry:
         return group, None
     waiting = sum(not pod.spec.node_name for pod in group.members)
     try:
         with busy(f"trying {counted(waiting, 'member')}"):
             cluster = await read_cluster(connection, assembly.read())
-            async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-                return group, await try_group(assembly, cluster, group.id, now=time.time(), hearing=hearing)
+            async with extender_session(cluster, assembly.configuration, connection) as session:
+                return group, await try_group(assembly, cluster, group.id, now=time.time(), session=session)
     except Forbidden as error:
         click.echo(f"the cluster cannot be read, so nothing is tried: {error}", err=True)
         return group, None
 
 
-async def _look_at_tree(asked: _Asked, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
-    """The composite, None if there is none, and the result of a trial of its groups."""
-    assembly, connection = asked.rules.assembly, asked.connection
+async def _look_at_tree(question: _Question, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
+    """The composite (None if it does not exist), and the result of a trial of its groups."""
+    assembly, connection = question.rules.assembly, question.connection
     cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.read())))
-    report = report_tree(kind, cluster, f"{asked.namespace}/{asked.name}")
+    report = report_tree(kind, cluster, f"{question.namespace}/{question.name}")
     if report is None or kind.plugin not in assembly.registry:
         return report, None
     groups = [each.key for each in report.groups]
-    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
+    async with extender_session(cluster, assembly.configuration, connection) as session:
         with busy(f"trying {counted(len(groups), 'group')}"):
-            return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), hearing=hearing)
+            return report, await try_tree(assembly, cluster, kind, groups, now=time.time(), session=session)

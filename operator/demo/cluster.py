@@ -13,7 +13,7 @@ from muster.operator.kube.client import ApiClient
 _PODS = "/api/v1/namespaces/default/pods"
 _GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 _EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 
 Json = dict[str, Any]
 T = TypeVar("T")
@@ -27,13 +27,13 @@ class DemoCluster:
     """Pods and PodGroups in the namespace `default`, through the API."""
 
     def __init__(self, client: ApiClient, scheduler_name: str, *, patience: float) -> None:
-        """`patience` is how many seconds the story waits for something before it gives up."""
+        """`patience` is the longest wait of the story for a state, in seconds."""
         self._client = client
         self._scheduler_name = scheduler_name
         self._patience = patience
 
     async def create_pods(self, names: Sequence[str], *, cpu: str, group: str = "") -> None:
-        """Create pods that request this much cpu, members of a PodGroup if one is named."""
+        """Create pods that request this much CPU, as members of a PodGroup if one is given."""
         labels = {"scheduling.x-k8s.io/pod-group": group} if group else {}
         for name in names:
             container = {"name": "main", "image": "registry.example/app:1", "resources": {"requests": {"cpu": cpu}}}
@@ -51,13 +51,13 @@ class DemoCluster:
             await self._client.delete(f"{_PODS}/{name}", b'{"gracePeriodSeconds":0}')
 
     async def nodes_of(self, names: Sequence[str]) -> dict[str, str]:
-        """The node of each pod, "" for one that has none."""
+        """The node of each pod; "" for a pod without a node."""
         listed = await self._list(_PODS)
         nodes = {pod["metadata"]["name"]: pod["spec"].get("nodeName", "") for pod in listed}
         return {name: nodes.get(name, "") for name in names}
 
     async def wait_bound(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Wait until all of these pods have a node. Raises StoryError when they do not get one."""
+        """Wait until all of these pods have nodes. Raises StoryError if one gets no node in time."""
 
         async def bound() -> Mapping[str, str] | None:
             nodes = await self.nodes_of(names)
@@ -66,7 +66,7 @@ class DemoCluster:
         return await self._eventually(bound, f"pods {names[0]} to {names[-1]} were not all bound")
 
     async def wait_reason(self, pod: str) -> str:
-        """Wait for a FailedScheduling event of the pod; returns its text. Raises StoryError when none comes."""
+        """Wait for a FailedScheduling Event of the pod; returns its text. Raises StoryError if none comes in time."""
 
         async def reason() -> str | None:
             notes = [
@@ -99,4 +99,4 @@ async def _polled(look: Callable[[], Awaitable[T | None]]) -> T:
         found = await look()
         if found is not None:
             return found
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(_POLL_SECONDS)

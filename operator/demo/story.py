@@ -59,7 +59,7 @@ async def _gang_that_fits(cluster: DemoCluster, console: Console) -> None:
 
 
 async def _fill(cluster: DemoCluster, console: Console, *, node_cpus: int, nodes: int) -> list[str]:
-    """Pods that leave no node with all of its cores free."""
+    """Create pods so that no node has all of its cores free."""
     console.rule("3. A gang that does not fit")
     fillers = [f"batch-{number}" for number in range(nodes)]
     console.print(f"{nodes} batch pods take most of the cluster …")
@@ -76,7 +76,7 @@ async def _gang_that_does_not_fit(cluster: DemoCluster, console: Console, *, nod
     await cluster.create_pods(big, cpu=f"{node_cpus}", group="big")
     console.print(f"  [yellow]{await cluster.wait_reason(big[0])}[/yellow]")
     await _expect_none_bound(cluster, big)
-    console.print("None of them holds anything, so a small pod behind them starts at once:")
+    console.print("None of them takes capacity, so a small pod behind them starts at once:")
     began = time.monotonic()
     await cluster.create_pods(["small"], cpu="1")
     _show(console, await cluster.wait_bound(["small"]), began)

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 _FIELD = re.compile(r"[a-zA-Z]\w*[^ ]*: ")
 _ENDED = frozenset({"Succeeded", "Failed"})
-"""Phases of pods that a scheduler never lists: what they asked for is free again."""
+"""The phases of pods that a scheduler never lists, because their requests are free again."""
 
 
 class CaseError(ValueError):
@@ -48,7 +48,7 @@ class _Type(msgspec.Struct):
 
 
 def decide(lines: Iterable[bytes], source: str) -> Iterator[bytes]:
-    """A line of JSON for each case, in order. Blank lines are passed over.
+    """Yield a line of JSON for each case, in order; skip blank lines.
 
     Raises CaseError for a line that is not a case, ConfigurationError for a config that is not one.
     """
@@ -69,7 +69,7 @@ def _decide(case: _Case) -> dict[str, Any]:
     nodes = [_decoded(raw, Node, path) for type_, raw, path in found if type_.kind == "Node"]
     pods = [_decoded(raw, Pod, path) for type_, raw, path in found if type_.kind == "Pod"]
     running = [pod for pod in pods if pod.status.phase not in _ENDED]
-    _refuse_twins(running)
+    _reject_duplicates(running)
     others = {
         kind: [
             _decoded(raw, kind.type, path)
@@ -82,12 +82,12 @@ def _decide(case: _Case) -> dict[str, Any]:
     algorithm = engine.algorithms[assembly.profiles[0].scheduler_name]
     pod = PodInfo(case.pod)
     if nominated := case.pod.status.nominated_node_name:
-        engine.nominator.nominate(pod, nominated)  # preemption asks whether victims go there already
+        engine.nominator.nominate(pod, nominated)  # preemption checks whether victims there are terminating already
     return {"id": case.id, **as_json(explain(algorithm, pod))}
 
 
 def _decoded(text: bytes | msgspec.Raw, kind: type[T], path: str = "") -> T:
-    """An object of a case, or the case itself. Raises FieldError, `path` before the field."""
+    """Decode an object of a case, or the case itself. Raises FieldError, with `path` before the field."""
     try:
         found = msgspec.json.decode(text, type=kind)
         check(found)
@@ -103,8 +103,8 @@ def _under(path: str, problem: str) -> str:
     return f"{path}{'.' if names_field else ': '}{problem}" if path else problem
 
 
-def _refuse_twins(pods: Iterable[Pod]) -> None:
-    """Raises FieldError for two pods of one UID, which no cluster has."""
+def _reject_duplicates(pods: Iterable[Pod]) -> None:
+    """Raise FieldError for two pods with the same UID, which no cluster has."""
     names: dict[str, str] = {}
     for pod in pods:
         uid, name = pod.metadata.uid, pod.metadata.name
@@ -118,7 +118,7 @@ def _assembly(config: bytes) -> Assembly:
 
 
 def as_json(explanation: Explanation) -> dict[str, Any]:
-    """The explanation in the form of a recorded decision: what is empty is left out, but for `feasible`."""
+    """The explanation in the form of a recorded decision: without empty fields, except `feasible`."""
     decision: dict[str, Any] = {"feasible": list(explanation.feasible)}
     if explanation.prefilter is not None:
         decision["prefilter"] = _status(explanation.prefilter)

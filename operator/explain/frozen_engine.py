@@ -29,9 +29,9 @@ def frozen_engine(
 ) -> Engine:
     """An engine that has seen these nodes, pods and objects of the kinds that its plugins watch.
 
-    It has these extenders, which it does not ask by itself: see `explain_with`.
+    The engine has these extenders but does not call them; `explain_with` does.
 
-    Raises QuantityError when an amount in one of them cannot be parsed.
+    Raises QuantityError if an amount in an object cannot be parsed.
     """
     still = _Still()
     listers = {kind.resource: KnownObjects() for kind in assembly.watched()}
@@ -60,7 +60,7 @@ def frozen_engine(
 
 
 class _Still(Silent):
-    """The outside of an engine for which nothing happens.
+    """The ports of an engine to which nothing happens.
 
     Time stands still, later than any time in the cluster's objects: pods without a start time are the youngest.
     """

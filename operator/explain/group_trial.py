@@ -1,6 +1,6 @@
 """The current result for a waiting group: its members tried on a snapshot, and its place in the queue.
 
-`muster why GROUP` asks. The sentence is the engine's, which places all members or none. The table beneath it comes from
+`muster why GROUP` calls it. The sentence is the engine's, which places all members or none. The table below comes from
 members tried one after another, each with the previous ones on their nodes, which is the engine's first order.
 """
 
@@ -21,7 +21,7 @@ from muster.operator.simulate.additions import NO_HELP, Shortfall
 from muster.operator.simulate.endings import RequiredEnding, endings
 from muster.operator.simulate.endings import sentences as ending_sentences
 from muster.operator.simulate.evictions import Evicted
-from muster.operator.simulate.extenders import NOBODY, Hearing
+from muster.operator.simulate.extenders import NO_EXTENDERS, ExtenderSession
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal, RehearsalResult
 from muster.operator.simulate.selectors import selector_sentence
@@ -33,7 +33,7 @@ from .group_views import decided_with, group_views
 TRIED = "Tried now: "
 """How the sentences of a trial begin that says why the group is not placed."""
 _SHORT = "Insufficient "
-"""How a node's status begins to name a resource of which it has too little."""
+"""The text before a resource's name in the status of a node that has too little of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Saturated:
     Attributes:
         reason: the reason, in kube-scheduler's words.
         plugin: the plugin that rejected them.
-        code: the plugin's verdict, from which follows whether the end of pods there would help.
-        took: the number of members that they would take before.
+        code: the status code, which tells whether the end of pods on the nodes would help.
+        took: the number of members that the nodes would take before.
         nodes: the names of the nodes.
     """
 
@@ -60,8 +60,8 @@ class Lack:
     """The capacity that has to become free, on nodes that lack only capacity.
 
     Attributes:
-        members: for how many members more.
-        each: what one of them asks for of a node and nodes are short of, in the API's quantities.
+        members: the number of further members that need capacity.
+        each: the part of a member's requests that nodes lack, in the API's quantities.
     """
 
     members: int
@@ -69,11 +69,11 @@ class Lack:
 
     @property
     def sentence(self) -> str:
-        """The outcome in a sentence."""
-        asked = ", ".join(f"{amount} {name}" for name, amount in self.each.items())
+        """The lack as a sentence."""
+        question = ", ".join(f"{amount} {name}" for name, amount in self.each.items())
         if self.members == 1:
-            return f"Capacity for 1 more member is lacking: {asked} on one node."
-        return f"Capacity for {self.members} more members is lacking: {asked} on one node for each."
+            return f"Capacity for 1 more member is lacking: {question} on one node."
+        return f"Capacity for {self.members} more members is lacking: {question} on one node for each."
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class TriedGroup:
     """The result of trying a group.
 
     Attributes:
-        reason: why the group is not placed; "" when it would be placed now.
+        reason: why the group is not placed; "" if it would be placed now.
         evicted: the pods that would be evicted for it.
         blocked: the first member for which there is no node; "" when there is none.
         selector: its node selector, where some node does not match it; else "".
@@ -92,10 +92,10 @@ class TriedGroup:
         hopeless: whether it lacks nodes, and no number of nodes of the cluster's shapes would help.
         ending: the groups and pods that would have to end instead.
         starts: when it would start at the latest with capacity reserved for it; empty where that is unknown.
-        place: the group's place among those of both kinds that wait, from 1; the parts of a tree share one.
-        ahead: the groups before it, in order.
-        waiting: how many groups wait.
-        quota: what the namespace uses of its quota, a sentence for each resource.
+        place: the group's place among the waiting groups of all kinds, from 1; the parts of a tree share one.
+        ahead: the groups ahead of it, in order.
+        waiting: the number of waiting groups.
+        quota: the namespace's use of its quota, a sentence for each resource.
     """
 
     reason: str
@@ -121,17 +121,17 @@ async def try_group(
     group: GroupId,
     *,
     now: float = 0.0,
-    hearing: Hearing = NOBODY,
+    session: ExtenderSession = NO_EXTENDERS,
 ) -> TriedGroup | None:
-    """Try the members of `group` that have no node; None where none of them waits.
+    """Try the members of `group` that have no node; None if no member waits.
 
-    `now` is in seconds since the epoch. The extenders of `hearing` are asked.
+    `now` is in seconds since the epoch. The extenders of `session` take part.
 
-    Raises ConfigurationError when a plugin cannot be made.
+    Raises ConfigurationError if a plugin cannot be created.
     """
     kind = assembly.groups.of(group)
     together = decided_with(kind, cluster.watched, group.key)
-    return await _try(assembly, cluster, _Asked(kind, {group.key}, together), now, hearing=hearing)
+    return await _try(assembly, cluster, _GroupQuestion(kind, {group.key}, together), now, session=session)
 
 
 async def try_tree(
@@ -141,18 +141,18 @@ async def try_tree(
     groups: Collection[str],
     *,
     now: float = 0.0,
-    hearing: Hearing = NOBODY,
+    session: ExtenderSession = NO_EXTENDERS,
 ) -> TriedGroup | None:
-    """Try a composite, of which these are all groups of the kind, with those that are decided with it."""
+    """Try a composite that consists of these groups, together with the groups that are decided with it."""
     if not groups:
         return None
-    asked = _Asked(kind, {*groups}, decided_with(kind, cluster.watched, min(groups)))
-    return await _try(assembly, cluster, asked, now, hearing=hearing)
+    question = _GroupQuestion(kind, {*groups}, decided_with(kind, cluster.watched, min(groups)))
+    return await _try(assembly, cluster, question, now, session=session)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """Groups of one kind that were asked about, and those that are decided `together` with them."""
+class _GroupQuestion:
+    """The groups of one kind that a trial is about, and the groups that are decided `together` with them."""
 
     kind: GroupKind[Any]
     groups: Collection[str]
@@ -160,34 +160,36 @@ class _Asked:
 
 
 async def _try(
-    assembly: Assembly, cluster: Objects, asked: _Asked, now: float, *, hearing: Hearing
+    assembly: Assembly, cluster: Objects, question: _GroupQuestion, now: float, *, session: ExtenderSession
 ) -> TriedGroup | None:
     kinds = assembly.groups.among(cluster.watched)
-    together, groups = ({GroupId(asked.kind.plugin, key) for key in keys} for keys in (asked.together, asked.groups))
+    together, groups = (
+        {GroupId(question.kind.plugin, key) for key in keys} for keys in (question.together, question.groups)
+    )
     members = [pod for pod in cluster.pods if kinds.group_of(pod) in together and not pod.spec.node_name]
     if not any(kinds.group_of(pod) in groups for pod in members):
         return None
     everyone = group_views(kinds, cluster.watched, cluster.pods)
-    own = [each for each in everyone if each.kind is asked.kind and each.key in asked.groups]
+    own = [each for each in everyone if each.kind is question.kind and each.key in question.groups]
     order = [each for each in everyone if each.place]
     place = min((each.place for each in own if each.place), default=len(order) + 1)
-    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
-        quota = rehearsal.quota(min(asked.groups).partition("/")[0])
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, session=session) as rehearsal:
+        quota = rehearsal.quota(min(question.groups).partition("/")[0])
         placements = await rehearsal.place(rehearsal.pods)
         evicted, predicted = rehearsal.evicted, rehearsal.starts
         without_node = [each for each in placements if not each.node]
-        left = [each for each in without_node if each.group in asked.groups]
-        tree = rehearsal.tree_of(GroupId(asked.kind.plugin, min(asked.groups)))
+        left = [each for each in without_node if each.group in question.groups]
+        tree = rehearsal.tree_of(GroupId(question.kind.plugin, min(question.groups)))
         if tree is None:
             wanted, missing = left, own[0].needed - own[0].placed if own else 1
         else:
-            wanted = _fewest(tree, asked.groups, without_node) or []
+            wanted = _fewest(tree, question.groups, without_node) or []
             missing = len(wanted)
         tried = await rehearsal.one_after_another([each.pod for each in wanted])
         help_ = await shortfall(rehearsal, placements)
         lacking = [each.pod for each in wanted if each.lacks_nodes]
         blocked = next((pod for pod in lacking if pod.key == tried.blocked), None)
-        ending = await endings(rehearsal, lacking, tried, missing, own=asked.together)
+        ending = await endings(rehearsal, lacking, tried, missing, own=question.together)
     return TriedGroup(
         reason=left[0].reason if left else "",
         evicted=evicted,
@@ -208,7 +210,7 @@ async def _try(
 
 
 def _fewest(part: Part, groups: Collection[str], waiting: Sequence[Placement]) -> list[Placement] | None:
-    """The fewest of those that wait with which a tree starts, preferably with `groups`; None where too few wait."""
+    """The fewest waiting members with which a tree starts, preferably of `groups`; None if too few members wait."""
     if part.parts is None:
         members = [each for each in waiting if each.group == part.key][: max(0, part.needed)]
         return members if len(members) >= part.needed else None
@@ -222,7 +224,7 @@ def _fewest(part: Part, groups: Collection[str], waiting: Sequence[Placement]) -
 
 
 def _is_full(assembly: Assembly, tried: RehearsalResult) -> bool:
-    """Whether a plugin that counts capacity turned a node down."""
+    """Whether a plugin that counts capacity rejected a node."""
     registry = assembly.registry
     return any(issubclass(registry.get(each.plugin, Plugin), CapacityPlugin) for each in tried.reasons.values())
 
@@ -234,12 +236,12 @@ def _messages(tried: RehearsalResult) -> Iterator[str]:
 def _lack(blocked: PodInfo, lacking: Sequence[PodInfo], tried: RehearsalResult, missing: int) -> Lack | None:
     """The need of `missing` members together beyond what they find; the blocked one stands for those like it.
 
-    Of what it asks for, what no node is short of is left out.
+    Requested resources that no node lacks are omitted.
     """
     requests = blocked.signature.requests
     short = {reason.removeprefix(_SHORT) for status in tried.reasons.values() for reason in status.reasons}
-    asked = {name: amount for name, amount in requests.items() if name in short} or requests
-    each = {name: quantity(name, amount) for name, amount in sorted(asked.items())}
+    question = {name: amount for name, amount in requests.items() if name in short} or requests
+    each = {name: quantity(name, amount) for name, amount in sorted(question.items())}
     alike = sum(pod.key not in tried.placed and pod.signature.requests == requests for pod in lacking)
     return Lack(min(alike, max(missing - len(tried.placed), 1)), each) if each else None
 

@@ -1,6 +1,6 @@
-"""Groups of all kinds as users see them: with their members and their places among the waiting groups.
+"""Groups of all kinds as users see them, with their members and their places among the waiting groups.
 
-A pure function of what the API shows. The tables and watches of `muster groups`, the place that `muster why` prints,
+A pure function of the API's objects. The tables and watches of `muster groups`, the place that `muster why` prints,
 and the pages of `muster web` start from it, so that they agree.
 """
 
@@ -14,19 +14,19 @@ from typing import Any
 from muster.framework.contract import COMPOSITE_PREFIX, GroupId, GroupKind, GroupView, WatchedKind
 from muster.framework.groups.holds import HOLD, GroupHolds, hold_in, hold_text
 from muster.framework.model.pod import POD_SCHEDULED, Pod, PodCondition
-from muster.framework.scheduler.permit_reports import REASON as HELD
+from muster.framework.scheduler.permit_reports import REASON as WAITING_ON_PERMIT
 from muster.operator.podgroups.membership import GroupKinds
 
 GroupObjects = Mapping[WatchedKind, Iterable[Any]]
-"""The groups that were read, and the groups of those, by kind."""
+"""The groups that were read, and the composites of groups, by kind."""
 
 
 def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -> list[GroupView]:
-    """All groups: the waiting ones in the order in which they are tried, then the others.
+    """The views of all groups: the waiting ones in the order in which they are tried, then the others.
 
-    Held groups are among the others. A group that is bound in part goes first, then the priority of its most important
-    member counts, then its age. A tree of groups is tried as one, with the best of its parts; where its composites are
-    not among the `objects` only groups that have one parent are known as one tree.
+    Held groups are among the others. A group that is partly bound comes first, then the priority of its most important
+    member counts, then its age. A tree of groups is tried as one, with the best rank of its parts; if its
+    composites are not among the `objects`, only groups with the same parent are known as one tree.
     """
     kinds = kinds.among(objects)
     members: defaultdict[GroupId, list[Pod]] = defaultdict(list)
@@ -47,7 +47,7 @@ def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -
 
 
 def view_of(kind: GroupKind[Any], group: Any, members: Iterable[Pod], *, held: str | None = None) -> GroupView:
-    """A group, without a place. `held` is the message about its hold, if that may be the hold of a composite."""
+    """The view of a group, without a place. `held` is the message about a hold of the group or of a composite."""
     named = sorted(members, key=lambda pod: pod.metadata.name)
     own = hold_in(group.annotations) if HOLD in kind.annotations else None
     return GroupView(
@@ -62,19 +62,19 @@ def view_of(kind: GroupKind[Any], group: Any, members: Iterable[Pod], *, held: s
 
 
 def decided_with(kind: GroupKind[Any], objects: GroupObjects, group: str) -> set[str]:
-    """The groups that are decided together with this one, itself among them: the parts of its outermost composite."""
+    """The groups that are decided together with this one, itself included: the parts of its outermost composite."""
     found = roots(kind, objects)
     own = found.get(group)
     return {group} if own is None else {key for key, root in found.items() if root == own}
 
 
 def roots(kind: GroupKind[Any], objects: GroupObjects) -> dict[str, str | None]:
-    """The outermost composite that each group is in, as far as they are known; None for a group that is in none."""
+    """The outermost known composite of each group; None for a group without one."""
     return {key: found[-1] if found else None for key, found in above(kind, objects).items()}
 
 
 def above(kind: GroupKind[Any], objects: GroupObjects) -> dict[str, list[str]]:
-    """The composites that each group is in, as far as they are known, the innermost first."""
+    """The known composites that each group is part of, the innermost first."""
     composites = () if kind.composites is None else objects.get(kind.composites, ())
     parents = {each.metadata.key: kind.parent(each) for each in composites}
 
@@ -102,15 +102,15 @@ def _holds(kind: GroupKind[Any], objects: GroupObjects) -> GroupHolds:
     return holds
 
 
-def said_of(pod: Pod) -> str:
+def scheduling_message(pod: Pod) -> str:
     """The message of the pod's condition."""
     return _scheduled(pod).message
 
 
-def held_of(pod: Pod) -> str:
-    """The message of the condition of a pod that Permit holds; "" for any other."""
+def permit_message(pod: Pod) -> str:
+    """The message of the condition of a pod that waits at Permit; "" for any other."""
     condition = _scheduled(pod)
-    return condition.message if condition.reason == HELD and not pod.spec.node_name else ""
+    return condition.message if condition.reason == WAITING_ON_PERMIT and not pod.spec.node_name else ""
 
 
 def _scheduled(pod: Pod) -> PodCondition:
@@ -135,11 +135,11 @@ def _in_order(found: Iterable[GroupView], tree_of: Mapping[GroupId, str | None])
 
 
 _Rank = tuple[bool, int, str, str, str]
-"""What groups that wait are ordered by."""
+"""The sort key of a waiting group."""
 
 
 def _rank(group: GroupView) -> _Rank | None:
-    """None for one that has its quorum, or no member, or is held."""
+    """The sort key of a group; None if it has its quorum, has no member, or is held."""
     bound = group.placed
     if group.held or not group.members or bound >= group.needed:
         return None

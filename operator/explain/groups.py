@@ -1,4 +1,4 @@
-"""PodGroups and their members as users ask for them: what each group lacks, and why."""
+"""PodGroups and their members as texts, tables and JSON: what each group lacks, and why."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from muster.framework.model.times import age
 from muster.operator.simulate.wording import alike, counted, nameless
 
 from .group_trial import TriedGroup, sentences
-from .group_views import said_of
+from .group_views import scheduling_message
 from .layout import NONE, lines, printable, shortened
 
 
 def resource_name(kind: WatchedKind, name: str) -> str:
-    """An object as kubectl names it."""
+    """The name of an object as kubectl prints it."""
     return f"{kind.name.lower()}.{kind.group}/{name}"
 
 
 def group_titles(*, everywhere: bool, wide: bool) -> tuple[str, ...]:
-    """The titles over the cells of `group_row`."""
+    """The column titles of `group_row`."""
     return (
         *(("NAMESPACE",) if everywhere else ()),
         *("NAME", "PHASE", "MINMEMBER", "SCHEDULED", "RUNNING"),
@@ -48,7 +48,7 @@ def group_row(group: GroupView, *, everywhere: bool, wide: bool, now: float) -> 
 
 
 def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: float, wide: bool = False) -> Iterator[str]:
-    """The status of the group, the result of a trial, the nodes by what keeps members off them, then its members.
+    """The status of the group, the result of a trial, the nodes by the reason why they reject members, the members.
 
     `now` is in seconds since the epoch; `wide` names every node, and gives each member a line.
     """
@@ -74,19 +74,22 @@ def render_group(group: GroupView, trial: TriedGroup | None = None, *, now: floa
 
 
 def _members(members: Sequence[Pod]) -> Iterator[str]:
-    rows = [(pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, said_of(pod)) for pod in members]
+    rows = [
+        (pod.metadata.name, pod.status.phase, pod.spec.node_name or NONE, scheduling_message(pod)) for pod in members
+    ]
     return lines(("POD", "PHASE", "NODE", "MESSAGE"), rows)
 
 
 def _like_members(members: Sequence[Pod], shown: Collection[str]) -> Iterator[str]:
     """The members; those with the same phase and message share a row. A message that is `shown` is not repeated."""
     found = alike(
-        members, lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(said_of(pod), pod.metadata.name))
+        members,
+        lambda pod: (pod.status.phase, bool(pod.spec.node_name), nameless(scheduling_message(pod), pod.metadata.name)),
     )
     rows = []
     for pods in found:
         nodes = shortened([*dict.fromkeys(pod.spec.node_name for pod in pods)], whole=False) or NONE
-        which, message = shortened([pod.metadata.name for pod in pods], whole=False), said_of(pods[0])
+        which, message = shortened([pod.metadata.name for pod in pods], whole=False), scheduling_message(pods[0])
         said = "as above" if message in shown else message
         rows.append((str(len(pods)), pods[0].status.phase, nodes, which, said))
     return lines(("PODS", "PHASE", "NODES", "WHICH", "MESSAGE"), rows)
@@ -104,7 +107,7 @@ def render_trial(trial: TriedGroup, said: str = "", *, wide: bool = False) -> It
 
 
 def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """A group as JSON; `now` is the result of a trial, null if none was made."""
+    """A group as JSON; `now` is the result of a trial, null without a trial."""
     status = group.status
     return {
         "podGroup": group.key,
@@ -122,7 +125,7 @@ def as_json(group: GroupView, trial: TriedGroup | None = None) -> dict[str, Any]
                 "pod": pod.metadata.name,
                 "phase": pod.status.phase,
                 "node": pod.spec.node_name,
-                "message": said_of(pod),
+                "message": scheduling_message(pod),
             }
             for pod in group.members
         ],

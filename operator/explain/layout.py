@@ -12,7 +12,7 @@ NONE = "<none>"
 """The text that kubectl shows for an absent value."""
 
 TERMINAL = 80
-"""How many columns a terminal has at least."""
+"""The least number of columns of a terminal."""
 
 _NAMES_SHOWN = 3
 _GAP = 3
@@ -33,9 +33,9 @@ class TableLine(str):
 
 
 class Columns:
-    """Columns under their titles, as wide as the widest cell of the rows that `fit` was given.
+    """Columns under their titles, each as wide as its widest cell in the rows that `fit` was given.
 
-    Rows that come later, as those of a watch do, are lined up as well as they can be.
+    Later rows, such as those of a watch, are aligned as far as their cells fit.
     """
 
     def __init__(self, *titles: str) -> None:
@@ -53,7 +53,7 @@ class Columns:
         return self.line(self._titles)
 
     def line(self, row: Sequence[str]) -> str:
-        """A row; its last cell ends the line."""
+        """The line of a row; the last cell is not padded."""
         *first, last = (printable(cell) for cell in row)
         padded = (cell.ljust(width) for cell, width in zip(first, self._widths, strict=False))
         return f"{''.join(padded)}{last}".rstrip()
@@ -67,9 +67,9 @@ def lines(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Tabl
 
 
 def blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], *, width: int = TERMINAL) -> Iterator[str]:
-    """A table whose first column is repeated in as many tables as it takes to keep the lines within a width.
+    """A table that is divided into several, each with the first column, so that lines stay within a width.
 
-    A column that is wider by itself stands alone.
+    A column that is wider than that gets a table of its own.
     """
     cells = [*zip(titles, *rows, strict=True)]
     wide = [max(_NARROWEST, *(len(printable(cell)) + _GAP for cell in column)) for column in cells]
@@ -86,12 +86,12 @@ def blocks(titles: Sequence[str], rows: Sequence[Sequence[str]], *, width: int =
 
 
 def printable(text: str) -> str:
-    """The text in one line, with what a terminal would act on written as escapes."""
+    """The text as one line, with control characters escaped."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def shortened(names: Sequence[str], *, whole: bool) -> str:
-    """A list of names, or its first few and how many more there are."""
+    """A list of names, or its first few names and the number of the others."""
     shown = names if whole else names[:_NAMES_SHOWN]
     more = f" and {len(names) - len(shown)} more" if len(shown) < len(names) else ""
     return f"{', '.join(shown)}{more}"

@@ -1,4 +1,4 @@
-"""The explanation of one pod of a live cluster, read with the caller's own rights; nothing is written."""
+"""The explanation of one pod of a live cluster, which is read with the caller's rights; nothing is written."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from muster.operator.kube.transport import Transport
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.evictions import Evicted, evicted_for
-from muster.operator.simulate.extenders import NOBODY, Hearing
-from muster.operator.simulate.live import hearing_about, read_cluster
+from muster.operator.simulate.extenders import NO_EXTENDERS, ExtenderSession
+from muster.operator.simulate.live import extender_session, read_cluster
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.selectors import selector_sentence
@@ -30,7 +30,7 @@ from muster.operator.simulate.wording import unanswered
 from muster.plugins.catalog import QUOTAS
 
 from .frozen_engine import frozen_engine
-from .group_views import decided_with, held_of
+from .group_views import decided_with, permit_message
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Explained:
     Attributes:
         pod: the pod, as the API has it.
         profile: the schedulerName whose profile decided.
-        nodes: how many nodes the cluster has.
+        nodes: the number of nodes of the cluster.
         explanation: the decision on the pod alone; for a pod with a node, as if it were placed again.
         gated: the scheduling gates because of which the pod is not tried; "" without any.
         group: what its PodGroup lacks, because of which the pod is not placed although it fits alone; else "".
@@ -48,7 +48,7 @@ class Explained:
         starts: when the pod, or its PodGroup, would start at the latest with capacity reserved; empty if unknown.
         selector: the pod's node selector, if some node does not match it; else "".
         quota: what the namespace uses of its quota, a sentence for each resource.
-        held: why Permit holds or rejects the pod on a feasible node, tried now or as the scheduler reported; else "".
+        at_permit: why the pod waits at Permit or is rejected there, tried now or as the scheduler reported; else "".
         unanswered: that no profile answers to the pod, which waits; else "".
         member: of which group it is a waiting member, and the command that explains the group; else "".
         size: which of the pod's requests exceed every node; else "".
@@ -62,7 +62,7 @@ class Explained:
     group: str
     evicted: Sequence[Evicted]
     starts: Sequence[Start] = ()
-    held: str = ""
+    at_permit: str = ""
     selector: str = ""
     quota: Sequence[str] = ()
     unanswered: str = ""
@@ -80,7 +80,7 @@ class Explained:
 
     @property
     def best(self) -> str:
-        """The node that it would go to, with how many are as good, and how the one compares that it has, if any."""
+        """The node that would be chosen, the number of equally good nodes, and a comparison with the pod's own node."""
         own, chosen, totals = self.pod.node_name, self.explanation.chosen, self.explanation.totals
         alike = [name for name, total in totals.items() if total == totals[chosen] and name != chosen]
         more = f" and {len(alike)} more as good" if alike else ""
@@ -94,24 +94,24 @@ class Explained:
 
 
 async def explain_live(assembly: Assembly, connection: Connection, namespace: str, name: str) -> Explained:
-    """Explain the pod as things are now.
+    """Explain the pod in the current cluster.
 
-    Raises ApiError when the cluster cannot be read or has no such pod, ConfigurationError for what cannot be used.
+    Raises ApiError if the cluster cannot be read or has no such pod, ConfigurationError for an unusable configuration.
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         pod = PodInfo(await read_object(client, f"/api/v1/namespaces/{namespace}/pods/{name}", Pod))
     cluster = await read_cluster(connection, assembly.read())
-    async with hearing_about(cluster, assembly.configuration, connection) as hearing:
-        return await explain_among(assembly, cluster, pod, now=time.time(), hearing=hearing)
+    async with extender_session(cluster, assembly.configuration, connection) as session:
+        return await explain_among(assembly, cluster, pod, now=time.time(), session=session)
 
 
 async def explain_among(
-    assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0, hearing: Hearing = NOBODY
+    assembly: Assembly, cluster: Objects, pod: PodInfo, *, now: float = 0.0, session: ExtenderSession = NO_EXTENDERS
 ) -> Explained:
-    """Explain the pod in a cluster that was read; nothing of it is changed. `now` is in seconds since the epoch.
+    """Explain the pod in a cluster that was read, which is not changed. `now` is in seconds since the epoch.
 
-    The extenders of `hearing` are asked.
+    The extenders of `session` take part.
     """
     names = [profile.scheduler_name for profile in assembly.profiles]
     wanted = pod.pod.spec.scheduler_name
@@ -119,28 +119,28 @@ async def explain_among(
     waiting = PodInfo(as_new(pod.pod, profile))
     pods = [*(other for other in cluster.pods if other.metadata.uid != pod.uid), waiting.pod]
     cluster = replace(cluster, pods=pods)
-    engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=hearing.extenders)
+    engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=session.extenders)
     quota = QUOTAS.standing(engine.shared, pod.namespace)
     in_group = assembly.groups.among(cluster.watched).group_of(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
         engine.nominator.nominate(waiting, nominated)
-    explanation = await explain_with(hearing.extenders, engine.algorithms[profile], waiting)
+    explanation = await explain_with(session.extenders, engine.algorithms[profile], waiting)
     gated = GATED if pod.pod.spec.scheduling_gates else ""
     group, evicted = "", evicted_for(explanation.evictions, pod.key)
     starts: Sequence[Start] = ()
     evicts = explanation.evictions is not None
-    held = held_of(pod.pod)
+    at_permit = permit_message(pod.pod)
     waits = not pod.node_name and not gated
     if in_group and waits and (explanation.chosen or evicts):
-        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-        if evicts:  # not for this pod alone
+        group, evicted, starts = await _rehearsed(assembly, cluster, pod, now, session=session)
+        if evicts:  # the evictions are for the group, not for this pod alone
             explanation = replace(explanation, message="", evictions=None)
-    elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.may_be_held(waiting):
-        now_held, *_ = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
-        held = now_held or held
+    elif waits and explanation.chosen and engine.algorithms[profile].framework.permitting.has_permit_plugin(waiting):
+        now_at_permit, *_ = await _rehearsed(assembly, cluster, pod, now, session=session)
+        at_permit = now_at_permit or at_permit
     elif waits and not explanation.chosen and any(says_its_end(each) for each in cluster.pods):
-        *_, starts = await _rehearsed(assembly, cluster, pod, now, hearing=hearing)
+        *_, starts = await _rehearsed(assembly, cluster, pod, now, session=session)
     selector = "" if gated else selector_sentence(pod.pod, cluster.nodes)
     return Explained(
         pod,
@@ -151,7 +151,7 @@ async def explain_among(
         group,
         evicted,
         starts=starts,
-        held=held,
+        at_permit=at_permit,
         selector=selector,
         quota=quota,
         unanswered=unanswered(wanted, names) if wanted != profile and not pod.node_name else "",
@@ -177,11 +177,11 @@ def _member_of(kinds: GroupKinds, cluster: Objects, pod: PodInfo) -> str:
 
 
 async def _rehearsed(
-    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, hearing: Hearing
+    assembly: Assembly, cluster: Objects, pod: PodInfo, now: float, *, session: ExtenderSession
 ) -> tuple[str, Sequence[Evicted], Sequence[Start]]:
-    """The result of trying the pod, as a whole with all that wait in its group, and in the tree of that.
+    """The result of trying the pod together with all waiting members of its group, and of the group's tree.
 
-    Why the pod goes nowhere, "" when it gets a node; who is evicted; and when it starts otherwise.
+    Returns why the pod finds no node ("" if it finds one), the evicted pods, and when the pod starts otherwise.
     """
     kinds = assembly.groups.among(cluster.watched)
     group = kinds.group_of(pod.pod)
@@ -194,7 +194,7 @@ async def _rehearsed(
         for each in cluster.pods
         if each.metadata.uid == pod.uid or (kinds.group_of(each) in together and not each.spec.node_name)
     ]
-    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, hearing=hearing) as rehearsal:
+    async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, session=session) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         evicted, starts = rehearsal.evicted, rehearsal.starts
     return next(placement.reason for placement in placements if placement.pod.uid == pod.uid), evicted, starts

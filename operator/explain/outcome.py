@@ -1,7 +1,6 @@
-"""The outcome of a simulation: the placements and what follows from them, as a table, as sentences and as JSON.
+"""The outcome of a simulation: the placements and their consequences, as a table, as sentences and as JSON.
 
-`muster simulate` makes and prints it. Members of a group, and pods that are alike, have one line unless all are asked
-for.
+`muster simulate` creates and prints it. The members of a group, and equal pods, share a line unless the output is wide.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class RehearsalOutcome:
 
 
 def selector_sentences(placements: Sequence[Placement], nodes: Sequence[Node]) -> dict[str, str]:
-    """The selectors of pods that lack nodes by the pods' keys; "" for one that all nodes match."""
+    """Sentences about the selectors of pods without a node, by key; "" for a selector that all nodes match."""
     lacking = [each.pod for each in placements if each.lacks_nodes]
     by_signature = {pod.signature: pod for pod in lacking}
     sentences = {signature: selector_sentence(pod.pod, nodes) for signature, pod in by_signature.items()}
@@ -77,7 +76,7 @@ def outcome_as_json(outcome: RehearsalOutcome) -> dict[str, object]:
 
 
 def outcome_lines(outcome: RehearsalOutcome, *, wide: bool) -> Iterator[str]:
-    """The table, then the sentences, each once."""
+    """The table, then the sentences without repetitions."""
     placements = outcome.placements
     yield from _each(placements) if wide else _like(placements)
     yield ""
@@ -104,7 +103,7 @@ def _named(placements: Sequence[Placement]) -> str:
 
 
 def _each(placements: Sequence[Placement]) -> Iterator[str]:
-    """The table of all pods."""
+    """The table with a row for each pod."""
     rows = [(each.pod.key, each.group or NONE, each.node or NONE, each.reason or NONE) for each in placements]
     return lines(("POD", "PODGROUP", "NODE", "REASON"), rows)
 

@@ -1,4 +1,4 @@
-"""The table of `muster quotas`: what each namespace uses, is guaranteed and may use, and what of it is borrowed."""
+"""The table of `muster quotas`: how much each namespace uses, is guaranteed, may use and borrows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _UNLIMITED = "-"
 
 
 def render_quotas(report: QuotaReport, *, wide: bool) -> Iterator[str]:
-    """The table, and the problems under it."""
+    """The table, followed by the problems."""
     rows = []
     for use in report.uses:
         share = NONE if use.share is None else f"{use.share:.1%}"

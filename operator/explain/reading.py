@@ -1,7 +1,7 @@
-"""Groups of all kinds read from the API: one for `muster why`; many, also at each change, for `muster groups`.
+"""Groups of all kinds, read from the API: one for `muster why`; many, once or at each change, for `muster groups`.
 
 The API stores no counts for some kinds of groups, and no place in the queue, so pods are read as well when these are
-needed. What the caller may not read, or the cluster does not serve, is left out if the rest makes sense without it.
+needed. Kinds that the caller may not read, or that the cluster does not serve, are omitted if the rest is still useful.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ _PODS = Listed("/api/v1/pods", Pod)
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The groups to show: those of a namespace, or of all, that have these labels."""
+    """The groups to show: the groups with these labels in one namespace, or in all."""
 
     namespace: str | None = None
     label_selector: str = ""
 
     def groups(self, kind: GroupKind[Any]) -> Listed[Any]:
-        """The list of those of a kind."""
+        """The list request for the groups of a kind."""
         return self._of(kind.objects, self.label_selector)
 
     def composites(self, kind: GroupKind[Any]) -> Iterator[Listed[Any]]:
-        """The list of the groups that these may be parts of, if there are such."""
+        """The list requests for the composites of a kind; none for a kind without composites."""
         if kind.composites is not None:
             yield self._of(kind.composites)
 
     @property
     def pods(self) -> Listed[Pod]:
-        """The list of pods that may be their members."""
+        """The list request for pods that may be members."""
         return Listed(f"/api/v1/namespaces/{self.namespace}/pods", Pod) if self.namespace else _PODS
 
     def _of(self, kind: WatchedKind, label_selector: str = "") -> Listed[Any]:
@@ -64,7 +64,7 @@ _EVERYONE = Selected()
 
 @dataclass(frozen=True, slots=True)
 class GroupDocument:
-    """A group as the API has it."""
+    """A group as the API returns it."""
 
     name: str
     namespace: str
@@ -94,7 +94,7 @@ async def _documents(client: ApiClient, kind: GroupKind[Any], selected: Selected
 
 
 def _document(raw: msgspec.Raw, kind: WatchedKind) -> GroupDocument:
-    """An item of a list, which the API leaves without version and kind where they are its own."""
+    """An item of a list with version and kind, which the API omits in lists of its built-in kinds."""
     versioned = {"apiVersion": kind.api_version, "kind": kind.name}
     body = {name: msgspec.Raw(msgspec.json.encode(text)) for name, text in versioned.items()}
     body |= msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
@@ -103,9 +103,9 @@ def _document(raw: msgspec.Raw, kind: WatchedKind) -> GroupDocument:
 
 
 async def read_group(connection: Connection, namespace: str, name: str, kinds: Sequence[GroupKind[Any]]) -> GroupView:
-    """A group, without its place; of several kinds that have one of the name the first.
+    """Read a group, without its place; if several kinds have a group of this name, the first kind counts.
 
-    Raises ApiError; where no kind has it, that of the first.
+    Raises ApiError; if no kind has the group, the error of the first kind.
     """
     first, *others = kinds
     async with Transport(connection) as transport:
@@ -119,10 +119,10 @@ async def read_group(connection: Connection, namespace: str, name: str, kinds: S
             raise error from None
 
 
-async def _read_group(client: ApiClient, asked: Selected, kind: GroupKind[Any], name: str) -> GroupView:
-    group: Any = await read_object(client, f"{asked.groups(kind).path}/{name}", kind.objects.type)
+async def _read_group(client: ApiClient, selected: Selected, kind: GroupKind[Any], name: str) -> GroupView:
+    group: Any = await read_object(client, f"{selected.groups(kind).path}/{name}", kind.objects.type)
     selectors = kind.selectors(name) if group_owner(group.metadata) is None else ()
-    lists = [replace(asked.pods, label_selector=each) for each in selectors or ("",)]
+    lists = [replace(selected.pods, label_selector=each) for each in selectors or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))
     pods = {pod.metadata.key: pod for some in found for pod in some}.values()
     group_of = GroupKinds([kind]).among({kind.objects: [group]}).group_of
@@ -180,14 +180,14 @@ async def follow_groups(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """The objects to read.
+    """The objects that were read, and how they are counted.
 
     Attributes:
-        kinds: those of the groups.
-        selected: the groups that are asked for.
-        around: the groups and pods that are counted, `selected` among them.
-        places: whether these are all that there are.
-        read: what could be read, as it was.
+        kinds: the kinds of the groups.
+        selected: the groups to show.
+        around: the groups and pods that are counted, `selected` included.
+        places: whether `around` is the whole cluster, so that places are known.
+        read: the lists that could be read, with their first results.
     """
 
     kinds: GroupKinds
@@ -198,15 +198,15 @@ class _View:
 
     def groups(self, get: Callable[[Listed[Any]], Iterable[Any]]) -> list[GroupView]:
         """The groups that the user asked for, in their current versions."""
-        asked: set[GroupId] = set()
+        shown_ids: set[GroupId] = set()
         objects: dict[WatchedKind, Iterable[Any]] = {}
         for kind in self.kinds:
-            asked |= {GroupId(kind.plugin, each.metadata.key) for each in get(self.selected.groups(kind))}
+            shown_ids |= {GroupId(kind.plugin, each.metadata.key) for each in get(self.selected.groups(kind))}
             objects[kind.objects] = get(self.around.groups(kind))
             if kind.composites is not None:
                 objects[kind.composites] = [each for all_ in _EVERYONE.composites(kind) for each in get(all_)]
         found = group_views(self.kinds, objects, get(self.around.pods))
-        shown = [each if self.places else replace(each, place=0) for each in found if each.id in asked]
+        shown = [each if self.places else replace(each, place=0) for each in found if each.id in shown_ids]
         return sorted(shown, key=lambda each: (each.metadata.namespace, each.metadata.name))
 
 
@@ -244,7 +244,7 @@ async def _look(client: ApiClient, kinds: GroupKinds, selected: Selected, *, pla
 async def _read(
     client: ApiClient, read: dict[Listed[Any], list[Any]], lists: Collection[Listed[Any]], *left_out: type[Exception]
 ) -> None:
-    """Add what these lists hold, less those that fail so."""
+    """Read these lists; omit a list that fails with one of these errors."""
     for listed in lists:
         if listed not in read:
             try:
@@ -254,7 +254,7 @@ async def _read(
 
 
 class _Changed:
-    """Notes that something has changed."""
+    """A handler that notes that an object has changed."""
 
     def __init__(self) -> None:
         self.event = asyncio.Event()

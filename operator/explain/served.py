@@ -31,13 +31,14 @@ _TRIES = 8
 _NOT_LEADING = 503
 _CONFIGURATION = "/configz"
 _GROUP = "kubescheduler.config.k8s.io"
-"""Under which name the page has it."""
+"""The key of the configuration on that page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """Where Muster serves, and the file with the authorities that its certificate is checked against, if not the
-    system's.
+    """The address of Muster's leader; `authority` is the PEM file that its certificate is checked against.
+
+    Without `authority`, the system's authorities count.
     """
 
     url: str
@@ -45,9 +46,9 @@ class Leader:
 
 
 class ServedDecision(msgspec.Struct):
-    """The leader's last decision on a pod; `node` is "" when it found none, `wall` in seconds since the epoch.
+    """The leader's last decision on a pod; `node` is "" if it found none, `wall` is in seconds since the epoch.
 
-    `queue` is where it stands; None for one that does not wait.
+    `queue` is the pod's position in the queue; None if it is not in the queue.
     """
 
     pod: str
@@ -60,11 +61,11 @@ class ServedDecision(msgspec.Struct):
 
 
 async def ask_leader(leader: Leader, connection: Connection, namespace: str, name: str) -> ServedDecision:
-    """The leader's last decision about the pod. Raises ApiError; OSError for a file that cannot be read."""
+    """Read the leader's last decision about the pod. Raises ApiError; OSError for a file that cannot be read."""
     path = f"/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}/why"
     there = _there(leader, connection)
     for left in reversed(range(_TRIES)):
-        async with Transport(there) as transport:  # a new one each time: a connection stays with its replica
+        async with Transport(there) as transport:  # a new one for each try: a connection stays with its replica
             try:
                 return await read_object(ApiClient(transport), path, ServedDecision)
             except ServerError as error:
@@ -74,9 +75,9 @@ async def ask_leader(leader: Leader, connection: Connection, namespace: str, nam
 
 
 async def ask_configuration(leader: Leader, connection: Connection) -> KubeSchedulerConfiguration:
-    """The configuration that Muster runs with. Its standbys have the same, so any replica may answer.
+    """Read the configuration that Muster runs with. Standbys have the same one, so any replica may answer.
 
-    Raises ApiError; ConfigurationError for an answer that is none; OSError for a file that cannot be read.
+    Raises ApiError; ConfigurationError for an invalid answer; OSError for a file that cannot be read.
     """
     async with Transport(_there(leader, connection)) as transport:
         body = (await ApiClient(transport).get(_CONFIGURATION)).body
@@ -97,7 +98,7 @@ def _there(leader: Leader, connection: Connection) -> Connection:
 
 
 def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
-    """The lines to print; `now` is in seconds since the epoch."""
+    """The lines for users; `now` is in seconds since the epoch."""
     where = f"on {decision.node}" if decision.node else "not on a node"
     yield printable(f"{decision.pod} ({where}), decided by the leader {human_duration(now - decision.wall)} ago")
     if decision.message:
@@ -109,10 +110,11 @@ def render_served(decision: ServedDecision, *, now: float) -> Iterator[str]:
 def _position(position: QueuePosition) -> Iterator[str]:
     times = "once" if position.attempts == 1 else f"{position.attempts} times"
     yield f"It has waited for {human_duration(position.waited_seconds)} and was tried {times}."
-    if position.ahead is not None:
-        one = "1 pod or group is" if position.ahead == 1 else f"{position.ahead} pods and groups are"
-        before = one if position.ahead else "nobody is"
-        yield f"In the queue {before} before it."
+    if position.ahead == 0:
+        yield "It is first in the queue."
+    elif position.ahead is not None:
+        ahead = "1 pod or group is" if position.ahead == 1 else f"{position.ahead} pods and groups are"
+        yield f"{ahead} ahead of it in the queue."
     if position.next_try_seconds is None:
         return
     if not position.next_try_seconds:

@@ -17,7 +17,7 @@ _AGAIN = "It has its node. If it were to be placed again now:"
 
 
 def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
-    """The lines to print; `wide` names every node."""
+    """The lines for users; `wide` names every node."""
     pod, explanation = explained.pod, explained.explanation
     where = f"on {pod.node_name}" if pod.node_name else "not on a node"
     if explained.unanswered:
@@ -32,8 +32,8 @@ def render(explained: Explained, *, wide: bool = False) -> Iterator[str]:
         yield _AGAIN
     if explained.group:
         yield explained.group
-    if explained.held and explained.held != explained.group:
-        yield explained.held
+    if explained.at_permit and explained.at_permit != explained.group:
+        yield explained.at_permit
     yield from explained.verdict
     if explained.size:
         yield explained.size
@@ -71,7 +71,7 @@ def _rejections(explanation: Explanation, *, wide: bool) -> Iterator[str]:
 
 
 def _scores(explanation: Explanation, *, wide: bool) -> Iterator[str]:
-    """The best nodes by plugin; unless `wide`, plugins that score them all the same have a line of their own."""
+    """The best nodes with their scores by plugin; unless `wide`, plugins with equal scores for all share a line."""
     ranked = explanation.ranked()
     best, plugins = ranked if wide else ranked[:_BEST_SHOWN], list(explanation.scores[ranked[0]])
     scores = {plugin: [explanation.scores[name][plugin] for name in best] for plugin in plugins}

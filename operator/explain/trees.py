@@ -1,4 +1,4 @@
-"""A CompositePodGroup as users ask for it: its PodGroups, and what the waiting ones lack together.
+"""A CompositePodGroup as texts and JSON: its PodGroups, and what the waiting ones lack together.
 
 `muster why compositepodgroup/NAME` calls it with a cluster that was read.
 """
@@ -25,9 +25,9 @@ class TreeReport:
 
     Attributes:
         key: its `namespace/name`.
-        needed: how many of its parts it needs.
-        parts: how many it has.
-        groups: the PodGroups in it, those in its parts, too, by name.
+        needed: the number of parts that it needs.
+        parts: the number of its parts.
+        groups: the PodGroups in it and in its parts, by name.
     """
 
     key: str
@@ -37,12 +37,12 @@ class TreeReport:
 
     @property
     def complete(self) -> int:
-        """How many of the PodGroups have the pods that they need on nodes."""
+        """The number of PodGroups whose quorum has nodes."""
         return sum(1 for each in self.groups if each.placed >= each.needed)
 
 
 def report_tree(kind: GroupKind[Any], cluster: Objects, key: str) -> TreeReport | None:
-    """The composite of this kind's groups with this `namespace/name`; None when there is none."""
+    """The report on the composite `namespace/name` of this kind; None if there is no such composite."""
     objects = cluster.watched
     groups = objects.get(kind.objects, ())
     composites = objects.get(kind.composites, ()) if kind.composites is not None else ()
@@ -57,7 +57,7 @@ def report_tree(kind: GroupKind[Any], cluster: Objects, key: str) -> TreeReport 
 
 
 def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bool = False) -> Iterator[str]:
-    """The needs of a tree, the result of a trial, then its PodGroups; `wide` names every node."""
+    """The lines for users: the tree's needs, the result of a trial, then its PodGroups; `wide` names every node."""
     yield (
         f"{report.key} needs {report.needed} of its {report.parts} groups, "
         f"{report.complete} of the {len(report.groups)} PodGroups in it have their pods on nodes"
@@ -78,7 +78,7 @@ def render_tree(report: TreeReport, trial: TriedGroup | None = None, *, wide: bo
 
 
 def tree_as_json(report: TreeReport, trial: TriedGroup | None = None) -> dict[str, Any]:
-    """The report for programs; `now` is the result of a trial, null if none was made."""
+    """The report as JSON; `now` is the result of a trial, null without a trial."""
     return {
         "compositePodGroup": report.key,
         "minGroupCount": report.needed,

@@ -31,19 +31,19 @@ class Auth(Protocol):
     """A source of request headers."""
 
     def current(self) -> Headers | None:
-        """The headers to send; None when `renew` must be awaited first. Cheap: asked for every request."""
+        """The headers to send; None if `renew` must be awaited first. Cheap, because every request calls it."""
         ...
 
     async def renew(self, rejected: Headers | None) -> bool:
-        """Get new headers, unless `current()` is already another object than `rejected`.
+        """Get new headers, unless `current()` is another object than `rejected` already.
 
-        Returns whether trying again makes sense. Raises CredentialsError when new ones cannot be had.
+        Returns whether another try makes sense. Raises CredentialsError if there are no new headers.
         """
         ...
 
 
 class StaticAuth:
-    """Headers that never change; none at all for those who show a client certificate."""
+    """Headers that never change; none for users with a client certificate."""
 
     def __init__(self, headers: Headers | None = None) -> None:
         self._headers = CIMultiDict[str]() if headers is None else headers
@@ -53,15 +53,15 @@ class StaticAuth:
         return self._headers
 
     async def renew(self, rejected: Headers | None) -> bool:
-        """Nothing can be renewed."""
+        """Return False, because the headers cannot be renewed."""
         return False
 
 
 class TokenFileAuth:
-    """A bearer token in a file that someone else rotates, such as a service account's.
+    """A bearer token in a file that another program rotates, such as a service account's.
 
     The file is read again every minute and after a 401. While it cannot be read, the last token stays in use.
-    Raises CredentialsError at construction when there is no token to begin with.
+    The constructor raises CredentialsError if there is no token.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class TokenFileAuth:
         return self._current
 
     async def renew(self, rejected: Headers | None) -> bool:
-        """Read the file now; worth a second try if the token is another one."""
+        """Read the file now; returns whether the token has changed."""
         if self._current is rejected:
             self._refresh()
         return self._current is not rejected
@@ -110,8 +110,8 @@ class Issued:
     """The credentials that a plugin issued.
 
     Attributes:
-        headers: to send with each request.
-        expires: wall-clock seconds since the epoch after which it is stale; None when it does not say.
+        headers: the headers of each request.
+        expires: the time at which they become stale, in wall-clock seconds since the epoch; None if unknown.
     """
 
     headers: Headers = field(repr=False)
@@ -121,7 +121,7 @@ class Issued:
 class PluginAuth:
     """Headers that a blocking call issues: an exec plugin, or an OIDC token endpoint.
 
-    The call runs in a thread, once for all requests that wait for it. What it raises goes to those requests.
+    The call runs in a thread, once for all requests that wait for it. These requests get its exception.
     """
 
     def __init__(self, issue: Callable[[], Issued], *, wall_clock: Callable[[], float] = time.time) -> None:
@@ -131,14 +131,14 @@ class PluginAuth:
         self._renewing = asyncio.Lock()
 
     def current(self) -> Headers | None:
-        """The headers, while they are good."""
+        """The headers, while they are valid."""
         issued = self._issued
         if issued is None or (issued.expires is not None and self._wall_clock() >= issued.expires):
             return None
         return issued.headers
 
     async def renew(self, rejected: Headers | None) -> bool:
-        """Have new headers issued."""
+        """Let the call issue new headers."""
         async with self._renewing:
             current = self.current()
             if current is None or current is rejected:
@@ -147,5 +147,5 @@ class PluginAuth:
 
 
 def with_bearer(headers: Headers, token: str) -> Headers:
-    """These headers and the one that carries a bearer token."""
+    """These headers, and the header with a bearer token."""
     return CIMultiDict([*headers.items(), ("Authorization", f"Bearer {token}")])

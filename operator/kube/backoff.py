@@ -35,5 +35,5 @@ class Backoff:
         return wait * (1 + self._rule.jitter * self._random())
 
     def reset(self) -> None:
-        """Things work again: start over with the shortest wait."""
+        """Start again with the shortest wait, after a success."""
         self._next = self._rule.base

@@ -43,7 +43,7 @@ class _Binding(msgspec.Struct, rename="camel", gc=False):
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Pod).decode
 _PATIENCE_SECONDS = 30.0
-"""How long the pod is looked for when the API does not answer. By then a leader has lost its lease."""
+"""The time for which the pod is read if the API does not answer. A leader has lost its lease by then."""
 _LOOKS = 4
 
 
@@ -55,7 +55,7 @@ class BindingWriter:
         self._retrier = retrier
 
     async def bind(self, pod: ObjectMeta, node_name: str) -> Outcome:
-        """Bind the pod; tried again as kube-scheduler would. Never raises ApiError."""
+        """Bind the pod, with kube-scheduler's retries. Never raises ApiError."""
         path = pod_path(pod, "binding")
         target = ObjectReference(kind="Node", name=node_name)
         body = _encode(_Binding(_Metadata(pod.namespace, pod.name, pod.uid), target))
@@ -85,7 +85,7 @@ class BindingWriter:
         return outcome
 
     async def _found(self, pod: ObjectMeta, node_name: str, outcome: Outcome) -> Outcome:
-        """The fate of the pod: `outcome` as long as it has no node, or if that cannot be found out."""
+        """The outcome for the pod: `outcome` if it has no node, or if that is unknown."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 reply = await self._retrier.answered(lambda: self._client.get(pod_path(pod)))
@@ -102,7 +102,7 @@ class BindingWriter:
 
 
 def _may_be_done(error: ApiError) -> bool:
-    """Whether the write that ended like this may have been done all the same."""
+    """Whether the server may have executed a write that ended with this error."""
     if isinstance(error, Unreachable):
         return not isinstance(error, ConnectionRefused)
     return isinstance(error, ServerError) and error.status in (500, 504)

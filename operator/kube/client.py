@@ -42,7 +42,7 @@ class Limiter(Protocol):
 
 
 class RoundTripper(Protocol):
-    """The way to an API server: `transport.Transport`, or one that only seems to lead there."""
+    """The connection to an API server: `transport.Transport`, or a simulated one."""
 
     @property
     def host(self) -> str:
@@ -50,7 +50,7 @@ class RoundTripper(Protocol):
         ...
 
     def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
-        """Call `listener` with the outcome of each request from now on, answered or not."""
+        """Call `listener` with the outcome of each further request, answered or not."""
         ...
 
     async def request(
@@ -101,7 +101,7 @@ class ApiClient:
         self._backlog = 0
 
     def may_write(self) -> bool:
-        """Whether a write would go out."""
+        """Whether a write would be sent."""
         return self._may_write()
 
     @property
@@ -111,7 +111,7 @@ class ApiClient:
 
     @property
     def backlog(self) -> int:
-        """Writes that wait for the limiter or for one under way to end."""
+        """The writes that wait for the limiter, or for the end of another write."""
         return self._backlog
 
     async def get(self, path: str, *, params: Params | None = None) -> Reply:

@@ -28,7 +28,7 @@ CONNECT_TIMEOUT = 10.0
 _IDLE_SECONDS = 15.0
 _NEXT_FAMILY_AFTER = 0.25
 _FIRST_FINAL = 200
-# A peer that vanished without a word is noticed after 15 + 3 * 10 seconds.
+# A peer that vanished silently is noticed after 15 + 3 * 10 seconds.
 _KEEPALIVE = {"TCP_KEEPIDLE": 15, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 
@@ -96,7 +96,7 @@ class ConnectionPool:
         await asyncio.sleep(0)  # so that the event loop closes the sockets
 
     def _reusable(self) -> _Connection | None:
-        """The idle connection that was used last; it is the least likely to have been closed by the server."""
+        """The idle connection that was used last, which the server is the least likely to have closed."""
         if self._idle and self._idle[-1].context is not self._context():
             self._close_idle(lambda _: True)
         return self._idle.pop() if self._idle else None
@@ -172,7 +172,7 @@ class _Connection(asyncio.Protocol):
         return self._answer
 
     def abort(self) -> None:
-        """Leave the pool and close at once: a farewell by TLS could last longer than the event loop."""
+        """Leave the pool and close at once: an orderly end of TLS may last longer than the event loop."""
         self.reusable = False
         self._drop(self)
         self._transport.abort()
@@ -218,7 +218,7 @@ class _Connection(asyncio.Protocol):
         status, answer = self._parser.get_status_code(), self._answer
         if status < _FIRST_FINAL:
             return
-        if answer is None or answer.done():  # a second answer, or one to a request that was given up
+        if answer is None or answer.done():  # a second answer, or an answer to an abandoned request
             self.abort()
             return
         self.reusable = self._parser.should_keep_alive()

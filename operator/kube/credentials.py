@@ -36,11 +36,11 @@ class Connection:
 
     Attributes:
         server: URL without a trailing slash or a login; may have a path.
-        auth: request headers that say who we are.
+        auth: the request headers that identify the client.
         tls: None for a plain http server.
         tls_server_name: the name the server's certificate is checked against, when it is not the URL's host.
         proxy: the HTTP proxy to go through.
-        namespace: the one to use when people name none.
+        namespace: the default namespace.
     """
 
     server: str
@@ -93,7 +93,7 @@ def current_namespace(
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
 ) -> str:
-    """The namespace that commands mean when none is named; reads no certificate and runs no plugin.
+    """The default namespace of commands; reads no certificate and runs no plugin.
 
     Raises CredentialsError for a kubeconfig that cannot be used.
     """
@@ -269,7 +269,7 @@ def _check_methods(user: User, origin: Origin) -> None:
 
 
 def _impersonation(user: User) -> Headers:
-    """The headers that ask to act as someone else."""
+    """The headers that request impersonation."""
     headers: Headers = CIMultiDict()
     if user.impersonate:
         headers.add("Impersonate-User", user.impersonate)

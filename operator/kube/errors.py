@@ -1,6 +1,6 @@
-"""The errors of requests, divided by what the caller may do about them.
+"""The errors of requests, classified by the reaction of the caller.
 
-Everything below `transport` raises only these; aiohttp's own errors are translated once, there. The text of an error is
+All modules that use `transport` raise only these; `transport` translates aiohttp's errors. The text of an error is
 the API server's own message if it sent one, because users read it in events and logs.
 """
 
@@ -18,19 +18,19 @@ class CredentialsError(Exception):
 
 
 class Rejected(ApiError):
-    """The server will never take this request as it is (400, 405, 413, 415, 422 and the like). Mend it or drop it."""
+    """The server will never accept this request (400, 405, 413, 415, 422 and similar). Correct it or drop it."""
 
 
 class Unauthorized(ApiError):
-    """401 even with fresh credentials. Someone must mend the credentials; waiting helps if they are being rotated."""
+    """401 also with fresh credentials. An administrator must correct them, unless they are being rotated."""
 
 
 class Forbidden(ApiError):
-    """403: an access rule is missing. Say so, and try again later."""
+    """403: an access rule is missing. Report it, and try again later."""
 
 
 class NotFound(ApiError):
-    """404: the object, or the whole resource, is not there."""
+    """404: the object, or the resource, does not exist."""
 
 
 class Conflict(ApiError):
@@ -42,11 +42,11 @@ class Gone(ApiError):
 
 
 class TooManyRequests(ApiError):
-    """429: wait `retry_after` seconds, or a backoff of your own, then send the same again."""
+    """429: wait `retry_after` seconds, or a backoff, then send the request again."""
 
 
 class ServerError(ApiError):
-    """5xx: the server's trouble; the same request may pass later."""
+    """5xx: an error of the server; the request may succeed later."""
 
 
 class Unreachable(ApiError):
@@ -54,11 +54,11 @@ class Unreachable(ApiError):
 
 
 class NotKubernetes(ApiError):
-    """The answer is not one of a Kubernetes API server: another program or a proxy's page is at this address."""
+    """The answer is not from a Kubernetes API server, but from another program or a proxy at this address."""
 
 
 class ConnectionRefused(Unreachable):
-    """The server's port is closed: the request was certainly not done."""
+    """The server's port is closed: the request was certainly not executed."""
 
 
 class Fenced(ApiError):
@@ -97,7 +97,7 @@ _LONGEST_FOREIGN_TEXT = 300
 
 
 def error_from_response(status: int, body: bytes, retry_after: str | None = None) -> ApiError:
-    """The error that an HTTP answer stands for. `retry_after` is the header's text, if there was one."""
+    """The error for an HTTP answer. `retry_after` is the text of the header, if any."""
     try:
         parsed = _decode_status(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -110,9 +110,9 @@ def error_from_response(status: int, body: bytes, retry_after: str | None = None
 
 
 def error_from_status(parsed: StatusBody, *, seconds: float | None = None) -> ApiError:
-    """The error that a `Status` object stands for, as sent inside a watch stream or as a body.
+    """The error for a `Status` object in a watch stream or a body.
 
-    `seconds` is how long the Retry-After header asked to wait; without it the object's own details count.
+    `seconds` is the wait in the Retry-After header; without it, the object's details count.
     """
     if seconds is None and parsed.details is not None and parsed.details.retry_after_seconds > 0:
         seconds = parsed.details.retry_after_seconds

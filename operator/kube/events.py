@@ -1,4 +1,4 @@
-"""Events for users: what Muster did with a pod and why, as `kubectl describe` shows it.
+"""Events for users: Muster's decisions on a pod and their reasons, as `kubectl describe` shows them.
 
 The scheduler calls `ProfileEvents.event`, which only queues; workers of the recorder write to events.k8s.io/v1 with an
 API client of their own. Nothing here ever delays scheduling: when the queue is full, the newest events are dropped and
@@ -78,9 +78,9 @@ _encode = msgspec.json.Encoder().encode
 
 @dataclass(frozen=True, slots=True)
 class Ambient:
-    """Time, chance and place, as the recorder meets them; tests inject others.
+    """The time, randomness and host name of a recorder; tests inject others.
 
-    `wall_clock` gives nanoseconds since the epoch.
+    `wall_clock` returns nanoseconds since the epoch.
     """
 
     wall_clock: Callable[[], int] = time.time_ns
@@ -116,7 +116,7 @@ class EventRecorder:
 
     @property
     def backlog(self) -> int:
-        """Events that wait to be written."""
+        """The number of Events that wait to be written."""
         return self._queue.qsize()
 
     def for_profile(self, scheduler_name: str) -> ProfileEvents:
@@ -124,7 +124,7 @@ class EventRecorder:
         return ProfileEvents(self, scheduler_name)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start the workers."""
         self._tasks = [asyncio.create_task(self._work()) for _ in range(self._workers)]
         self._tasks.append(asyncio.create_task(self._sweep()))
 
@@ -143,7 +143,7 @@ class EventRecorder:
         self._tasks = []
 
     def record(self, key: EventKey) -> None:
-        """Note an event that happens now."""
+        """Record an event that happens now."""
         # Two events of one nanosecond would have one name.
         nanos = self._last_nanos = max(self._ambient.wall_clock(), self._last_nanos + 1)
         name = _event_name(key.regarding.name, nanos)
@@ -179,7 +179,7 @@ class EventRecorder:
                     self._enqueue(sighting)
 
     async def _write_in_turn(self, sighting: Sighting) -> None:
-        """Write the event, or leave it to who is writing it just now: no patch may overtake the create."""
+        """Write the Event, or leave it to the worker that is writing it: no patch may overtake the creation."""
         name = sighting.name
         if name in self._writing:
             self._writing[name] = True
@@ -194,14 +194,14 @@ class EventRecorder:
             del self._writing[name]
 
     async def _write(self, sighting: Sighting) -> None:
-        """Write until it is done or given up: client-go's rule, which retries only what had no answer."""
+        """Write until success or the last try, by client-go's rule, which retries only writes without an answer."""
         tries = 0
         while True:
             try:
                 await self._send(sighting)
                 return
             except Fenced:
-                return  # the leader writes Events; a standby would write them a second time
+                return  # only the leader writes Events; a standby would duplicate them
             except ApiError as error:
                 tries += 1
                 if tries >= _TRIES or not _may_pass(error):
@@ -219,7 +219,7 @@ class EventRecorder:
                 )
                 return
             except NotFound:
-                pass  # it expired, or was never written: write it whole
+                pass  # the Event expired, or was never written: create it
         await self._client.post(path, self._body(sighting))
 
     def _body(self, sighting: Sighting) -> bytes:
@@ -278,7 +278,7 @@ class ProfileEvents:
 
 
 def cut_note(note: str) -> str:
-    """The note as the API takes it: of more than 1024 bytes, the first 1020 (whole characters) and ` ...`."""
+    """The note as the API accepts it: if longer than 1024 bytes, its first 1020 (whole characters) and ` ...`."""
     if len(note) * 4 <= NOTE_LIMIT:
         return note
     encoded = note.encode()

@@ -43,12 +43,12 @@ _READING = "context deadline exceeded (Client.Timeout or context cancellation wh
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The parts of the process that an extender needs.
+    """The parts of a process that an extender needs.
 
     Attributes:
         objects: whole pods and nodes.
-        may_write: whether this process may still have pods bound.
-        before_bind: awaited with a pod's UID before it is bound.
+        may_write: whether this process may still bind pods.
+        before_bind: awaited with a pod's UID before the binding.
     """
 
     objects: WholeObjects
@@ -87,7 +87,7 @@ class HttpExtender:
         await self._session.close()
 
     def is_interested(self, pod: PodInfo) -> bool:
-        """Whether it manages no resources in particular, or one that a container asks for."""
+        """Whether it manages no particular resources, or one that a container of the pod requests."""
         if not self._managed:
             return True
         spec = pod.pod.spec
@@ -108,7 +108,7 @@ class HttpExtender:
         return await self._ask(self._config.prioritize_verb, pod, node_names, wire.host_priorities)
 
     async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
-        """Ask which of the nodes would do, and which pods would be evicted there."""
+        """Ask which of the nodes are suitable, and which pods would be evicted there."""
         objects = self._surroundings.objects
         whole = await objects.pod(pod)
         if self._config.node_cache_capable:
@@ -125,7 +125,7 @@ class HttpExtender:
         return await self._send(self._config.preempt_verb, body, wire.preemption_result)
 
     async def bind(self, pod: PodInfo, node_name: str) -> None:
-        """Have it bind the pod."""
+        """Let the extender bind the pod."""
         await self._surroundings.before_bind(pod.uid)
         if not self._surroundings.may_write():
             raise ExtenderError("this process does not hold the lease")

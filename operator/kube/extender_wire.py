@@ -41,18 +41,18 @@ class BindingArgs(msgspec.Struct, rename="pascal"):
 
 
 def args_with_nodes(pod: bytes, nodes: Sequence[bytes]) -> bytes:
-    """ExtenderArgs for an extender that keeps no nodes."""
+    """ExtenderArgs for an extender without a cache of nodes."""
     items = b",".join(nodes)
     return b'{"Pod":%b,"Nodes":{"metadata":{},"items":[%b]},"NodeNames":null}' % (pod, items)
 
 
 def args_with_names(pod: bytes, node_names: Sequence[str]) -> bytes:
-    """ExtenderArgs for an extender that keeps the nodes itself."""
+    """ExtenderArgs for an extender with a cache of nodes."""
     return b'{"Pod":%b,"Nodes":null,"NodeNames":%b}' % (pod, _json(node_names))
 
 
 def preemption_args_with_pods(pod: bytes, victims: Mapping[str, tuple[Sequence[bytes], int]]) -> bytes:
-    """ExtenderPreemptionArgs for an extender that keeps no nodes: by node, pods and budgets violated."""
+    """ExtenderPreemptionArgs for an extender without a cache of nodes: pods and violated budgets by node."""
     entries = b",".join(
         b'%b:{"Pods":[%b],"NumPDBViolations":%d}' % (_json(name), b",".join(pods), violations)
         for name, (pods, violations) in victims.items()
@@ -61,7 +61,7 @@ def preemption_args_with_pods(pod: bytes, victims: Mapping[str, tuple[Sequence[b
 
 
 def preemption_args_with_uids(pod: bytes, victims: Mapping[str, MetaVictims]) -> bytes:
-    """ExtenderPreemptionArgs for an extender that keeps the nodes itself."""
+    """ExtenderPreemptionArgs for an extender with a cache of nodes."""
     named = {
         name: {"Pods": [{"UID": uid} for uid in each.uids], "NumPDBViolations": each.violations}
         for name, each in victims.items()
@@ -70,7 +70,7 @@ def preemption_args_with_uids(pod: bytes, victims: Mapping[str, MetaVictims]) ->
 
 
 def filter_result(body: bytes, *, names: bool) -> ExtenderFilterResult:
-    """Decode an ExtenderFilterResult; with `names`, of an extender that keeps the nodes itself and answers with names.
+    """Decode an ExtenderFilterResult; with `names`, of an extender with a cache of nodes, which answers with names.
 
     Raises ExtenderError with the error in the answer, and msgspec.DecodeError for a malformed answer.
     """
@@ -124,7 +124,7 @@ def _folded(entry: Mapping[str, T]) -> dict[str, T]:
 
 
 def _field(fields: Mapping[str, msgspec.Raw], name: str, type: Any, default: Any) -> Any:
-    """The field, or `default` where it is left out or null."""
+    """The field, or `default` if it is absent or null."""
     raw = fields.get(name)
     found = None if raw is None else msgspec.json.decode(raw, type=type | None)
     return default if found is None else found

@@ -1,8 +1,8 @@
-"""From the bytes of lists and watch streams to typed objects. Pure: the informer feeds it and acts on the result.
+"""Decoding of lists and watch streams into typed objects. Pure: the informer passes bytes and acts on the result.
 
-The common frame is decoded once, straight into the wanted type (about 4 µs a pod). Only what does not fit is looked at
-again: an object that does not match the type is reported as unreadable, with its identity, and is never mistaken for a
-broken stream, which would make the informer list forever.
+The common frame is decoded once, directly into the requested type (about 4 µs a pod). Only a frame that does not fit is
+examined again: an object that does not match the type is reported as unreadable, with its identity, and is never
+mistaken for a broken stream, which would make the informer list forever.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ T = TypeVar("T", bound=HasMetadata)
 
 
 class GarbageError(Exception):
-    """These bytes are not what an API server sends: the stream or the list cannot be trusted any further."""
+    """The bytes are not from an API server: the stream or list cannot be trusted any further."""
 
 
 class WatchChange(msgspec.Struct, Generic[T], gc=False):
-    """ADDED, MODIFIED or DELETED, and the object as it now is (or last was). Decoded straight off the wire."""
+    """ADDED, MODIFIED or DELETED, with the object's current (or last) version, decoded directly from the stream."""
 
     type: str
     object: T
@@ -34,7 +34,7 @@ class WatchChange(msgspec.Struct, Generic[T], gc=False):
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """Nothing changed up to this resource version."""
+    """A bookmark: no change up to this resource version."""
 
     resource_version: str
 
@@ -48,7 +48,7 @@ class StreamError:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A change to an object that the wanted type cannot hold, and why."""
+    """A change of an object that does not fit the requested type, and the reason."""
 
     type: str
     identity: Identity
@@ -92,13 +92,13 @@ _CHANGES = frozenset({"ADDED", "MODIFIED", "DELETED"})
 
 
 class Lines:
-    """Cuts a stream into lines, however its chunks fall. An unfinished last line is kept for the next chunk."""
+    """Splits a stream into lines, for any chunks. An incomplete last line is kept for the next chunk."""
 
     def __init__(self) -> None:
         self._unfinished: list[bytes] = []
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """The lines that this chunk completes, blank ones left out."""
+        """The lines that this chunk completes, without blank ones."""
         head, *rest = chunk.split(b"\n")
         self._unfinished.append(head)
         if not rest:
@@ -119,7 +119,7 @@ class Decoder(Generic[T]):
         self._object = msgspec.json.Decoder(kind).decode
 
     def frame(self, line: bytes) -> WatchChange[T] | Bookmark | StreamError | Unreadable:
-        """The change in one line of a watch. Raises GarbageError when it has none."""
+        """The change in one line of a watch. Raises GarbageError for a line without a change."""
         try:
             change: WatchChange[T] = self._frame(line)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -129,7 +129,7 @@ class Decoder(Generic[T]):
         return _second_look(line, None)
 
     def page(self, body: bytes) -> ListPage[T]:
-        """One page of a list. Raises GarbageError when it is not a list at all."""
+        """One page of a list. Raises GarbageError for anything else."""
         unreadable: list[Unreadable] = []
         try:
             decoded = self._page(body)

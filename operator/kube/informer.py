@@ -54,9 +54,9 @@ class Listed(Generic[T]):
     """The resource to follow.
 
     Attributes:
-        path: of the list, e.g. `/api/v1/pods`.
-        type: the struct to decode; its fields are all that is kept.
-        field_selector, label_selector: sent to the server. An object that leaves them counts as deleted.
+        path: the path of the list, e.g. `/api/v1/pods`.
+        type: the struct to decode; other fields are dropped.
+        field_selector, label_selector: the server's selection. An object that leaves it counts as deleted.
     """
 
     path: str
@@ -66,7 +66,7 @@ class Listed(Generic[T]):
 
     @property
     def name(self) -> str:
-        """For logs."""
+        """The name for logs."""
         selectors = ",".join(filter(None, (self.field_selector, self.label_selector)))
         return f"{self.path}?{selectors}" if selectors else self.path
 
@@ -76,9 +76,9 @@ class Timing:
     """Time and randomness for an informer.
 
     Attributes:
-        sleep, random, clock: injected by tests; `random` gives [0, 1), `clock` seconds.
-        backoff: waits between failures.
-        silence: seconds without a byte after which a watch counts as dead. Bookmarks come about every minute.
+        sleep, random, clock: injected by tests; `random` returns [0, 1), `clock` seconds.
+        backoff: the waits after failures.
+        silence: the seconds without a byte after which a watch counts as dead. Bookmarks come about every minute.
     """
 
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
@@ -99,7 +99,7 @@ class InformerPhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class InformerStatus:
-    """For readiness and people: the phase, and the failure that has not been overcome yet."""
+    """The phase, and the failure since the last success, for readiness checks and users."""
 
     phase: InformerPhase
     error: Exception | None = None
@@ -119,7 +119,7 @@ class Informer(Generic[T]):
     Attributes:
         synced: set once the first complete list has been reported to the handler, or once it is known that the cluster
             does not serve this kind (no such CRD); never cleared.
-        status: see InformerStatus.
+        status: the current status.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class Informer(Generic[T]):
         return self._store.get(key)
 
     def list(self) -> Iterable[T]:
-        """All objects as last seen, in no order. Do not await while iterating."""
+        """All objects as last seen, in no particular order. Do not await while iterating."""
         return self._store.list()
 
     async def run(self) -> None:
@@ -229,7 +229,7 @@ class Informer(Generic[T]):
             self.synced.set()
 
     async def _page(self, continued: str) -> ListPage[T]:
-        """One page of the list: the first, or the one that the page before it named."""
+        """One page of the list: the first, or the one that the previous page named."""
         params = {**self._selectors(), "limit": str(PAGE_SIZE)}
         if continued:
             params["continue"] = continued
@@ -237,12 +237,12 @@ class Informer(Generic[T]):
             reply = await self._client.get(self._resource.path, params=params)
         except NotFound:
             if self._resource.path.startswith("/apis/"):
-                self.synced.set()  # nothing waits for a kind that this cluster does not serve (yet)
+                self.synced.set()  # a kind that this cluster does not serve (yet) delays no other work
             raise
         return self._decoder.page(reply.body)
 
     async def _watch(self, resume_at: str | None) -> None:
-        """Follow one watch to its end, which is normal. Raises what `run` recovers from."""
+        """Follow one watch to its end, which is normal. Raises the errors from which `run` recovers."""
         timing = self._timing
         params = {
             **self._selectors(),
@@ -367,8 +367,8 @@ class Informer(Generic[T]):
             else:
                 log.warning("%s: %s", self._resource.name, error)
         self.status = InformerStatus(InformerPhase.WAITING, error)
-        asked = error.retry_after if isinstance(error, ApiError) else None
-        await self._timing.sleep(self._backoff.delay() if asked is None else max(asked, self._timing.backoff.base))
+        wanted = error.retry_after if isinstance(error, ApiError) else None
+        await self._timing.sleep(self._backoff.delay() if wanted is None else max(wanted, self._timing.backoff.base))
 
 
 def _needs_list(error: Exception) -> bool:

@@ -1,8 +1,8 @@
-"""Kubeconfig files: find, read, merge and check them as kubectl does.
+"""Kubeconfig files: finding, reading, merging and checking them as kubectl does.
 
 `credentials` turns the chosen context into a connection; the CLI reads the current namespace. `kubernetes.config` is
 not used for this because it merges in the opposite order, writes secrets to temporary files, takes 0.3 s to import
-and does not say which file is wrong.
+and does not name the faulty file.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class _Hidden(msgspec.Struct, rename="kebab", frozen=True):
-    """Base of what may hold secrets: its repr is empty."""
+    """The base of structs that may have secrets: their repr is empty."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
 
 class KubeconfigCluster(_Hidden, frozen=True):
-    """`clusters[].cluster`: where the API server is and how to know it."""
+    """`clusters[].cluster`: the address of the API server, and the authorities to verify it."""
 
     server: str = ""
     certificate_authority: str = ""
@@ -68,7 +68,7 @@ class AuthProvider(_Hidden, frozen=True):
 
 
 class User(_Hidden, frozen=True):
-    """`users[].user`: who we are."""
+    """`users[].user`: the credentials."""
 
     token: str = ""
     token_file: str = msgspec.field(default="", name="tokenFile")
@@ -118,7 +118,7 @@ class _File(msgspec.Struct, rename="kebab", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The place of a value: relative paths in it start at the file's folder, complaints begin with its text."""
+    """The place of a value: relative paths start at the file's folder, errors begin with its text."""
 
     file: Path
     section: str
@@ -128,7 +128,7 @@ class Origin:
         return self.file.parent / Path(text).expanduser()
 
     def complain(self, problem: str) -> CredentialsError:
-        """The error to raise about this place."""
+        """The error about this place."""
         return CredentialsError(f"{self}: {problem}")
 
     def __str__(self) -> str:
@@ -137,7 +137,7 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """One context with the cluster and user it names."""
+    """A context with its cluster and user."""
 
     namespace: str
     cluster: KubeconfigCluster
@@ -149,9 +149,9 @@ class Resolved:
 def kubeconfig_paths(
     explicit: str | Path | None, environ: Mapping[str, str], *, home: Path | None = None
 ) -> tuple[Path, ...]:
-    """The files to read, in order of precedence; none when there are none.
+    """The files to read, in order of precedence; none if none exist.
 
-    A file named explicitly must exist; of those in KUBECONFIG, or `~/.kube/config`, the missing ones are left out.
+    An explicitly named file must exist; missing files of KUBECONFIG, or a missing `~/.kube/config`, are ignored.
     """
     if explicit is not None:
         path = Path(explicit).expanduser()
@@ -164,7 +164,7 @@ def kubeconfig_paths(
 
 
 def resolve(paths: Sequence[Path], *, context: str | None = None) -> Resolved:
-    """The named context, or the current one. Of entries with the same name the first file's counts.
+    """The named context, or the current one. Among entries with the same name, the first file's counts.
 
     Raises CredentialsError for a file that cannot be read and for a context, cluster or user that is missing.
     """
@@ -225,13 +225,13 @@ def _read(path: Path) -> _File:
 
 
 def _position(error: Exception) -> str:
-    """Line and column only: PyYAML's own text quotes the document, which may be a secret."""
+    """The line and the column only, because PyYAML's text quotes the document, which may have secrets."""
     mark = getattr(error, "problem_mark", None)
     return f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
 
 
 def _without_nulls(value: Any) -> Any:
-    """An explicit null means the same as an absent key, as it does to Go."""
+    """Remove nulls, which mean the same as absent keys, as in Go."""
     if isinstance(value, dict):
         return {key: _without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, list):

@@ -1,6 +1,6 @@
 """A token bucket, for configurations that set `qps` and `burst` as for kube-scheduler.
 
-`ApiClient` asks it before every request. It is fair: each caller's delay is fixed on arrival, so no caller overtakes.
+`ApiClient` awaits it before every request. It is fair: a caller's delay is fixed on arrival, so no caller overtakes.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class TokenBucket:
-    """`burst` requests at once, `qps` a second after that.
+    """Admits `burst` requests at once, and `qps` a second afterwards.
 
-    Raises ValueError when either is not positive.
+    Raises ValueError if one of them is not positive.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""Objects that are read once, one or all of a kind: for commands that look at a cluster and do not follow it.
+"""Reading one object, or all of a kind, once: for commands that do not follow a cluster.
 
-If the answer is none of a Kubernetes API server, such as a page of HTML, `NotKubernetes` reports it to users.
+An answer that is not from a Kubernetes API server, such as a page of HTML, raises `NotKubernetes`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Object = TypeVar("Object")
 
 
 async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
-    """The objects, page by page, less those that do not fit their struct.
+    """The objects, read page by page, without objects that do not fit the struct.
 
     Raises ApiError.
     """
@@ -51,14 +51,14 @@ async def read_object(client: ApiClient, path: str, kind: type[Object]) -> Objec
 
 
 class _RawPage(msgspec.Struct):
-    """A page of a list whose items are left as the server wrote them."""
+    """A page of a list with undecoded items."""
 
     items: list[msgspec.Raw] = []
     metadata: dict[str, Any] = {}
 
 
 async def list_raw(client: ApiClient, path: str, *, label_selector: str = "") -> list[msgspec.Raw]:
-    """The objects as the server has them, for commands that print them whole.
+    """The objects as the server sent them, for commands that print them whole.
 
     Raises ApiError.
     """

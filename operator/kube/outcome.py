@@ -1,4 +1,4 @@
-"""The outcome of a write for a pod, as a value: the scheduler decides by it how to continue with the pod."""
+"""The outcome of a write for a pod, as a value, by which the scheduler decides how to continue with the pod."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ class Result(StrEnum):
     """The result of a write."""
 
     DONE = "done"
-    """The API has it."""
+    """The write succeeded."""
     CONFLICT = "conflict"
-    """Someone else was first: the pod is bound already, is being deleted, or is another one of the same name."""
+    """Another client was first: the pod is bound already, is being deleted, or is another pod of the same name."""
     GONE = "gone"
     """The pod no longer exists."""
     FAILED = "failed"

@@ -1,4 +1,4 @@
-"""Credentials from outside: exec plugins and OIDC, through `kubernetes.config`.
+"""Credentials of exec plugins and OIDC, through `kubernetes.config`.
 
 `credentials` creates one issuer per connection and passes it to `PluginAuth`, which calls it in a thread. `kubernetes`
 (0.3 s, 49 MB) is imported on the first call only, so that connections with a token or certificate never pay for it.
@@ -41,9 +41,9 @@ class _Given(msgspec.Struct, rename="camel", frozen=True):
 
 
 class ExecIssuer:
-    """Runs an exec plugin. Raises CredentialsError when it fails or answers nonsense, at once when it is not there.
+    """Runs an exec plugin. Raises CredentialsError if it fails or its answer is invalid; at once if it does not exist.
 
-    `on_certificate` gets the PEM client certificate and key when the plugin hands out those.
+    `on_certificate` gets the PEM client certificate and key if the plugin issues these.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ExecIssuer:
             raise self._not_found()
 
     def __call__(self) -> Issued:
-        """Run the command and read what it printed."""
+        """Run the command and read its output."""
         given = self._given(self._run())
         if given.client_certificate_data and given.client_key_data:
             self._on_certificate(given.client_certificate_data.encode(), given.client_key_data.encode())
@@ -132,7 +132,7 @@ class ExecIssuer:
 
 
 class OidcIssuer:
-    """Refreshes an OIDC token when it has run out. Raises CredentialsError when that fails."""
+    """Refreshes an expired OIDC token. Raises CredentialsError if that fails."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class OidcIssuer:
             self._provider["idp-certificate-authority"] = str(origin.path(authority))
 
     def __call__(self) -> Issued:
-        """The token, refreshed if need be; good for a minute, after which its own expiry is looked at again."""
+        """The token, refreshed if necessary; valid for a minute, after which its expiry is checked again."""
         kube_config = import_module("kubernetes.config.kube_config")
         if not self._provider.keys() & {"idp-certificate-authority", "idp-certificate-authority-data"}:
             # Without an authority the loader would not verify the token endpoint at all.

@@ -1,7 +1,7 @@
-"""Writes into a pod's status why it waits: the PodScheduled condition and the nominated node.
+"""Writes the reason why a pod waits to its status: the PodScheduled condition and the nominated node.
 
-`plan_patch` decides what must be written, if anything; `StatusWriter` writes it. `PodConditionWriter` calls
-both for a pod that could not be placed.
+`plan_patch` makes the patch, if one is necessary; `StatusWriter` writes it. `PodConditionWriter` calls both for a pod
+that could not be placed.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def plan_patch(
     nominated_node: str | None = None,
     written_node: str | None = None,
 ) -> bytes | None:
-    """The strategic-merge patch that gives `pod` this condition and nomination; None when it has them already.
+    """The strategic-merge patch that sets the condition and nomination of `pod`; None if it has them already.
 
-    `nominated_node` None leaves the nomination alone, "" clears it; `written_node` is the one that was written last,
-    which `pod` need not have yet. `now` is seconds since the epoch; it becomes the transition time if the condition's
-    status changes, if the pod was gated, or if there is none, as in the condition that the API server gives to a pod
-    with gates: so it says since when a pod has been refused. The patch names the pod's UID, so the API turns it down
-    for another pod of the same name.
+    `nominated_node` None keeps the nomination, "" clears it; `written_node` is the last written nomination, which `pod`
+    may not have yet. `now` is in seconds since the epoch. It becomes the transition time if the condition's status
+    changes, if the pod was gated, or if there is no time, as in the condition that the API server sets for a pod with
+    gates: the time is the beginning of the pod's rejection. The patch has the pod's UID, so the API rejects it for
+    another pod of the same name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (changed := _changed_condition(pod, condition, now)) is not None:
@@ -82,9 +82,9 @@ class StatusWriter:
         self._retrier = retrier
 
     async def patch(self, pod: ObjectMeta, patch: bytes, *, given_up: asyncio.Event | None = None) -> Outcome:
-        """Apply what `plan_patch` made, with kube-scheduler's tries, on a conflict too. Never raises ApiError.
+        """Write a patch of `plan_patch`, with kube-scheduler's retries, also after a conflict. Never raises ApiError.
 
-        Once `given_up` is set it is not tried again.
+        There is no further try once `given_up` is set.
         """
         path = pod_path(pod, "status")
         try:

@@ -1,7 +1,7 @@
-"""Which HTTP proxy to use for the API server, by the rules of kubectl, that is Go's.
+"""The HTTP proxy for the API server, by the rules of kubectl, which are Go's.
 
-`credentials` asks once per connection. aiohttp's own reading of the environment is not used because it supports no CIDR
-in NO_PROXY, and clusters are commonly reached by IP with `NO_PROXY=10.0.0.0/8`.
+`credentials` calls it once per connection. aiohttp's own reading of the environment is not used because it supports no
+CIDR in NO_PROXY, and clusters are commonly reached by IP with `NO_PROXY=10.0.0.0/8`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Proxy:
 
 
 def parse_proxy(text: str, *, origin: str) -> Proxy:
-    """The proxy that `text` names, `http://` being understood when it has no scheme.
+    """The proxy that `text` names; the default scheme is `http://`.
 
-    Raises CredentialsError, naming `origin`, for what is not a URL or a scheme that cannot be spoken (socks5).
+    Raises CredentialsError, naming `origin`, for an invalid URL or an unsupported scheme (socks5).
     """
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
@@ -47,7 +47,7 @@ def parse_proxy(text: str, *, origin: str) -> Proxy:
 
 
 def proxy_from_environment(server: str, environ: Mapping[str, str]) -> Proxy | None:
-    """The proxy that HTTPS_PROXY or HTTP_PROXY names for this server URL, unless NO_PROXY or loopback rules it out."""
+    """The proxy in HTTPS_PROXY or HTTP_PROXY for this server URL; None if NO_PROXY matches, or for loopback."""
     parts = urlsplit(server)
     name = f"{parts.scheme}_proxy"
     value = environ.get(name.upper()) or environ.get(name)
@@ -78,7 +78,7 @@ def _bypasses(parts: SplitResult, no_proxy: str) -> bool:
 
 
 def _matches(rule: str, host: str, port: str) -> bool:
-    """One NO_PROXY entry: `*`, an address, a network, `name` (with its subdomains) or `.name` (subdomains only)."""
+    """Whether a NO_PROXY entry matches: `*`, an address, a network, `name` (with subdomains), `.name` (only these)."""
     if rule in ("", "*"):
         return rule == "*"
     try:

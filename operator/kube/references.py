@@ -1,4 +1,4 @@
-"""References to objects, as bindings and events carry them."""
+"""References to objects in Bindings and Events."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ObjectReference(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`core/v1 ObjectReference`: one version of one object. Hashable; equal references are one key."""
+    """`core/v1 ObjectReference`: a version of an object. Hashable."""
 
     kind: str = ""
     namespace: str = ""
@@ -22,7 +22,7 @@ class ObjectReference(msgspec.Struct, frozen=True, rename="camel", omit_defaults
 
 
 def pod_reference(meta: ObjectMeta) -> ObjectReference:
-    """The reference to a pod that kube-scheduler's events carry."""
+    """The reference to a pod, as in kube-scheduler's Events."""
     return ObjectReference(
         kind="Pod",
         namespace=meta.namespace,

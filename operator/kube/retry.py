@@ -1,7 +1,7 @@
-"""How often a write is tried: kube-scheduler's rule for Bindings and status patches.
+"""Retries of writes, by kube-scheduler's rule for Bindings and status patches.
 
-4 tries, 10, 50 and 250 ms apart (each up to a tenth longer), for errors that are likely to pass. Below that, as in
-client-go, a Retry-After from the server is obeyed up to 10 times and does not count as a try.
+4 tries, 10, 50 and 250 ms apart (each up to a tenth longer), for errors that are likely to pass. As in client-go, a
+Retry-After of the server is obeyed up to 10 times, and does not count as a try.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PATIENT = BackoffRule(base=0.1, factor=2, jitter=0.1, cap=5)
 
 
 class Retrier:
-    """Runs writes until they succeed or are not worth another try. Shared by all who write for the scheduler."""
+    """Repeats writes until success or the last try. All writers of the scheduler share one."""
 
     def __init__(
         self,
@@ -43,9 +43,9 @@ class Retrier:
         conflicts: bool = False,
         given_up: asyncio.Event | None = None,
     ) -> T:
-        """The result of `write()`; with `conflicts` a 409 is retried too. Raises the last ApiError.
+        """The result of `write()`; with `conflicts`, a 409 is retried too. Raises the last ApiError.
 
-        Once `given_up` is set there is no further try; one under way has its answer waited for.
+        There is no further try once `given_up` is set; a try in progress is awaited.
         """
         waits: Backoff | None = None
         tries, obeyed = 0, 0
@@ -67,7 +67,7 @@ class Retrier:
                     raise
 
     async def answered(self, read: Callable[[], Awaitable[T]]) -> T:
-        """The result of `read()`, which is tried until a server answers it. Raises the ApiError that is an answer."""
+        """The result of `read()`, repeated until a server answers. Raises the ApiError of an answer."""
         waits = Backoff(PATIENT, random=self._random)
         while True:
             try:
@@ -76,7 +76,7 @@ class Retrier:
                 await self._sleep(waits.delay() if error.retry_after is None else error.retry_after)
 
     async def _pause(self, seconds: float, given_up: asyncio.Event | None) -> None:
-        """Sleep, but not past the moment that the write is given up."""
+        """Sleep, at most until `given_up` is set."""
         if given_up is None:
             await self._sleep(seconds)
             return

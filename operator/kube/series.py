@@ -1,9 +1,9 @@
-"""Which events repeat: client-go's rules for turning repetitions into one Event with a count. Pure.
+"""Series of events: client-go's rules for combining repetitions into one Event with a count. Pure.
 
-An event is written when first seen; its second occurrence is written as a series of two. Further ones are only counted,
-and the count is written every 30 minutes and when the series has been quiet for 6. After that the same event is new
-again. There is one difference from client-go: its note is not part of an event's identity, so a pod's new reason never
-shows; here a changed note is a new event.
+An event is written at its first occurrence; the second is written as a series of two. Further ones are only counted,
+and the count is written every 30 minutes and when the series has been quiet for 6. After that the event counts as new.
+There is one difference from client-go: its notes are not part of an event's identity, so a pod's new reason is never
+shown; here a changed note is a new event.
 
 The recorder owns a table, calls `observe` for each event, and calls `sweep` every few minutes.
 """
@@ -21,7 +21,7 @@ REFRESH = 1800.0
 
 
 class EventKey(NamedTuple):
-    """The properties that make two events the same."""
+    """The properties that two events of a series share."""
 
     type: str
     reason: str
@@ -34,13 +34,13 @@ class EventKey(NamedTuple):
 
 @dataclass(slots=True)
 class Sighting:
-    """An event that was seen at least once.
+    """The occurrences of an event.
 
     Attributes:
-        key: the contents that its occurrences share.
+        key: the properties that its occurrences share.
         name: the name of the Event object.
         first_seen, last_seen: seconds since the epoch.
-        count: how often it was seen.
+        count: the number of its occurrences.
         written_count, written_at: the count that was last written to the API, and when.
     """
 
@@ -54,7 +54,7 @@ class Sighting:
 
 
 class SeriesTable:
-    """The events of the last minutes; at most `capacity` of them, the longest unseen going first."""
+    """The events of the last minutes, at most `capacity`; the event that has been quiet longest is removed first."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -64,7 +64,7 @@ class SeriesTable:
         return len(self._sightings)
 
     def observe(self, key: EventKey, *, name: str, now: float) -> list[Sighting]:
-        """Note one more sighting; `name` is for the case that the event is new. Returns what must be written now."""
+        """Record an occurrence; `name` is the name of a new Event. Returns the Event to write now, if any."""
         due: list[Sighting] = []
         known = self._sightings.pop(key, None)
         if known is not None and now - known.last_seen >= QUIET:
@@ -78,13 +78,13 @@ class SeriesTable:
             known.last_seen = now
             if known.count == 2:
                 due.append(_written(known, now))
-        self._sightings[key] = known  # re-inserted, so the dict is in the order of last sightings
+        self._sightings[key] = known  # re-inserted, so the dict is in the order of the last occurrences
         if len(self._sightings) > self._capacity:
             due += _closing(self._sightings.pop(next(iter(self._sightings))))
         return due
 
     def sweep(self, *, now: float) -> list[Sighting]:
-        """Forget series that have been quiet for long. Returns the series whose count has to be written to the API."""
+        """Remove series that have been quiet for long. Returns the series whose count has to be written."""
         due: list[Sighting] = []
         for key, sighting in list(self._sightings.items()):
             if now - sighting.last_seen >= QUIET:

@@ -1,13 +1,13 @@
-"""The API server's time, by the `Date` headers of its answers, for whatever is compared with timestamps that it keeps.
+"""The API server's time, by the `Date` headers of its answers, for comparisons with timestamps in the API.
 
 Creation times of pods, the time since which a group has waited, and conditions are written by the API server or by
 other processes; a process whose own clock is minutes off would read them as minutes older or younger than they are.
-`Process` reads its wall clock through a `ServerClock`, which every answer keeps right. Leader election needs no common
-clock, and credentials are read by the machine's own.
+`Process` reads its wall clock through a `ServerClock`, which every answer corrects. Leader election needs no common
+clock, and credentials are compared with the machine's clock.
 
-A header is precise to a second, so the machine's clock is left alone unless it is off by more than two seconds. The
-bounds from several answers are intersected; when they contradict each other, the API server's clock was set, and the
-last answer alone counts.
+A header is precise to a second, so the machine's clock is not corrected unless it is off by more than two seconds. The
+bounds of several answers are intersected; if they contradict each other, the API server's clock was set, and only the
+last answer counts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from email.utils import parsedate
 from math import inf
 
 _HEADER_SECONDS = 1.0
-"""A header names the second in which it was written."""
+"""The precision of a header, in seconds."""
 TOLERATED_SECONDS = 2.0
-"""By how much the machine's clock may differ from what the headers allow before it is corrected."""
+"""The difference of the machine's clock from the bounds of the headers up to which it is not corrected."""
 
 
 class ServerClock:
     """A wall clock near the API server's.
 
-    `now` is a clock that never jumps, `wall` the machine's own clock: both in seconds, `wall` since the epoch.
+    `now` is a monotonic clock, `wall` the machine's clock: both in seconds, `wall` since the epoch.
     """
 
     def __init__(self, now: Callable[[], float], wall: Callable[[], float]) -> None:
@@ -36,14 +36,14 @@ class ServerClock:
         self._least, self._most = -inf, inf  # of the server's time minus `now`
 
     def wall(self) -> float:
-        """Seconds since the epoch: the machine's, held to within two seconds of what the API server's answers allow."""
+        """Seconds since the epoch, at most two seconds outside the bounds of the API server's answers."""
         now = self._now()
         return min(max(self._wall(), now + self._least - TOLERATED_SECONDS), now + self._most + TOLERATED_SECONDS)
 
     def answered(self, header: str | None, seconds: float) -> None:
-        """An answer with this `Date`, None for none, has just come, so many seconds after its request was sent.
+        """Record that an answer with this `Date`, or None, came `seconds` seconds after its request was sent.
 
-        What is no date is ignored.
+        An invalid date is ignored.
         """
         if header is None or header == self._header:
             return

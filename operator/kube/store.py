@@ -24,7 +24,7 @@ log = logging.getLogger(__name__)
 class ResourceEventHandler(Protocol[T_contra]):
     """A receiver of an informer's changes. Called in order, one at a time, on the event loop; must not block.
 
-    An exception is logged as a bug, and the next change is reported all the same.
+    An exception is logged as a bug, and the next change is reported nevertheless.
     """
 
     def on_add(self, obj: T_contra, /) -> None:
@@ -41,7 +41,7 @@ class ResourceEventHandler(Protocol[T_contra]):
 
 
 class Store(Generic[T]):
-    """Objects by `namespace/name`. The handler receives each change after the store has it."""
+    """Objects by `namespace/name`. The handler receives each change after the store has applied it."""
 
     def __init__(self, handler: ResourceEventHandler[T]) -> None:
         self._handler = handler
@@ -52,11 +52,11 @@ class Store(Generic[T]):
         return self._objects.get(key)
 
     def list(self) -> ValuesView[T]:
-        """All objects, in no order."""
+        """All objects, in no particular order."""
         return self._objects.values()
 
     def put(self, new: T) -> None:
-        """The server has this object now."""
+        """Add or replace an object."""
         meta = new.metadata
         key = meta.key
         old = self._objects.get(key)
@@ -72,7 +72,7 @@ class Store(Generic[T]):
             self._notify(self._handler.on_update, old, new)
 
     def remove(self, key: str, last: T | None = None) -> None:
-        """The server no longer has an object with this key; `last` is the version that it sent with the deletion."""
+        """Remove the object with this key; `last` is the version that the server sent with the deletion."""
         old = self._objects.pop(key, None)
         if old is None:
             return
@@ -81,7 +81,7 @@ class Store(Generic[T]):
         self._notify(self._handler.on_delete, last)
 
     def replace(self, items: Iterable[T], *, keep: Collection[str] = ()) -> Iterator[None]:
-        """The server has exactly these objects, and those in `keep` (keys) in an unknown version.
+        """Replace all objects by these, but keep the objects with the keys `keep`, whose new version is unknown.
 
         Lazy: each step makes one change, so that the caller can let other tasks run in between. Deletions come first,
         because additions may use the capacity that they free.

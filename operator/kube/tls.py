@@ -1,4 +1,4 @@
-"""TLS towards the API server, set up as kubectl does.
+"""TLS towards the API server, configured as by kubectl.
 
 `credentials` creates one `ClientTls` per connection; an exec plugin may present a new client certificate later.
 """
@@ -13,11 +13,11 @@ from .errors import CredentialsError
 
 
 class ClientTls:
-    """Holds the context that new requests must use.
+    """The TLS context of new requests.
 
-    Trusts the PEM `authority` only, or the system's authorities when there is none, or anyone when `insecure`
-    (insecure-skip-tls-verify). Text around certificates is passed over. Raises CredentialsError, naming `origin`, when
-    `authority` holds no certificate.
+    It trusts only the PEM `authority`, or the system's authorities if there is none, or every server if `insecure`
+    (insecure-skip-tls-verify). Text around certificates is ignored. Raises CredentialsError, naming `origin`, if
+    `authority` has no certificate.
     """
 
     def __init__(self, *, authority: bytes | None, insecure: bool, origin: str) -> None:
@@ -27,11 +27,11 @@ class ClientTls:
         self.context = self._fresh()
 
     def present(self, *, certificate: bytes, key: bytes, origin: str) -> None:
-        """Show this PEM certificate to the server from now on.
+        """Present this PEM certificate to the server from now on.
 
-        The context is replaced, not changed: the client pools connections by context, so that none opened with the
-        former certificate is used again. OpenSSL reads from files only, so the two lie in a private folder for the
-        length of this call. Raises CredentialsError, naming `origin`, when they are not a certificate and its key.
+        The context is replaced, not changed: the client pools connections by context, so no connection with the
+        previous certificate is used again. OpenSSL reads only files, so the two are in a private folder during this
+        call. Raises CredentialsError, naming `origin`, if they are not a certificate and its key.
         """
         context = self._fresh()
         with tempfile.TemporaryDirectory(prefix="muster-") as folder:
@@ -51,7 +51,7 @@ class ClientTls:
             context = ssl.create_default_context(cadata=text)
         except (ssl.SSLError, ValueError) as error:
             raise CredentialsError(f"{self._origin}: not a PEM certificate") from error
-        # Python 3.13's strict checks refuse the authorities that kubeadm, k3s and kind create.
+        # Python 3.13's strict checks reject the authorities that kubeadm, k3s and kind create.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         if self._insecure:
             context.check_hostname = False

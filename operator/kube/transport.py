@@ -50,7 +50,7 @@ _NO_ANSWER = "<error>"
 _PORTS = {"http": 80, "https": 443}
 _READ_BUFFER = 1 << 20
 _CONNECTIONS = 512
-"""The most requests in flight; further ones wait for their turn, so that descriptors suffice."""
+"""The most requests in flight; further ones wait, so that file descriptors suffice."""
 _DEFAULT_HEADERS = {"Accept": "application/json", "User-Agent": "muster"}
 
 
@@ -78,7 +78,7 @@ class RequestOutcome(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """The request to send; `path` is percent-encoded."""
+    """A request to send; `path` is percent-encoded."""
 
     method: str
     path: str
@@ -88,9 +88,9 @@ class _Request(NamedTuple):
 
 
 class _Guarded(aiohttp.BytesPayload):
-    """A body before which, and before its headers, nothing is sent unless that is still allowed at that moment.
+    """A body that is sent, like its headers, only if the write is still allowed at that moment.
 
-    A process may be stopped while a request waits for its connection.
+    A process may be suspended while a request waits for its connection.
     """
 
     def __init__(self, body: bytes, may_send: Callable[[], bool]) -> None:
@@ -104,7 +104,7 @@ class _Guarded(aiohttp.BytesPayload):
 
 
 class Transport:
-    """The connections. Make it inside a running event loop, close it there; usable as an async context manager."""
+    """The connections to a server, as an async context manager. Create and close it on one running event loop."""
 
     def __init__(self, connection: Connection) -> None:
         self._listeners: list[Callable[[RequestOutcome], None]] = []
@@ -136,11 +136,11 @@ class Transport:
         return urlsplit(self._base).netloc
 
     def subscribe(self, listener: Callable[[RequestOutcome], None]) -> None:
-        """Call `listener` with the outcome of each request from now on, answered or not."""
+        """Call `listener` with the outcome of each further request, answered or not."""
         self._listeners.append(listener)
 
     async def close(self) -> None:
-        """Close all connections. Requests under way fail with Unreachable."""
+        """Close all connections. Requests in flight fail with Unreachable."""
         self._closed = True
         await self._pool.close()
         await self._session.close()
@@ -156,7 +156,7 @@ class Transport:
         may_send: Callable[[], bool] | None = None,
     ) -> Reply:
         """Send one request and read the whole answer; `path` is percent-encoded and may have a query.
-        It must all happen `within` so many seconds. A body is not sent if `may_send` says no when it is its turn.
+        The limit for all of it is `within` seconds. A body is not sent if `may_send` returns False at that moment.
 
         Raises ApiError. After a 401 the credentials are renewed and the request is sent once more.
         """
@@ -173,7 +173,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(self, path: str, *, silence: float) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A GET whose body is read as it arrives, in chunks of any size; `silence` seconds without any end it.
+        """A GET whose body is read as it arrives, in chunks of any size; `silence` seconds without a chunk end it.
 
         Raises ApiError on entry and, TimedOut or Unreachable, from the chunks. Leaving closes the connection.
         """
@@ -193,7 +193,7 @@ class Transport:
             raise _translated(error, self._base) from error
 
     async def _authorised(self, send: Callable[[Headers], Awaitable[T]]) -> T:
-        """The result of `send` with the headers that authenticate us; called again with others after a 401."""
+        """The result of `send` with the client's credentials; after a 401 it is called again with renewed ones."""
         if self._closed:
             raise Unreachable("the client is closed")
         headers = self._connection.auth.current()
@@ -211,7 +211,7 @@ class Transport:
             raise _translated(error, self._base) from error
 
     async def _renewed(self, rejected: Headers | None) -> Headers:
-        """Renewed headers; the rejected ones when there are no others."""
+        """Renewed headers; the rejected ones if there are no others."""
         auth = self._connection.auth
         try:
             again = await auth.renew(rejected)
@@ -239,7 +239,7 @@ class Transport:
             listener(outcome)
 
     def _message(self, request: _Request, body: bytes, headers: Headers) -> bytes:
-        """The request as HTTP/1.1 sends it. Raises ValueError for a header or path that would not be one."""
+        """The request as an HTTP/1.1 message. Raises ValueError for an invalid header or path."""
         if self._headers is not headers:  # credentials come with an object of their own, which does not change
             self._lines = _header_lines(urlsplit(self._base), headers)
             self._headers = headers
@@ -295,7 +295,7 @@ def _pool(connection: Connection) -> ConnectionPool:
 
 
 def _header_lines(server: SplitResult, headers: Headers) -> str:
-    """The header lines of all requests with these headers. Raises ValueError for a header that would not be one."""
+    """The header lines of all requests with these headers. Raises ValueError for an invalid header."""
     lines = [f"Host: {server.netloc}"]
     lines += [f"{name}: {value}" for name, value in (*_DEFAULT_HEADERS.items(), *headers.items())]
     if not all(map(str.isprintable, lines)):
@@ -310,7 +310,7 @@ def _body(request: _Request) -> bytes | _Guarded | None:
 
 
 def _cut(response: aiohttp.ClientResponse) -> None:
-    """Aborts a response at once: an orderly end of TLS may last longer than the event loop."""
+    """Abort a response at once: an orderly end of TLS may last longer than the event loop."""
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
@@ -323,7 +323,7 @@ def _whole(seconds: float) -> aiohttp.ClientTimeout:
 
 
 def path_with(path: str, params: Params | None) -> str:
-    """`path` with a query made of `params`."""
+    """`path` with the query `params`."""
     return f"{path}?{urlencode(params)}" if params else path
 
 

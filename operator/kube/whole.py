@@ -1,7 +1,7 @@
-"""Whole objects of the API, as extenders receive them: JSON as the server wrote it, without `managedFields`.
+"""Whole objects of the API for extenders: JSON as the server wrote it, without `managedFields`.
 
 The engine keeps only the fields of nodes and pods that scheduling reads. If an extender needs whole nodes, they are
-watched a second time; pods are read one by one. This module never looks into an object.
+watched a second time; pods are read one by one. This module does not interpret the objects.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class Whole(Wire):
 _decode = msgspec.json.Decoder(Whole).decode
 
 
-class Unheard:
-    """An informer's handler that does nothing, for readers of its store."""
+class NoopHandler:
+    """A handler without effect, for informers whose store is read directly."""
 
     def on_add(self, obj: object, /) -> None:
         """An object was seen for the first time."""
@@ -68,7 +68,7 @@ class Unheard:
 
 def whole_nodes(client: ApiClient, timing: Timing | None = None) -> Informer[Whole]:
     """An informer of whole nodes."""
-    return Informer(client, Listed("/api/v1/nodes", Whole), Unheard(), timing=timing)
+    return Informer(client, Listed("/api/v1/nodes", Whole), NoopHandler(), timing=timing)
 
 
 class NodeSource(Protocol):
@@ -88,12 +88,12 @@ class Reader(Protocol):
 
 
 def is_sent_nodes(extender: ExtenderConfig) -> bool:
-    """Whether whole nodes are needed to ask it."""
+    """Whether requests to an extender need whole nodes."""
     return not extender.node_cache_capable and bool(extender.filter_verb or extender.prioritize_verb)
 
 
 class WholeObjects:
-    """Whole pods and nodes by name, as JSON. `nodes` is None where no extender is sent any."""
+    """Whole pods and nodes by name, as JSON. `nodes` is None if no extender needs them."""
 
     def __init__(self, client: Reader, nodes: NodeSource | None) -> None:
         self._client = client
@@ -101,7 +101,7 @@ class WholeObjects:
         self._reads = asyncio.Semaphore(_READS)
 
     def nodes(self, names: Iterable[str]) -> list[bytes]:
-        """The nodes out of these that are known, as they are now, in JSON."""
+        """The known nodes among these, in their current version, as JSON."""
         if self._nodes is None:
             return []
         found = (self._nodes.get(name) for name in names)
@@ -110,7 +110,7 @@ class WholeObjects:
     async def pod(self, pod: PodInfo) -> bytes:
         """The current version of the pod.
 
-        Raises ExtenderError when it is gone or cannot be read.
+        Raises ExtenderError if it is gone or cannot be read.
         """
         try:
             async with self._reads:
@@ -123,7 +123,7 @@ class WholeObjects:
         return _encode(found)
 
     async def pods(self, pods_by_node: Mapping[str, Sequence[PodInfo]]) -> dict[str, list[bytes]]:
-        """The pods as they are now, by node."""
+        """The current versions of the pods, by node."""
         found = await asyncio.gather(*(self.pod(pod) for pods in pods_by_node.values() for pod in pods))
         bodies = iter(found)
         return {name: [next(bodies) for _ in pods] for name, pods in pods_by_node.items()}

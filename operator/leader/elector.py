@@ -1,4 +1,4 @@
-"""The elector: acquires a lease, keeps it, and says at every moment whether this process may still write.
+"""The elector: acquires a lease, renews it, and knows at every moment whether this process may still write.
 
 The process starts it with the informers and schedules once `elected` is set. `run` returns when the lease is lost, and
 the process then ends; a restart is the only way back, because all of its state may be wrong.
@@ -39,11 +39,11 @@ class Terms:
     """The lease and the durations of the election, in seconds; kube-scheduler's defaults are 15, 10 and 2.
 
     Attributes:
-        name, namespace: of the Lease.
-        identity: of this process; no two may share one.
-        duration: how long others wait after the last renewal they saw.
-        renew_deadline: how long a leader tries to renew before it gives up.
-        retry_period: between tries.
+        name, namespace: the name and namespace of the Lease.
+        identity: the unique identity of this process.
+        duration: the time that other processes wait after the last renewal that they saw.
+        renew_deadline: the time for which a leader tries to renew the lease before it ends.
+        retry_period: the time between tries.
     """
 
     name: str
@@ -65,30 +65,30 @@ class ElectionClock:
 
 
 class Leadership(Protocol):
-    """The election as a process sees it. `elected` is set once it leads."""
+    """The leadership of a process. `elected` is set once the process leads."""
 
     name: str
     elected: asyncio.Event
 
     def may_write(self) -> bool:
-        """Whether it may write at this moment."""
+        """Whether the process may write at this moment."""
         ...
 
     def trouble(self) -> str | None:
-        """The problem with the election, if anything."""
+        """The problem with the election; None without a problem."""
         ...
 
     async def run(self) -> None:
-        """Take part; returns when leadership is lost."""
+        """Take part in the election; returns when leadership is lost."""
         ...
 
     async def release(self) -> None:
-        """Give leadership up."""
+        """Release the leadership."""
         ...
 
 
 class Alone:
-    """Leadership of a process that has no rivals."""
+    """Leadership without an election, for a single process."""
 
     name = ""
 
@@ -97,22 +97,22 @@ class Alone:
         self.elected.set()
 
     def may_write(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def trouble(self) -> None:
-        """None."""
+        """Return None."""
 
     async def run(self) -> None:
-        """Never lost."""
+        """Wait until cancelled, because leadership is never lost."""
         await asyncio.Event().wait()
 
     async def release(self) -> None:
-        """Nothing to give up."""
+        """Do nothing."""
 
 
 class Elector:
-    """Runs for one lease. `client` must not be fenced by this elector itself.
+    """Takes part in the election for one lease. `client` must not be fenced by this elector.
 
     Attributes:
         elected: set once the lease was acquired.
@@ -132,7 +132,7 @@ class Elector:
         return self._renewed is not None and self._time.now() < self._renewed + self._terms.renew_deadline
 
     def trouble(self) -> str | None:
-        """None when all is well; else that a leader has not noticed for long that it cannot renew its lease."""
+        """The problem if the last renewal is long past its deadline, but the leader has not ended; None otherwise."""
         if self._renewed is None or self._time.now() < self._renewed + self._terms.renew_deadline + _WATCHDOG_SECONDS:
             return None
         return f"failed election to renew leadership on lease {self._terms.name}"
@@ -151,7 +151,7 @@ class Elector:
         log.error("leaderelection lost")
 
     async def release(self) -> None:
-        """Give the lease up, if it is held, so that a standby need not wait for it to run out."""
+        """Release the lease, if it is held, so that a standby need not wait until it expires."""
         if not self.may_write():
             return
         # Writing ends before the request: as soon as the server has it, another process may lead, whether or not its
@@ -167,14 +167,14 @@ class Elector:
             log.warning("the lease could not be released: %s", error)
 
     def _pause(self) -> float:
-        """How long a standby waits: a little over the retry period, but not past the moment the lease runs out."""
+        """The pause of a standby: slightly more than the retry period, but not past the lease's expiry."""
         pause = self._terms.retry_period * (1 + self._time.random() * (_JITTER - 1))
         left = self._observed.runs_out() - self._time.now()
         return left if 0 < left < pause else pause
 
     async def _try(self) -> bool:
         """One attempt to acquire or renew. The time that counts is the one before the request went out."""
-        # Others count from when they see the renewal, which is later than this; so this process stops writing first.
+        # Others count from the time at which they see the renewal, which is later; so this process stops writing first.
         began = self._time.now()
         try:
             async with asyncio.timeout(self._patience(began)):
@@ -186,12 +186,12 @@ class Elector:
         return held
 
     def _patience(self, began: float) -> float:
-        """How long an attempt may take: half the deadline, so that one lost answer does not cost a leader its lease."""
+        """The limit for a try: half of the deadline, so that a leader does not lose its lease by one lost answer."""
         half = self._terms.renew_deadline / 2
         return half if self._renewed is None else min(half, self._renewed + self._terms.renew_deadline - began)
 
     async def _acquire_or_renew(self) -> bool:
-        """Whether the lease is this process's now. Raises Conflict when another client wrote it at the same time."""
+        """Whether this process has the lease now. Raises Conflict if another client wrote it at the same time."""
         terms = self._terms
         lease = await self._read()
         if lease is None:

@@ -1,4 +1,4 @@
-"""The lease as a record, and the next step. Pure: time comes in, a plan goes out.
+"""The lease as a record, and the rules for taking it. Pure: the caller passes the time.
 
 The rules are client-go's: a lease belongs to its holder until it was not renewed for its duration *as seen from here*,
 on the observer's own monotonic clock, so the clocks of different machines need not agree.
@@ -13,7 +13,7 @@ import msgspec
 
 
 class LeaseMeta(msgspec.Struct, rename="camel", omit_defaults=True):
-    """`metadata`: what was read is sent back, so that a renewal takes nothing away that others wrote."""
+    """`metadata`, sent back as it was read, so that a renewal does not remove what other clients wrote."""
 
     name: str = ""
     namespace: str = ""
@@ -45,13 +45,13 @@ class Lease(msgspec.Struct, rename="camel"):
 
 @dataclass(slots=True)
 class ObservedLease:
-    """The lease as last seen, and when it was first seen like that (monotonic seconds)."""
+    """The last seen version of the lease, and the time at which it was first seen (monotonic seconds)."""
 
     spec: LeaseSpec = field(default_factory=LeaseSpec)
     at: float = float("-inf")
 
     def see(self, spec: LeaseSpec, now: float) -> None:
-        """The lease was read."""
+        """Record a version that was read."""
         if spec != self.spec:
             self.spec = spec
             self.at = now
@@ -62,7 +62,7 @@ class ObservedLease:
         return not holder or holder == identity or now >= self.runs_out()
 
     def runs_out(self) -> float:
-        """When anyone may take the lease, unless it is seen to be renewed before."""
+        """The time from which every process may take the lease, unless it is renewed before."""
         return self.at + (self.spec.lease_duration_seconds or 0)
 
 

@@ -1,6 +1,6 @@
-"""From families to the text that a scraper reads, in blocks of a few milliseconds, served between scheduling cycles.
+"""Families as the text that a scraper reads, in blocks of a few milliseconds, served between scheduling cycles.
 
-Text is format 0.0.4 whatever the scraper prefers: kube-scheduler offers nothing else, and bucket bounds (`le="1"`) stay
+The format is 0.0.4 whatever the scraper prefers: kube-scheduler offers no other, and bucket bounds (`le="1"`) stay
 comparable with its series.
 """
 
@@ -21,14 +21,14 @@ _HEADER_LINES = 2
 
 
 class Metrics(Protocol):
-    """Whatever has families."""
+    """A source of families."""
 
     def families(self) -> Iterable[Family]:
         """Every family, in the order in which a scrape shows them."""
 
 
 def registry_of(*metrics: Metrics) -> CollectorRegistry:
-    """A registry of its own with these metrics and the process's CPU, memory and file descriptors."""
+    """A new registry with these metrics and the process's CPU, memory and file descriptors."""
     registry = CollectorRegistry()
     for each in metrics:
         registry.register(_Exposed(each))
@@ -37,7 +37,7 @@ def registry_of(*metrics: Metrics) -> CollectorRegistry:
 
 
 def blocks(registry: CollectorRegistry) -> Iterator[bytes]:
-    """The registry as text, in blocks of some hundred lines. A family's numbers are read when its turn comes."""
+    """The registry as text, in blocks of some hundred lines. The numbers of a family are read when it is written."""
     for family in registry.collect():
         for start in range(0, len(family.samples), _LINES_A_BLOCK):
             text = generate_latest(_Part(family, start))
@@ -45,7 +45,7 @@ def blocks(registry: CollectorRegistry) -> Iterator[bytes]:
 
 
 class _Exposed:
-    """Collects what prometheus-client's registry shows: every family that has series."""
+    """The collector of prometheus-client's registry: all families with series."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -78,7 +78,7 @@ def _metric_of(family: Family) -> Metric:
 
 
 class _Part:
-    """A registry for `generate_latest`, with a part of one family in it."""
+    """A registry for `generate_latest` that has a part of one family."""
 
     def __init__(self, family: Metric, start: int) -> None:
         self._part = Metric(family.name, family.documentation, family.type)

@@ -1,7 +1,7 @@
 """`kube_pod_resource_request` and `kube_pod_resource_limit`: the requests and limits of each pod of the cluster.
 
-Served apart from the other metrics because there are several series per pod. For the same reason this module writes the
-text itself, in blocks: writing ten thousand pods at once would stop scheduling for half a second.
+They are served separately from the other metrics because there are several series per pod. For the same reason this
+module writes the text in blocks: writing ten thousand pods at once would block scheduling for half a second.
 
 The sums follow kube-scheduler's collector, which reads only the pod's spec, also while a resize is in progress.
 """
@@ -29,7 +29,7 @@ def pod_resource_blocks(pods: Callable[[], Iterable[Pod]]) -> Iterator[bytes]:
     """The exposition text of all pods that have not ended on their node, a hundred pods a block.
 
     Args:
-        pods: all pods known, asked for once. A process that does not lead gives none.
+        pods: returns all known pods; called once. A process that does not lead returns none.
     """
     living = [pod for pod in pods() if not _ended(pod)]
     for name, text, part in _FAMILIES:

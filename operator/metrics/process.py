@@ -1,8 +1,8 @@
-"""What the process counts besides its engine: requests to the API server, under client-go's names, and the event loop.
+"""Metrics of the process besides its engine: requests to the API server, under client-go's names, and the event loop.
 
-The transport reports every request, the writers every write, the watchdog every time that the loop did not turn. Muster
-has no numbers for client-go's other families (rate limiter, sizes, certificates), and `workqueue_*` counts queues that
-it does not have.
+The transport reports every request, the writers every write, and the watchdog every block of the loop. Muster has no
+numbers for client-go's other families (rate limiter, sizes, certificates), and `workqueue_*` counts queues that it does
+not have.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class ProcessMetrics:
     """The families of one process.
 
     Args:
-        host: the API server's, as the series name it.
+        host: the API server's host, as a label.
         build: the labels of `kubernetes_build_info`.
     """
 
@@ -41,7 +41,7 @@ class ProcessMetrics:
             "[ALPHA] Writes that were sent to the API server: bindings, Events, statuses.",
             ("verb", "resource"),
         )
-        self._loop_held = Histogram(
+        self._loop_blocked = Histogram(
             "muster_event_loop_held_seconds",
             "[ALPHA] Time for which the event loop, on which everything runs, did not turn.",
             bounds=_LOOP,
@@ -60,10 +60,10 @@ class ProcessMetrics:
 
     def families(self) -> Iterator[Family]:
         """Every family, in the order in which a scrape shows them."""
-        yield from (self._requests, self._seconds, self._writes, self._loop_held, self._loop_worked, self._build)
+        yield from (self._requests, self._seconds, self._writes, self._loop_blocked, self._loop_worked, self._build)
 
     def answered(self, method: str, code: str, seconds: float) -> None:
-        """A request was answered, or failed, after so many seconds."""
+        """Count a request and its duration."""
         self._requests.add((code, method, self._host))
         self._seconds.observe((method, self._host), seconds)
 
@@ -71,7 +71,7 @@ class ProcessMetrics:
         """Count a write to the API server, such as `POST`, `pods/binding`."""
         self._writes.add((verb, resource))
 
-    def loop_held(self, seconds: float, at_work: float) -> None:
+    def loop_blocked(self, seconds: float, at_work: float) -> None:
         """The event loop turned again after so many seconds, at work for at most so many of them."""
-        self._loop_held.observe((), seconds)
+        self._loop_blocked.observe((), seconds)
         self._loop_worked.observe((), at_work)

@@ -10,27 +10,27 @@ from muster.framework.metrics import EntityType, Family, GaugeFunc
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """The sources of metrics. Each is called once a scrape, on the event loop, and should not walk all pods.
+    """The sources of metrics. Each is called once per scrape, on the event loop, and should not iterate over all pods.
 
     Attributes:
         pending_pods: pods by part of the queue: active, backoff, unschedulable, gated, incomplete, pending.
         queued_entities: entries by part of the queue (active, backoff, unschedulable, gated) and by what they are.
         cache_size: how many nodes, pods and assumed_pods the cache holds.
-        held_at_permit: how many pods have a node that Permit does not let them go to yet.
+        waiting_at_permit: how many pods have a node and wait at Permit.
         leading: whether this process holds a lease, by the lease's name.
         waiting_groups: how many pod groups with members lack their quorum.
         reserved_shares: which share of what nodes offer is reserved, by resource.
         quotas: amounts of quotas, by quota, resource and kind (used, min, max, borrowed).
-        unmet_quotas: how many pods lack a node within the min of their quota, by quota.
-        oldest_waiting_group: for how many seconds the one that has waited longest has; 0 when none waits.
-        tasks: how many asyncio tasks the process has.
+        unmet_quotas: the number of pods within the min of their quota that lack a node, by quota.
+        oldest_waiting_group: the longest wait of a waiting group in seconds; 0 if none waits.
+        tasks: the number of asyncio tasks of the process.
     """
 
     pending_pods: Callable[[], Mapping[str, int]]
     queued_entities: Callable[[], Mapping[tuple[str, EntityType], int]]
     cache_size: Callable[[], Mapping[str, int]]
     leading: Callable[[], Mapping[str, bool]]
-    held_at_permit: Callable[[], int] = lambda: 0
+    waiting_at_permit: Callable[[], int] = lambda: 0
     waiting_groups: Callable[[], int] = lambda: 0
     oldest_waiting_group: Callable[[], float] = lambda: 0.0
     reserved_shares: Callable[[], Mapping[str, float]] = dict
@@ -40,7 +40,7 @@ class State:
 
 
 class StateMetrics:
-    """The gauges over a `State`, to be registered for scraping."""
+    """The gauges that show a `State`."""
 
     def __init__(self, state: State) -> None:
         self._families = (
@@ -64,9 +64,9 @@ class StateMetrics:
             ),
             GaugeFunc(
                 "muster_pods_held_at_permit",
-                "[ALPHA] Pods with a node that Permit holds; they are in no part of the queue.",
+                "[ALPHA] Pods with a node that wait at Permit; they are in no part of the queue.",
                 (),
-                lambda: {(): state.held_at_permit()},
+                lambda: {(): state.waiting_at_permit()},
             ),
             GaugeFunc(
                 "muster_waiting_podgroups",

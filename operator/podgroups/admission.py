@@ -1,8 +1,8 @@
-"""Validating admission of groups: mistakes are refused instead of reported later.
+"""Validating admission of groups, which rejects invalid groups instead of reporting them later.
 
-Off by default; an option of `muster run` enables it. The API server has applied the schema, which accepts as much as
-scheduler-plugins' own; the rest is checked by the rules of the API. An object that was stored with a mistake can still
-be changed in all other respects, and deleted.
+Off by default; an option of `muster run` enables it. The API server has already applied the schema, which is as
+permissive as scheduler-plugins'; the rules of the API find the other mistakes. An object that was stored with a mistake
+can still be deleted, and changed in all other respects.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ log = logging.getLogger(__name__)
 
 _UNPROCESSABLE = 422
 _PAUSE_SECONDS = 5.0
-"""Before the next look for the definition, the next start of kopf or its next login."""
+"""The pause before the definition is read again, and before the next start or login of kopf."""
 _END_SECONDS = 10.0
-"""How long kopf may take to end."""
+"""The longest time that kopf may take to end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +53,15 @@ class AdmissionServing:
 
 
 class AdmissionOperator:
-    """Keeps a kopf operator running that validates PodGroups.
+    """Runs a kopf operator that validates PodGroups.
 
-    It is an operator of its own, beside the one that runs the process, for two reasons. kopf ends as a whole when one
-    of its parts fails, and a certificate that cannot be read or a port that is taken must not end the scheduler. And
-    kopf answers only for kinds that it found when it began, so it is begun when the API serves PodGroups. It watches
-    nothing: when their definition is deleted it stays up, and receives no requests.
+    This operator is separate from the one that runs the process, for two reasons. kopf ends as a whole if one of its
+    parts fails, but an unreadable certificate or an occupied port must not end the scheduler. And kopf answers only for
+    kinds that existed when it started, so it starts when the API serves PodGroups. It watches nothing: if their
+    definition is deleted, it continues and receives no requests.
 
-    `kinds` are those of the groups; it begins when the API serves all of them. `login` gives kopf its session,
-    `claim_signals` is called after each start of kopf, which takes SIGINT and SIGTERM for itself.
+    `kinds` are the kinds of groups; it starts when the API serves all of them. `login` returns kopf's session;
+    `claim_signals` is called after each start of kopf, which installs handlers for SIGINT and SIGTERM.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class AdmissionOperator:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin."""
+        """Start kopf as soon as the API serves the kinds."""
         self._task = asyncio.create_task(self._run())
 
     async def stop(self) -> None:
-        """End, kopf in good order."""
+        """Stop kopf, which may end in good order."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -109,7 +109,7 @@ class AdmissionOperator:
             try:
                 for kind in self._kinds:
                     await self._client.get(kind.objects.path, params={"limit": "1"})
-            except ApiError:  # the informer of PodGroups says what is wrong
+            except ApiError:  # the informer of PodGroups reports the cause
                 waited = True
                 await self._sleep(_PAUSE_SECONDS)
                 continue
@@ -118,8 +118,8 @@ class AdmissionOperator:
             return
 
     async def _validate(self) -> BaseException | str:
-        """Run kopf until it ends; the reason why it did."""
-        beginning = asyncio.create_task(self._begin())  # a task of its own: kopf keeps its settings in the context
+        """Run kopf until it ends; returns the reason."""
+        beginning = asyncio.create_task(self._begin())  # in a task, because kopf keeps its settings in the context
         try:
             done, _ = await asyncio.wait(await asyncio.shield(beginning), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -136,7 +136,7 @@ class AdmissionOperator:
         return tasks
 
     def _register(self, registry: kopf.OperatorRegistry) -> None:
-        """Add the handlers. When the webhook cannot be reached, PodGroups are let pass."""
+        """Register the handlers. PodGroups are admitted if the webhook cannot be reached."""
 
         @kopf.on.login(id="login", backoff=_PAUSE_SECONDS, registry=registry)
         async def login(**_: Any) -> kopf.AiohttpSession:
@@ -166,7 +166,7 @@ def _settings(serving: AdmissionServing) -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.scanning.disabled = True
-    # It would kill the process this long after this operator ended, as it does whenever it is begun again.
+    # kopf would kill the process this long after the operator ended, and the operator ends at each restart.
     settings.process.ultimate_exiting_timeout = None
     settings.admission.server = ReviewServer(
         serving.certificate,
@@ -181,7 +181,7 @@ def _settings(serving: AdmissionServing) -> kopf.OperatorSettings:
 
 
 async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """End kopf's tasks, which end what they began themselves."""
+    """Cancel kopf's tasks, which end their own tasks."""
     for task in tasks:
         task.cancel()
     _, hanging = await asyncio.wait(tasks, timeout=_END_SECONDS)
@@ -190,7 +190,7 @@ async def _end(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 def refusals(kind: GroupKind[Any], old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> Sequence[str]:
-    """Why a group that was `old`, or did not exist, may not become `new`; nothing when it may."""
+    """The reasons to reject a group `new` that was `old`, or did not exist; none if it is valid."""
     if old is not None and _judged(old) == _judged(new):
         return []
     return kind.problems(new)

@@ -1,6 +1,6 @@
 """Reports annotations of groups that Muster does not know or cannot read: an Event on the object, once per change.
 
-Such an annotation counts as absent, so without the Event a mistyped key would go unnoticed. Faults that keep a group
+Such an annotation is ignored, so without the Event a mistyped key would go unnoticed. Faults that keep a group
 from being scheduled, such as an invalid topology, are in its condition instead.
 """
 
@@ -14,6 +14,7 @@ from muster.framework.groups.annotations import unknown_annotations
 from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import healing_fault
 from muster.framework.groups.reporting import Notice
+from muster.framework.groups.timing import timing_faults
 from muster.operator.kube.series import EventKey
 
 from .events import event_of
@@ -21,7 +22,7 @@ from .worker import GroupWorker, WorkerPorts
 
 
 class AnnotationFaults(GroupWorker):
-    """Reports on groups of one kind, and on composites that consist of them."""
+    """Reports faulty annotations of the groups of one kind, and of their composites."""
 
     def __init__(self, groups: GroupBook[Any, Any], kind: GroupKind[Any], ports: WorkerPorts) -> None:
         super().__init__(ports, groups)
@@ -58,10 +59,10 @@ class AnnotationFaults(GroupWorker):
             yield event_of(notice, kind, found.metadata, reporter=reporter, action=action)
 
     def _notices(self, annotations: Mapping[str, str]) -> Iterator[tuple[str, Notice]]:
-        """Each fault with the action that the annotation is about."""
+        """The notice about each fault, with the action that the annotation concerns."""
         if fault := healing_fault(annotations):
             yield "Healing", Notice("Warning", "InvalidHealingPolicy", fault)
-        for line in self._kind.annotation_faults(annotations):
+        for line in (*self._kind.annotation_faults(annotations), *timing_faults(annotations)):
             yield "Scheduling", Notice("Warning", "InvalidAnnotation", line)
         for line in unknown_annotations(annotations, self._kind.annotations):
             yield "Scheduling", Notice("Warning", "UnknownAnnotation", line)

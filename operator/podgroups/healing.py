@@ -1,8 +1,8 @@
-"""Heals groups that lost members for good, as the `muster-scheduler.io/healing-policy` of each says.
+"""Heals groups that lost members for good, by the `muster-scheduler.io/healing-policy` of each group.
 
-The healer reads from the plugin's own book which pods are bound and which have succeeded, also while another process
-leads, so that a new leader knows what was lost. It acts when a loss has lasted for a moment, long enough for the
-deletion of the rest of a deleted group to begin as well.
+The healer reads from the plugin's book which pods are bound and which have succeeded, also while another process leads,
+so that a new leader knows what was lost. It acts only after a loss has lasted for a moment, because the members of a
+deleted group are deleted one after another.
 
 A separate watch reports that a pod has succeeded. It may be late, and an eviction cannot be undone. So before it acts,
 the healer asks the API for each pod that seems lost: by a list of one, which needs no right beyond those of the
@@ -24,7 +24,7 @@ import msgspec
 from muster.framework.contract import GroupKind
 from muster.framework.contract.api import pod_path
 from muster.framework.groups.book import GroupBook
-from muster.framework.groups.healing import GroupRun, HealingPolicy
+from muster.framework.groups.healing import GroupRun, HealingPolicy, healing_policy
 from muster.framework.groups.record import GroupObject
 from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
@@ -56,17 +56,17 @@ class Healer(GroupWorker):
         groups.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Follow what became of a group's members; queue the group if any was lost."""
+        """Update a group's members; queue the group if it lost one."""
         record = self._groups.record(key)
-        falls = record.run is not None and bool(record.run.doomed)
-        if record.group is None or (self._groups.healing(key) is HealingPolicy.KEEP and not falls):
+        falls = record.run is not None and bool(record.run.to_evict)
+        if record.group is None or (self._policy_of(key) is HealingPolicy.KEEP and not falls):
             record.run = None
             self._queue.discard(key)
         elif self._lost(key):
             self._enqueue(key, not_before=self._clock.now() + SETTLE_SECONDS)
 
     async def _reconcile(self, key: str) -> None:
-        """Decide about a loss that has lasted, record the Event, and evict. Nothing is done while the group is held."""
+        """Decide about a lasting loss, record the Event, and evict. Does nothing while the group is held."""
         if self._groups.holds.text(key) is not None:
             self._enqueue_again(key, _RETRY_SECONDS)
             return
@@ -83,33 +83,36 @@ class Healer(GroupWorker):
         if group is None or run is None:
             return
         lost, bound = self._lost(key), self._bound(key)
-        if lost and run.decide(self._groups.healing(key), bound, self._groups.quorum(key)):
-            self._restart(key, group, lost=len(lost), doomed=len(run.doomed))
-        answers = [await self._evict(bound[uid]) for uid in sorted(run.doomed & bound.keys())]
+        if lost and run.decide(self._policy_of(key), bound, self._groups.quorum(key)):
+            self._restart(key, group, lost=len(lost), to_evict=len(run.to_evict))
+        answers = [await self._evict(bound[uid]) for uid in sorted(run.to_evict & bound.keys())]
         refused = [error for error in answers if error is not None]
         if refused:
             self._record(group, "RestartDelayed", f"{len(refused)} of its pods cannot be evicted yet: {refused[0]}")
             self._enqueue_again(key, _RETRY_SECONDS)
 
     async def _is_certain(self, key: str) -> bool:
-        """Whether it is known, as far as it matters, which of the members that seem lost have succeeded.
+        """Whether it is known which of the seemingly lost members have succeeded, as far as the decision depends on it.
 
         Raises ApiError or GarbageError.
         """
-        asked: set[str] = set()
-        while (run := self._groups.record(key).run) is not None and (unasked := self._lost(key) - asked):
+        checked: set[str] = set()
+        while (run := self._groups.record(key).run) is not None and (unchecked := self._lost(key) - checked):
             if self._groups.record(key).unaccounted or not self._follows_ended():
                 return False
-            uid = min(unasked)
-            asked.add(uid)
+            uid = min(unchecked)
+            checked.add(uid)
             if await self._has_succeeded(run.members[uid]):
                 run.finish({uid})
-            elif self._groups.healing(key) is HealingPolicy.RESTART:
+            elif self._policy_of(key) is HealingPolicy.RESTART:
                 return True
         return True
 
+    def _policy_of(self, key: str) -> HealingPolicy:
+        return healing_policy(*self._groups.annotations_around(key))
+
     def _follows_ended(self) -> bool:
-        """Whether the watch of ended pods has listed all of them and continues from there, as it does after a 410."""
+        """Whether the watch of ended pods has listed all pods and follows them, also after a 410."""
         status = self._ended.status
         return status.phase is InformerPhase.WATCHING and isinstance(status.error, (Gone, NoneType))
 
@@ -119,20 +122,20 @@ class Healer(GroupWorker):
         reply = await self._ports.client.get(path, params={"fieldSelector": f"metadata.name={name}"})
         return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
 
-    def _restart(self, key: str, group: GroupObject, *, lost: int, doomed: int) -> None:
+    def _restart(self, key: str, group: GroupObject, *, lost: int, to_evict: int) -> None:
         """End the run of a group, and the runs of the groups that cannot continue without it."""
         others = 0
-        for other in self._groups.falling_with(key):
+        for other in self._groups.evicted_with(key):
             found, bound = self._groups.get(other), self._bound(other)
             run = self._run_of(other)
-            if found is None or not bound or run.doomed:
+            if found is None or not bound or run.to_evict:
                 continue
             others += 1
             run.end(bound.keys())
             self._enqueue(other, not_before=self._clock.now())
             why = f"{key} lost pods for good, and its tree cannot go on without it"
             self._record(found, "Restarting", f"{why}: {len(bound)} pods are evicted")
-        left = [f"the {doomed} left"] if doomed else []
+        left = [f"the {to_evict} left"] if to_evict else []
         if others:
             left.append(f"those of {others} {'group' if others == 1 else 'groups'} that cannot go on without it")
         if left:
@@ -144,7 +147,7 @@ class Healer(GroupWorker):
         return self._run_of(key).follow(self._bound(key), succeeded, self._groups.quorum(key))
 
     def _run_of(self, key: str) -> GroupRun[PodInfo]:
-        """The run of a group; a new one, which has not begun, if the group has none."""
+        """The run of a group; a new run, which has not begun, if the group has none."""
         record = self._groups.record(key)
         record.run = record.run or GroupRun()
         found: GroupRun[PodInfo] = record.run
@@ -154,14 +157,14 @@ class Healer(GroupWorker):
         return {pod.uid: pod for pod in self._groups.record(key).bound_pods()}
 
     async def _evict(self, pod: PodInfo) -> ApiError | None:
-        """Evict a pod. The error with which the API refuses; None if it accepts, or the pod is gone."""
+        """Evict a pod. Returns the API's error if it refuses; None if it accepts, or if the pod is gone."""
         name = {"name": pod.name, "namespace": pod.namespace}
         options = {"preconditions": {"uid": pod.uid}}
         body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": name, "deleteOptions": options}
         try:
             await self._ports.client.post(pod_path(pod.pod.metadata, "eviction"), msgspec.json.encode(body))
         except (NotFound, Conflict):
-            return None  # it is gone, or another has its name
+            return None  # the pod is gone, or another pod has its name
         except ApiError as error:
             return error
         return None

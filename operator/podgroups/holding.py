@@ -1,7 +1,7 @@
 """Holding and resuming groups: the annotations that `muster hold` and `muster resume` write.
 
 Both act on the API with the rights of the user who calls them; the scheduler follows the annotations, see
-`framework.groups.holds`. A group that is held already is held again, with the new reason.
+`framework.groups.holds`. A group that is held already keeps its hold unless a new reason is given.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _Review(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class NamedGroup:
-    """A group by its name. Several kinds may have a group of this name; the first of `kinds` that has one counts."""
+    """A group by its name. If several kinds have a group of this name, the first of `kinds` counts."""
 
     namespace: str
     name: str
@@ -48,10 +48,10 @@ class NamedGroup:
 async def hold(
     client: ApiClient, named: NamedGroup, *, reason: str | None, now: float
 ) -> tuple[WatchedKind, GroupHold | None]:
-    """Hold the group; returns its kind, and its hold until now. `now` is in seconds since the epoch.
+    """Hold the group; returns its kind, and its previous hold. `now` is in seconds since the epoch.
 
-    A group that is held already keeps that hold, unless there is a `reason` to replace it. Raises ApiError; if no kind
-    has the group, the error of the first.
+    A group that is held already keeps its hold unless a new `reason` is given. Raises ApiError; if no kind has the
+    group, the error of the first kind.
     """
     kind, path, found = await _find(client, named)
     before = hold_in(found.annotations)
@@ -97,7 +97,7 @@ async def _annotate(client: ApiClient, path: str, annotations: Mapping[str, str 
 
 
 async def _user(client: ApiClient) -> str:
-    """The client's user, as the API server knows it; "" if the server does not say."""
+    """The name under which the API server knows the client's user; "" if it is unknown."""
     body = msgspec.json.encode({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"})
     try:
         reply = await client.post(_REVIEWS, body)

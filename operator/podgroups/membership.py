@@ -1,4 +1,4 @@
-"""Membership: which group a pod belongs to, of any kind of group, as the plugins' `GroupKind`s say."""
+"""The group that a pod belongs to, of any kind, by the plugins' `GroupKind`s."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class GroupKinds:
     """The kinds of groups that the plugins know. A pod belongs to the first kind that names a group for it."""
 
     def __init__(self, kinds: Iterable[GroupKind[Any]], of_owner: Mapping[GroupOwner, GroupId] = {}) -> None:
-        """`of_owner` are groups whose members are the pods of an owner."""
+        """`of_owner` has the groups whose members are all pods of an owner."""
         self._kinds = tuple(kinds)
         self._of_owner = of_owner
         self._by_plugin = {kind.plugin: kind for kind in self._kinds}
@@ -22,11 +22,11 @@ class GroupKinds:
         return iter(self._kinds)
 
     def of(self, group: GroupId) -> GroupKind[Any]:
-        """The group's kind. Raises KeyError for a plugin that has none here."""
+        """The group's kind. Raises KeyError for a plugin without a kind."""
         return self._by_plugin[group.plugin]
 
     def among(self, objects: Mapping[WatchedKind, Iterable[Any]]) -> GroupKinds:
-        """These kinds with the groups among the objects, to which pods may belong by their owner."""
+        """These kinds, with the groups among the objects to which pods belong by their owner."""
         of_owner: dict[GroupOwner, GroupId] = {}
         for kind in self._kinds:
             for group in objects.get(kind.objects, ()):
@@ -36,7 +36,7 @@ class GroupKinds:
         return GroupKinds(self._kinds, of_owner)
 
     def group_of(self, pod: JoiningPod) -> GroupId | None:
-        """The pod's group; None for a pod of no group."""
+        """The pod's group; None for a pod without a group."""
         for kind in self._kinds:
             key = kind.group_of(pod)
             if key is not None:
@@ -45,7 +45,7 @@ class GroupKinds:
         return None if owner is None else self._of_owner.get(owner)
 
     def key_of(self, pod: JoiningPod) -> str:
-        """`namespace/name` of the pod's group; "" for a pod of no group."""
+        """`namespace/name` of the pod's group; "" for a pod without a group."""
         group = self.group_of(pod)
         return "" if group is None else group.key
 
@@ -54,16 +54,16 @@ class GroupKinds:
         return next((kind for kind in self._kinds if kind.objects == watched), None)
 
     def named(self, word: str) -> list[GroupKind[Any]]:
-        """The kinds whose groups a word names, as in kubectl; all kinds for ""."""
+        """The kinds that a word names, as in kubectl; all kinds for ""."""
         return [kind for kind in self if not word or word in (*kind.short_names, *_names(kind.objects))]
 
     def of_composites(self, word: str) -> list[GroupKind[Any]]:
-        """The kinds whose composites a word names."""
+        """The kinds whose composites the word names."""
         return [kind for kind in self if kind.composites is not None and word in _names(kind.composites)]
 
     @property
     def watched(self) -> tuple[WatchedKind, ...]:
-        """The kinds of objects to watch: groups, and composites of groups."""
+        """The kinds of objects to watch: groups and composites of groups."""
         found = (each for kind in self._kinds for each in (kind.objects, kind.composites))
         return tuple(dict.fromkeys(each for each in found if each is not None))
 

@@ -1,9 +1,9 @@
 """Keeps the statuses of groups of one kind up to date, and records Events about them.
 
 The plugin's book knows, from the process's informers, which groups and members exist and what was decided, and marks
-each group of which any of that changed; the controller itself only follows how members end. One worker asks the
-plugin's `GroupReporter` for a group's changes, and writes them, at most once a second per group and only while this
-process leads. A write that the server refuses is delayed; when the server accepts no write at all, every group waits.
+each group for which this changed; the controller itself only follows how members end. One worker takes a group's
+changes from the plugin's `GroupReporter` and writes them, at most once a second per group and only while this process
+leads. A write that the server refuses is delayed; while the server accepts no write at all, every group waits.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _RETRY_SECONDS = 10.0
 
 
 class StatusController(GroupWorker):
-    """The controller of one kind. Create, `start` and `stop` it on one event loop.
+    """The controller of one kind of group. Create, `start` and `stop` it on one event loop.
 
-    If the reporter counts ended members, these are followed from the start, and no group is reported before they are
-    known; otherwise they are followed from the first group on. In both cases the pods that have not ended are listed
+    If the reporter counts ended members, the watch of ended pods begins at the start, and no group is reported before
+    its first list; otherwise it begins with the first group. In both cases the pods that have not ended are listed
     first, because scheduling waits for them, and an API server reads all pods again in order to list ended ones.
 
     Attributes:
@@ -71,7 +71,7 @@ class StatusController(GroupWorker):
         groups.subscribe(self._mark)
 
     def _group_of(self, pod: EndedPod) -> str | None:
-        """The group in which an ended pod is counted. That of its owner is known when the groups are."""
+        """The group in which an ended pod is counted. Its owner's group is known once the groups are known."""
         return self._named(pod) or self._groups.members.owned(pod)
 
     def _coroutines(self) -> list[Coroutine[Any, Any, None]]:
@@ -101,7 +101,7 @@ class StatusController(GroupWorker):
             return
         answer = None
         if report.patch is not None:
-            # Set before the request: changes that come while it is in flight wait for the next write.
+            # Set before the request: a change during the request waits for the next write.
             self._groups.record(key).next_write = self._clock.now() + WRITE_PERIOD
             reply = await self._patch(key, report.patch, PatchType.STRATEGIC if report.strategic else PatchType.MERGE)
             if reply is None:
@@ -120,7 +120,7 @@ class StatusController(GroupWorker):
         try:
             reply = await self._ports.client.patch(path, body, kind=form)
         except NotFound:
-            return None  # the informer will say so
+            return None  # the informer will report it
         except Conflict:
             self._enqueue_again(key, WRITE_PERIOD)
             return None

@@ -1,8 +1,8 @@
 """The webhook server for PodGroups, in the form that kopf expects.
 
 kopf's own server answers an invalid review with a traceback and accepts any number of connections; this one has the
-same bounds as the pages. It answers 400 to an invalid review, and handles one review after another, with the rest of
-the process running in between.
+bounds of the pages' server. It answers 400 to an invalid review, and handles one review after another; the rest of the
+process runs in between.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from muster.operator.serving import Bounds, Limits, Server, certificate_files
 log = logging.getLogger(__name__)
 
 LONGEST_REVIEW = 3 << 20
-"""Bytes: an object before and after, each as large as etcd stores one. A larger one is let pass by the API server."""
+"""The limit in bytes: an object before and after, each of etcd's largest size. The API server admits larger ones."""
 _BOUNDS = Bounds(Limits(total=16, per_address=8, handshakes=8), request_seconds=10.0)
 
 
@@ -94,9 +94,9 @@ async def _review(request: web.Request, decide: kopf.WebhookFn) -> web.Response:
     body = await request.read()
     try:
         _check(body)
-        # kopf reads more of a review than is checked here: what the API server sent, as it sent it
-        asked = cast("Any", msgspec.json.decode(body))
-        answer = await decide(asked, webhook=request.match_info["id"] or None, headers=dict(request.headers))
+        # kopf gets the review as the API server sent it, because it reads more of it than is checked here
+        review = cast("Any", msgspec.json.decode(body))
+        answer = await decide(review, webhook=request.match_info["id"] or None, headers=dict(request.headers))
     except Exception as error:
         text = fault(error) if isinstance(error, msgspec.DecodeError) else " ".join(str(error).split())
         log.log(
@@ -107,7 +107,7 @@ async def _review(request: web.Request, decide: kopf.WebhookFn) -> web.Response:
 
 
 def _check(body: bytes) -> None:
-    """Raises MsgspecError for anything but a review, and ValueError for one without an object."""
+    """Check the form of a review. Raises MsgspecError for other data, and ValueError for a review without an object."""
     review = msgspec.json.decode(body, type=_Review).request
     if review.object is None and review.oldObject is None:
         raise ValueError("neither `object` nor `oldObject` is there - at `$.request`")

@@ -12,7 +12,7 @@ from itertools import count
 class WorkQueue:
     """Keys with the time at which each is due. Times are seconds on the caller's clock.
 
-    Patient keys come after all others that are due, so thousands of them delay no others.
+    Patient keys come after all other due keys, so thousands of them delay no other key.
     """
 
     def __init__(self) -> None:
@@ -35,12 +35,12 @@ class WorkQueue:
         self._patient.discard(key)
 
     def pop(self, now: float) -> str | None:
-        """Remove and return the key that has been due longest; None when none is due at `now`."""
+        """Remove and return the key that has been due longest; None if no key is due at `now`."""
         key = self._urgent.pop(now)
         return key if key is not None else self._patient.pop(now)
 
     def next_time(self) -> float | None:
-        """When the next key is due; None when there is none."""
+        """The time at which the next key is due; None if the queue is empty."""
         times = [time for part in (self._urgent, self._patient) if (time := part.next_time()) is not None]
         return min(times, default=None)
 
@@ -75,5 +75,5 @@ class _DelayedKeys:
     def next_time(self) -> float | None:
         heap = self._heap
         while heap and self.due.get(heap[0][2]) != heap[0][0]:
-            heapq.heappop(heap)  # it was discarded, or another entry of the key is due earlier
+            heapq.heappop(heap)  # the key was discarded, or another entry of it is due earlier
         return heap[0][0] if heap else None

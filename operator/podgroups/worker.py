@@ -1,7 +1,7 @@
 """A queue of groups, and a worker that reconciles one after another while this process leads.
 
-Controllers and healers of all kinds of groups extend it. A plugin derives its groups from the process's informers, and
-reports each group that changed.
+Controllers and healers of all kinds of groups extend `GroupWorker`. A plugin derives its groups from the process's
+informers, and reports each group that changed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class EventWriter(Protocol):
     """Writes Events, see `kube.events`. Never blocks."""
 
     def record(self, key: EventKey) -> None:
-        """Note an event that happens now."""
+        """Record an event that happens now."""
         ...
 
 
@@ -40,10 +40,10 @@ class WorkerPorts:
 
     Attributes:
         leading: whether this process leads; called before each group.
-        synced: set by the informers that feed the plugin. No group is reconciled before all are set, because groups
-            would seem to lack members that are not known yet.
+        synced: events that the plugin's informers set. No group is reconciled before all are set, because groups would
+            seem to lack members that are not known yet.
         reporter: the name of the component that reports Events.
-        standstill: the engine's; a plugin's books are read and changed while no decision is in progress.
+        standstill: the engine's standstill: a plugin's books are read and changed while no decision is in progress.
         timing: the timing of informers.
     """
 
@@ -58,10 +58,10 @@ class WorkerPorts:
 
 
 class GroupWorker(ABC):
-    """A worker. Create, `start` and `stop` it on one event loop."""
+    """Reconciles the queued groups of one kind. Create, `start` and `stop` it on one event loop."""
 
     def __init__(self, ports: WorkerPorts, groups: Container[str]) -> None:
-        """`groups` contains the groups that exist."""
+        """`groups` contains the keys of the existing groups."""
         self._ports = ports
         self._clock = ports.clock
         self._exists = groups.__contains__
@@ -71,19 +71,19 @@ class GroupWorker(ABC):
         self._paused_until = 0.0
 
     def start(self) -> None:
-        """Start; groups are reconciled once all members are known."""
+        """Start the worker; groups are reconciled once all members are known."""
         pace = self._ports.standstill.pace
         self._tasks = [asyncio.create_task(pace(work)) for work in self._coroutines()]
 
     async def stop(self) -> None:
-        """Stop. A write in flight is cancelled."""
+        """Stop the worker; a write in flight is cancelled."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @abstractmethod
     async def _reconcile(self, key: str) -> None:
-        """Do what a queued group needs."""
+        """Bring a queued group up to date."""
 
     def _coroutines(self) -> list[Coroutine[Any, Any, None]]:
         """The coroutines that run concurrently until the worker is cancelled."""
@@ -112,7 +112,7 @@ class GroupWorker(ABC):
             try:
                 await self._reconcile(key)
             except Exception:
-                log.exception("PodGroup %s could not be looked at", key)
+                log.exception("Unable to reconcile group %s", key)
             await asyncio.sleep(0)
 
     async def _sleep(self) -> None:

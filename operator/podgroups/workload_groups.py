@@ -1,9 +1,9 @@
 """Creates the groups that workloads need, and keeps their sizes (see `WorkloadGroups`).
 
-A group is controlled by its workload, so the garbage collector deletes it with the workload; nothing is deleted here. A
-group that was created here and whose workload was deleted without it becomes that of the next workload of this name, as
-pods do. Any other group of that name is left alone. While the API refuses a group, the workload has an Event
-`FailedCreate`, and the group is tried again every ten seconds.
+A group is controlled by its workload, so the garbage collector deletes it with the workload; the controller deletes
+nothing. A group that the controller created, and whose workload was deleted without it, becomes the group of the next
+workload of this name, as its pods do. Any other group of that name stays as it is. While the API refuses a group, the
+workload has an Event `FailedCreate`, and the request is repeated every ten seconds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _TAKEN = "a PodGroup of this name exists that the workload does not control"
 
 
 class WorkloadGroupController(GroupWorker):
-    """The controller. It creates groups of the first of its kinds that the API serves."""
+    """The controller of workloads' groups. It creates groups of its first kind that the API serves."""
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class WorkloadGroupController(GroupWorker):
         kinds: Sequence[tuple[GroupKind[Any], GroupBook[Any, Any]]],
         ports: WorkerPorts,
     ) -> None:
-        """`kinds` are those of which a workload may have a group, each with its book."""
-        super().__init__(ports, frozenset())  # a group that is to be created does not exist
+        """`kinds` are the kinds of groups that a workload may have, each with its book."""
+        super().__init__(ports, frozenset())  # a group that is still to be created does not exist
         self._groups = groups
         self._kinds = sorted(kinds, key=lambda each: groups.preference(each[0].objects.group))
         self._reported: dict[str, str] = {}
@@ -55,7 +55,7 @@ class WorkloadGroupController(GroupWorker):
             book.subscribe(self._mark)
 
     def _mark(self, key: str) -> None:
-        """Queue a group that does not exist, does not have the size of its workload, or is not the workload's."""
+        """Queue a group that does not exist, has another size than its workload, or is not controlled by it."""
         size = self._groups.size(key)
         found = None if size is None else self._found(key)
         if size is not None and (found is None or found[0].needed(found[1]) != size or not _is_owned(key, found[1])):
@@ -75,17 +75,17 @@ class WorkloadGroupController(GroupWorker):
             return
         controller = controller_of(group.metadata)
         if wanted is not None and controller is not None and controller.uid != wanted.owner.uid:
-            return  # the garbage collector is about to delete it, and it is created again then
+            return  # the garbage collector is about to delete it; it is created again afterwards
         self._reported.pop(key, None)
         if size is not None and kind.needed(group) != size:
             await self._resize(key, kind, size)
 
     def _found(self, key: str) -> tuple[GroupKind[Any], Any] | None:
-        """The group of this name, of whichever kind."""
+        """The group of this name, of any kind."""
         return next(((kind, group) for kind, book in self._kinds if (group := book.get(key)) is not None), None)
 
     async def _create(self, key: str, wanted: WorkloadGroup) -> None:
-        """Create the group, of the next kind where the API does not serve one."""
+        """Create the group; if the API does not serve its kind, of the next kind."""
         why = ""
         for kind, _ in self._kinds:
             try:
@@ -101,7 +101,7 @@ class WorkloadGroupController(GroupWorker):
         self._failed(key, wanted.owner, why)
 
     async def _take(self, key: str, kind: GroupKind[Any], group: Any, owner: OwnerReference) -> None:
-        """Make the workload the controller of a group that was created here and that nothing owns any more."""
+        """Make the workload the controller of a group that this controller created and that has no owner any more."""
         meta = group.metadata
         if meta.owner_references or not _LABELS.items() <= meta.labels.items():
             self._failed(key, owner, _TAKEN)
@@ -130,7 +130,7 @@ class WorkloadGroupController(GroupWorker):
             self._enqueue(key, not_before=self._clock.now() + (error.retry_after or _RETRY_SECONDS))
 
     def _failed(self, key: str, owner: OwnerReference, why: str) -> None:
-        """Report on the workload why it has no group, and try again later."""
+        """Record on the workload why it has no group, and try again later."""
         self._enqueue(key, not_before=self._clock.now() + _RETRY_SECONDS)
         note = f"PodGroup {key} cannot be created: {why}"
         if self._reported.get(key) == note:
@@ -144,7 +144,7 @@ class WorkloadGroupController(GroupWorker):
 
 
 def document_of(kind: GroupKind[Any], key: str, wanted: WorkloadGroup) -> Mapping[str, Any]:
-    """The group of this kind that is created, without its namespace."""
+    """The body of a new group of this kind, without its namespace."""
     return {
         "apiVersion": kind.objects.api_version,
         "kind": kind.objects.name,
@@ -154,7 +154,7 @@ def document_of(kind: GroupKind[Any], key: str, wanted: WorkloadGroup) -> Mappin
 
 
 def _is_owned(key: str, group: Any) -> bool:
-    """Whether the group of this name is controlled by the workload that the name stands for, or by one of its name."""
+    """Whether the group of this name is controlled by its workload, or by an earlier workload of the same name."""
     return group_owner(group.metadata) == owner_of_group(key)
 
 

@@ -16,7 +16,7 @@ class LoopClock:
     """Implements `contract.Clock` on the running event loop.
 
     Attributes:
-        now: seconds on the monotonic clock. It is read dozens of times a pod, so it is the function itself.
+        now: seconds on the monotonic clock; the function itself, because it is called dozens of times per pod.
         wall: seconds since the epoch.
     """
 
@@ -25,5 +25,5 @@ class LoopClock:
         self.wall = wall
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Call back on the loop, unless the timer is cancelled."""
+        """call `callback` on the loop after `seconds`, unless the timer is cancelled."""
         return asyncio.get_running_loop().call_later(seconds, callback)

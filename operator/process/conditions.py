@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 16
-"""Half of the writes that a client has in flight at most."""
+"""Half of a client's limit of writes in flight."""
 _NOMINATIONS = 10_000
 
 

@@ -1,4 +1,4 @@
-"""The limit of open files and connections; `muster run` raises it before it opens any."""
+"""The limit of open file descriptors, which `muster run` raises at its start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ log = logging.getLogger(__name__)
 
 WANTED = 1 << 16
 NEEDED = 1024
-"""Enough for the pages, the webhook, the watches and a connection for each write in flight, with some to spare."""
+"""Enough for the pages, the webhook, the watches and a connection for each write in flight."""
 
 
 def raise_descriptor_limit() -> int:

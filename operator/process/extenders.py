@@ -19,12 +19,12 @@ class Extenders:
     """The extenders; create and close them on one event loop. Raises ConfigurationError for unusable TLS files.
 
     Attributes:
-        all: the extenders, in the order in which they are asked.
-        informers: the informers that they need, by the names that users read: of whole nodes, if one is sent nodes.
+        all: the extenders, in the order in which they are called.
+        informers: the informers that they need, by names for users: of whole nodes, if one is sent nodes.
     """
 
     def __init__(self, configuration: KubeSchedulerConfiguration, writers: Writers, timing: Timing) -> None:
-        """`timing` is the informers'."""
+        """`timing` is the timing of the informers."""
         nodes = whole_nodes(writers.client, timing) if any(map(is_sent_nodes, configuration.extenders)) else None
         surroundings = Surroundings(
             objects=WholeObjects(writers.client, nodes),

@@ -1,6 +1,6 @@
 """The controllers of groups: they write statuses and Events, heal groups that lost a pod, and create workloads' groups.
 
-`muster run` runs them beside the process, inside its kopf operator; a simulation runs them directly.
+`muster run` runs them inside its kopf operator; a simulation runs them directly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def group_controllers(process: Process) -> list[GroupWorker]:
-    """A controller for each kind of groups of which a plugin keeps a book; they start and stop with the process."""
+    """The controllers of each kind of groups for which a plugin has a book; they start and stop with the process."""
     controllers: list[GroupWorker] = []
     owned: list[tuple[GroupKind[Any], GroupBook[Any, Any]]] = []
     ports = WorkerPorts(

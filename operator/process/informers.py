@@ -32,7 +32,7 @@ NODES = Listed("/api/v1/nodes", Node)
 
 @dataclass(frozen=True, slots=True)
 class KindInformer:
-    """The informer of one kind, under the name that users read."""
+    """The informer of one kind, with a name for users."""
 
     name: str
     informer: Informer[Any]
@@ -40,20 +40,20 @@ class KindInformer:
 
     @property
     def settled(self) -> bool:
-        """Whether scheduling need not wait for this kind: it is listed, or optional and out of reach.
+        """Whether scheduling need not wait for this kind: it is listed, or optional and unreachable.
 
-        The API answers Forbidden, not NotFound, for a kind that it does not serve and that no role of ours names.
+        For a kind that is not served, and that no role of the process names, the API answers Forbidden, not NotFound.
         """
         return self.informer.synced.is_set() or self._is_out_of_reach()
 
     async def ready(self) -> None:
-        """Return when it is settled."""
+        """Wait until it is settled."""
         while not self.settled:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.informer.synced.wait(), _POLL_SECONDS)
 
     async def refreshed(self) -> None:
-        """Return when it is listed again, or found to be optional and out of reach."""
+        """Wait until it is listed again, or found to be optional and unreachable."""
         refresh = asyncio.ensure_future(self.informer.refresh())
         try:
             while not (refresh.done() or self._is_out_of_reach()):
@@ -88,7 +88,7 @@ class Informers:
         *,
         more: Mapping[str, Informer[Any]],
     ) -> None:
-        """`more` are informers that the engine gets no reports from, by the names that users read."""
+        """`more` are informers that do not report to the engine, by names for users."""
         now = timing.clock
         self.pods = Informer(client, PODS, Timed(engine.pod_handler, "Pod", metrics, now), timing=timing)
         nodes = Informer(client, NODES, Timed(engine.node_handler, "Node", metrics, now), timing=timing)
@@ -114,7 +114,7 @@ class Informers:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def synced(self, kind: WatchedKind) -> list[asyncio.Event]:
-        """The event that is set once the first list of a kind is known; none for a kind that is not watched."""
+        """The event that is set after the first list of a kind; None for a kind that is not watched."""
         return [watched.informer.synced for watched in self._kinds if watched.name == kind.resource]
 
     def missing(self) -> str | None:
@@ -123,11 +123,11 @@ class Informers:
         return f"handlers are not fully synchronized: {', '.join(missing)}" if missing else None
 
     async def complete(self) -> None:
-        """Return when every kind is settled, so that scheduling may begin."""
+        """Wait until every kind is settled, so that scheduling may begin."""
         await asyncio.gather(*(kind.ready() for kind in self._kinds))
 
     async def refresh(self) -> None:
-        """List every kind again, and return when everything that earlier leaders did is known.
+        """List every kind again, and wait until all writes of earlier leaders are known.
 
         A watch of any kind may be late. A leader that does not know a group yet would evict one of its pods without
         the others, and one that does not know a PodDisruptionBudget would violate it.

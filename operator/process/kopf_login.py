@@ -1,6 +1,6 @@
-"""kopf's login: the process's own credentials, no more often than useful.
+"""kopf's login: the process's credentials, at a limited rate.
 
-The kopf operators call it when they begin and after each 401. kopf itself does not pause in between, so an API server
+The kopf operators call it at their start and after each 401. kopf itself does not pause in between, so an API server
 that refuses the credentials for a while would be asked hundreds of times a second.
 """
 
@@ -27,7 +27,7 @@ RETRY_SECONDS = 60.0
 
 
 class KopfLogin:
-    """Logs one kopf operator in: at once, or when `PAUSE_SECONDS` have passed since its last login."""
+    """Logs one kopf operator in, at once or `PAUSE_SECONDS` after its last login."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class KopfLogin:
         self._not_before = float("-inf")
 
     async def __call__(self) -> kopf.AiohttpSession:
-        """A session with the current credentials, renewed if they have expired.
+        """Return a session with the current credentials, renewed if they have expired.
 
         Raises kopf.TemporaryError if there are none: kopf logs it in one line, other errors with a traceback.
         """
@@ -74,7 +74,7 @@ class KopfLogin:
 
 
 def _directions(connection: Connection) -> aiohttp.ClientMiddlewareType:
-    """A middleware for settings that a session lacks: the server's name for TLS, and the proxy's credentials."""
+    """A middleware for settings that a session does not support: the TLS server name and the proxy's credentials."""
     proxy_headers = connection.proxy.headers if connection.proxy is not None else {}
 
     async def direct(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:

@@ -1,9 +1,8 @@
-"""The scheduling loop: decides while there is something to decide, and lets everything else run in between.
+"""The scheduling loop: decides as long as pods are ready, and lets all other tasks run in between.
 
 A slice of decisions lasts a few milliseconds; then watch events, answers and probes are handled. A decision that takes
 longer is made in several slices. The loop pauses while many bindings are in flight, so that decisions are made late, on
-the latest snapshot. `expire_assumed` runs beside it if it is configured: it forgets assumed pods that the API never
-reports.
+the latest snapshot. `expire_assumed`, if configured, forgets assumed pods that the API never reports.
 """
 
 from __future__ import annotations
@@ -29,18 +28,17 @@ two of them, stalls would add up, and a probe would fail."""
 _LONGEST_SLEEP_SECONDS = 1.0
 _STOPPED_AFTER_SECONDS = 10.0
 _STALLED_AFTER_SECONDS = 60.0
-"""Longer than a Binding takes that the API never answers."""
+"""Longer than a Binding that the API never answers."""
 _LONG_DECISION_SECONDS = 600.0
-"""Longer than any decision takes, even about a gang of thousands with a plugin that uses up its budget."""
+"""Longer than any decision, even about a gang of thousands with a plugin that uses up its budget."""
 EXPIRY_PERIOD_SECONDS = 1.0
-"""kube-scheduler's, when it still forgot assumed pods."""
+"""The interval of kube-scheduler when it still forgot assumed pods."""
 
 
 class SchedulingLoop:
-    """Drives an engine. `wake` is to be called whenever the queue may have something ready or a pod was bound.
+    """Drives an engine. Call `wake` whenever the queue may have a ready entity, or a pod was bound.
 
-    No decision begins while `max_bindings` pods are on their way to be bound; a gang counts as those of its members
-    that are bound at a time.
+    No decision begins while `max_bindings` pods are being bound; a gang counts as the members that are bound at a time.
     """
 
     def __init__(
@@ -63,13 +61,13 @@ class SchedulingLoop:
         self._progress = (0, 0)
 
     def stopped(self) -> str | None:
-        """The problem if the loop has run and no longer does, which only a new process can mend; None otherwise."""
+        """The problem if the loop has ended, which only a restart can correct; None otherwise."""
         if self._last_slice is None or (since := self._clock.now() - self._last_slice) < _STOPPED_AFTER_SECONDS:
             return None
         return f"the scheduling loop has not turned for {since:.0f} s"
 
     def stalled(self) -> str | None:
-        """The problem if pods have been ready for long while no decision ended and no pod was bound; None otherwise.
+        """The problem if pods have been ready for long, but no decision ended and no pod was bound; None otherwise.
 
         A decision in progress may take longer. A standby never stalls.
         """
@@ -87,11 +85,11 @@ class SchedulingLoop:
         return None
 
     def wake(self) -> None:
-        """There may be something to do."""
+        """Let the loop check the queue."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Schedule until cancelled. A decision that is under way then is given up."""
+        """Schedule until cancelled. A decision that is under way then is aborted."""
         self._progressed = self._clock.now()
         try:
             while True:
@@ -104,16 +102,16 @@ class SchedulingLoop:
                     continue
                 await self._sleep()
         finally:
-            self._engine.scheduler.give_up()
+            self._engine.scheduler.abort()
 
     def _slice(self) -> bool:
-        """Decide for a few milliseconds. False when there is nothing more to decide for now."""
+        """Decide for a few milliseconds. Returns False if no entity is ready."""
         scheduler, now = self._engine.scheduler, self._clock.now
         began = now()
         self._last_slice = began
         if not self._may_schedule():
             # The lease is lost: a decision that has not committed ends without effect.
-            scheduler.give_up()
+            scheduler.abort()
         if scheduler.under_way:
             return scheduler.step()
         # Tasks that waited for the last decision run first, because the next decision would make them wait again.
@@ -135,7 +133,7 @@ class SchedulingLoop:
         return _REST_SECONDS if began is not None and self._clock.now() - began > _LONG_SLICE_SECONDS else 0
 
     def _follow_progress(self) -> None:
-        """Note the time if anything was decided or bound since the last slice, or if there was nothing to decide."""
+        """Record the time if a pod was decided or bound since the last slice, or if no entity was ready."""
         scheduler = self._engine.scheduler
         progress = scheduler.decided, scheduler.binding
         if progress != self._progress or not (self._engine.queue.contents.has_ready and self._may_schedule()):
@@ -159,8 +157,7 @@ async def expire_assumed(
 ) -> None:
     """Forget assumed pods whose time to live is over, periodically; runs until it is cancelled.
 
-    The cache names each of them in a warning. The queue handles it like a deletion: pods that wait for capacity may be
-    retried.
+    The cache logs a warning for each. The queue handles it like a deletion: pods that wait for capacity may be retried.
     """
     while True:
         await sleep(EXPIRY_PERIOD_SECONDS)

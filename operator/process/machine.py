@@ -1,7 +1,7 @@
 """The machine of a process: time, randomness, names, and whether the process has the interpreter to itself.
 
-Nothing else in a process reads a clock or draws random numbers, and a process sleeps only on its event loop. With a
-`Machine` of its own, a whole process therefore runs in virtual time and from one seed. `HERE` is the real machine.
+No other code of a process reads a clock or draws random numbers, and a process sleeps only on its event loop. With a
+simulated `Machine`, a whole process therefore runs in virtual time and from one seed. `HERE` is the real machine.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ class Machine:
     """The sources of time, randomness and names.
 
     Attributes:
-        now: seconds on a clock that never jumps, and that runs as fast as the event loop's.
+        now: seconds on a monotonic clock as fast as the event loop's.
         wall: seconds since the epoch.
-        random: a number in [0, 1).
-        choose: a number below the given one.
-        uid: a unique name.
+        random: returns a number in [0, 1).
+        choose: returns a number below the given one.
+        uid: returns a unique name.
         hostname: the host's name.
         exclusive: whether the process has its interpreter to itself. Then a thread watches its loop, and garbage
             collection is adjusted (`memory`).

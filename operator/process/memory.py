@@ -1,6 +1,6 @@
-"""Memory management of the process: which memory it returns to the system, and when the garbage collector runs.
+"""Memory management of the process: the return of memory to the system, and the times of garbage collection.
 
-`muster run` calls `limit_heaps` before anything is allocated. glibc keeps freed memory: it takes ever larger blocks
+`muster run` calls `limit_heaps` at its start. glibc keeps freed memory: it takes ever larger blocks
 from heaps that shrink only at their ends, and has a heap for each thread. One object of a MiB, decoded and dropped,
 would occupy its memory for good.
 
@@ -16,9 +16,9 @@ import gc
 from collections.abc import Awaitable, Callable, Mapping
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
-"""glibc's names for them: `mallopt(3)`."""
+"""The constants of glibc's `mallopt(3)`."""
 _BLOCK = 1 << 19
-"""Larger than the 256 KiB buffer of each read from TLS: if these were blocks of their own, reads would cost double."""
+"""Larger than the 256 KiB buffer of each read from TLS: with a separate block for it, a read would cost double."""
 _HEAPS = 2
 _THRESHOLDS = 2_000, 3
 """The collector's thresholds: new objects per collection, as many as some dozens of pods have, and collections per
@@ -35,7 +35,7 @@ def limit_heaps() -> None:
 
 
 def suspend_collection() -> None:
-    """Collect no garbage until `resume_collection` is called."""
+    """Suspend garbage collection until `resume_collection` is called."""
     gc.disable()
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _NO_PODS = dict.fromkeys(("active", "backoff", "unschedulable", "gated", "incomplete", "pending"), 0)
-"""Every part of kube-scheduler's queue: each has a series, even those that Muster does not use."""
+"""The parts of kube-scheduler's queue: each has a series, even parts that Muster does not use."""
 
 
 def liveness(path: str, missing: Check) -> web.Application:
@@ -107,7 +107,7 @@ def pages(
         pending_pods=lambda: {**_NO_PODS, **queue.contents.counts()},
         queued_entities=queue.contents.entity_counts,
         cache_size=cache_size,
-        held_at_permit=lambda: len(process.engine.held_pods),
+        waiting_at_permit=lambda: len(process.engine.waiting_pods),
         waiting_groups=waiting_groups,
         oldest_waiting_group=oldest_waiting_group,
         reserved_shares=process.engine.reserved_shares,

@@ -1,8 +1,8 @@
-"""The process: everything that runs, started in order and ended in order.
+"""The process: all running parts, started and stopped in order.
 
 kopf's startup handler starts it and its cleanup handler ends it. Starting returns when the informers have been started;
 scheduling begins by itself when every kind is synced. Ending makes no new decisions, lets bindings in flight finish,
-rejects the pods that Permit holds, and writes the remaining events.
+rejects the pods that wait at Permit, and writes the remaining events.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _DRAIN_SECONDS = 10.0
 """For bindings, and then again for conditions and Events. The chart gives a pod 60 seconds to end; Kubernetes' default
 is 30."""
 _LISTED_SECONDS = 60.0
-"""The longest time for which garbage collection is off while the cluster is listed."""
+"""The longest suspension of garbage collection while the cluster is listed."""
 
 
 class Process:
@@ -57,7 +57,7 @@ class Process:
 
     Attributes:
         over: set when the process has to end, or has stopped.
-        failed: whether it has to end because a part of it failed, or because it no longer leads.
+        failed: whether it has to end because a part failed, or because it no longer leads.
         groups: the kinds of groups that its plugins know.
         leadership: the election that it takes part in.
         unfenced: a client for the writes that a standby makes too: its lease, and access reviews for its pages.
@@ -66,7 +66,7 @@ class Process:
         engine: makes the decisions.
         writers: write to the API.
         informers: read from the API.
-        clock, timing: time and randomness for its parts.
+        clock, timing: the time and randomness of its parts.
     """
 
     def __init__(self, assembly: Assembly, transport: RoundTripper, machine: Machine = HERE) -> None:
@@ -113,7 +113,7 @@ class Process:
         if self._recording is not None:
             self.engine = self._recording.watch(self.engine, assembly)
         self._loop = SchedulingLoop(self.engine, clock, may_schedule=self._may_schedule)
-        self._watchdog = Watchdog(self.engine.call_watch, self.process_metrics.loop_held)
+        self._watchdog = Watchdog(self.engine.call_watch, self.process_metrics.loop_blocked)
         self.informers = Informers(
             self.writers.client, self.engine, self.metrics, self.timing, more=self._extenders.informers
         )
@@ -148,7 +148,7 @@ class Process:
         if self._recording is not None:
             self._recording.end()
         self.engine.scheduler.reports.end()
-        self.engine.standstill.apply(self._reject_held_pods)
+        self.engine.standstill.apply(self._reject_waiting_pods)
         # Without the lease all writes are fenced, so there is nothing to wait for.
         cut_off = await self.writers.drain(within=0 if self._lost else _DRAIN_SECONDS)
         if cut_off:
@@ -178,9 +178,9 @@ class Process:
         if not faults:
             log.info("the cache equals a recount")
 
-    def _reject_held_pods(self) -> None:
-        for held in self.engine.held_pods:
-            held.fail(Status.unschedulable("the scheduler is shutting down"))
+    def _reject_waiting_pods(self) -> None:
+        for waiting in self.engine.waiting_pods:
+            waiting.fail(Status.unschedulable("the scheduler is shutting down"))
 
     def ending(self) -> str | None:
         """A message for readiness probes once `stop` was called; None before."""

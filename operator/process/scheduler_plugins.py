@@ -1,7 +1,7 @@
-"""Profiles that were written for scheduler-plugins, where CapacityScheduling preempts and reserves by itself.
+"""Translation of profiles for scheduler-plugins, where CapacityScheduling itself preempts and reserves.
 
-Here, DefaultPreemption evicts for it and the snapshot counts for it, so the lists of these two points mean other
-plugins. `assemble` reads each configuration through `as_meant`.
+In Muster, DefaultPreemption evicts for it and the snapshot counts for it, so the lists of these two points mean other
+plugins. `assemble` translates each configuration with `translated`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from muster.framework.config.model import KubeSchedulerConfiguration, PluginRefe
 from muster.plugins.catalog import PREEMPTION, QUOTAS
 
 
-def as_meant(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+def translated(configuration: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
     """The configuration with DefaultPreemption where a profile lists CapacityScheduling at postFilter.
 
     At reserve, CapacityScheduling is left out.
@@ -25,7 +25,7 @@ def _plugins(plugins: Plugins) -> Plugins:
 
 
 def _replaced(plugins: PluginSet, instead: list[PluginReference]) -> PluginSet:
-    """The set with others in place of CapacityScheduling, unless they are listed already."""
+    """The set with `others` in place of CapacityScheduling, unless they are listed already."""
     if all(plugin.name != QUOTAS.plugin for plugin in plugins.enabled):
         return plugins
     names = {plugin.name for plugin in plugins.enabled}

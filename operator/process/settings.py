@@ -1,4 +1,4 @@
-"""The settings of a run: the command line's options, checked and combined."""
+"""The settings of a run: the command line's options and the configuration, checked and combined."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from muster.plugins.catalog import (
     known,
 )
 
-from .scheduler_plugins import as_meant
+from .scheduler_plugins import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -54,11 +54,11 @@ _NAME_FLAG = "--scheduler-name"
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """A configuration with the profiles that it defines and the plugins that they use.
+    """A configuration with its profiles and their plugins.
 
     Attributes:
-        assumed_ttl: how many seconds after its binding a pod that the API never reports is forgotten; None for never.
-        recording: where to record what is seen and decided, if that is wanted.
+        assumed_ttl: seconds after its binding until a pod that the API never reports is forgotten; None for never.
+        recording: the options of a recording; None without one.
     """
 
     configuration: KubeSchedulerConfiguration
@@ -74,11 +74,11 @@ class Assembly:
 
     @property
     def groups(self) -> GroupKinds:
-        """The kinds of groups that its plugins know, whether a profile runs them or not."""
+        """The kinds of groups of its plugins, also of plugins that no profile runs."""
         return GroupKinds(group_kinds(self.registry))
 
     def read(self) -> tuple[WatchedKind, ...]:
-        """The kinds, besides pods and nodes, that tools read: those of groups, and what the profiles' plugins watch."""
+        """The kinds, besides pods and nodes, that tools read: groups, and kinds that the profiles' plugins watch."""
         return tuple(dict.fromkeys((*self.groups.watched, *self.watched())))
 
     def watched(self) -> tuple[WatchedKind, ...]:
@@ -89,7 +89,7 @@ class Assembly:
 def muster_configuration() -> KubeSchedulerConfiguration:
     """The configuration without a file: kube-scheduler's default profile named `muster`, with Coscheduling in it.
 
-    Without a file a single process is meant, so no leader is elected.
+    Without a file there is a single process, so no leader is elected.
     """
     configuration = with_leader_election(default_configuration(), False)
     gangs = Plugins(
@@ -102,9 +102,9 @@ def muster_configuration() -> KubeSchedulerConfiguration:
 def read_configuration(path: Path | None) -> KubeSchedulerConfiguration:
     """The configuration in the file, or `muster_configuration`.
 
-    A file that names no lease gets one of Muster's own: waiting for kube-scheduler's would be waiting for ever.
+    A file that names no lease gets a lease of Muster, because kube-scheduler's lease would never become free.
 
-    Raises ConfigurationError with all that is wrong in it, OSError when it cannot be read.
+    Raises ConfigurationError with all errors in it, OSError if it cannot be read.
     """
     if path is None:
         return muster_configuration()
@@ -122,7 +122,7 @@ def read_configuration(path: Path | None) -> KubeSchedulerConfiguration:
 def with_leader_election(configuration: KubeSchedulerConfiguration, wanted: bool | None) -> KubeSchedulerConfiguration:
     """The configuration with leader election switched on or off; None leaves it as it is.
 
-    Raises ConfigurationError for settings of the election that count only now.
+    Raises ConfigurationError for settings of the election that are invalid if it is switched on.
     """
     if wanted is None:
         return configuration
@@ -134,10 +134,9 @@ def with_leader_election(configuration: KubeSchedulerConfiguration, wanted: bool
 
 
 def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Sequence[str]) -> KubeSchedulerConfiguration:
-    """The configuration answering to `names` instead: its only profile, once under each of them.
+    """The configuration with the schedulerNames `names`: a copy of its only profile for each name.
 
-    Raises ConfigurationError when it has several profiles, each of which has a name for a reason, and when a name is
-    empty or there twice.
+    Raises ConfigurationError if it has several profiles, or if a name is empty or repeated.
     """
     if not names:
         return configuration
@@ -154,11 +153,11 @@ def with_scheduler_names(configuration: KubeSchedulerConfiguration, names: Seque
 
 
 def assemble(configuration: KubeSchedulerConfiguration, *, source: str = "") -> Assembly:
-    """Resolve the configuration against the plugins that are installed.
+    """Resolve the configuration with the installed plugins.
 
-    Raises ConfigurationError, also for plugins that cannot be loaded; `source` is where the configuration is from.
+    Raises ConfigurationError, also for plugins that cannot be loaded; `source` is the source of the configuration.
     """
-    meant = as_meant(configuration)
+    meant = translated(configuration)
     try:
         registry = discover(enabled_plugins(meant, DEFAULTS))
         profiles = resolve(
@@ -176,12 +175,12 @@ def assemble(configuration: KubeSchedulerConfiguration, *, source: str = "") -> 
 
 
 def read_assembly(path: Path | None) -> Assembly:
-    """The assembly of the configuration in the file, or of `muster_configuration`. Raises as both of its steps do."""
+    """The assembly of the configuration in the file, or of `muster_configuration`. Raises as both steps do."""
     return assemble(read_configuration(path), source=str(path or ""))
 
 
 def _plugin_problems(configuration: KubeSchedulerConfiguration) -> Sequence[Problem]:
-    """What is wrong with the configuration's plugins."""
+    """The errors of the configuration's plugins."""
     try:
         assemble(configuration)
     except ConfigurationError as error:
@@ -190,7 +189,7 @@ def _plugin_problems(configuration: KubeSchedulerConfiguration) -> Sequence[Prob
 
 
 def cautions(assembly: Assembly) -> Iterator[str]:
-    """Settings that are allowed and yet may be mistakes, a sentence each."""
+    """Sentences about settings that are valid, but may be mistakes."""
     if not any(
         plugin.name == COSCHEDULING for profile in assembly.profiles for plugin in chain(*profile.points.values())
     ):
@@ -203,7 +202,7 @@ def cautions(assembly: Assembly) -> Iterator[str]:
 
 
 def _without_effect(configuration: KubeSchedulerConfiguration) -> Iterator[str]:
-    """Names of plugins that do not exist where kube-scheduler accepts them, without any effect."""
+    """The names of plugins that do not exist, in places where kube-scheduler accepts them without effect."""
     names = {*known(), *KNOWN_UNIMPLEMENTED}
     for index, profile in enumerate(configuration.profiles):
         sets = {"multiPoint": profile.plugins.multi_point} | {point: profile.plugins.at(point) for point in POINTS}

@@ -13,9 +13,9 @@ log = logging.getLogger(__name__)
 
 
 class TaskSet:
-    """A set of running tasks. `on_failure` is called whenever one of them has ended by an exception.
+    """A set of running tasks. `on_failure` is called whenever one of them has ended with an exception.
 
-    A cancellation that was not requested counts as one, because any code of a task may raise CancelledError.
+    An unrequested cancellation counts as an exception, because any code of a task may raise CancelledError.
     """
 
     def __init__(self, *, on_failure: Callable[[], None] | None = None) -> None:
@@ -26,7 +26,7 @@ class TaskSet:
         return len(self._tasks)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run `work`; an exception in it is logged."""
+        """Run `work` as a task, and log an exception in it."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks[task] = None
         task.add_done_callback(self._ended)
@@ -47,7 +47,7 @@ class TaskSet:
         if task.cancelled():
             if task.cancelling():
                 return
-            log.error("a task ended by a cancellation that nobody asked for")
+            log.error("a task ended by a cancellation without a request for it")
         elif (error := task.exception()) is not None:
             log.error("a task failed", exc_info=error)
         else:

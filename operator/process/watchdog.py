@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-HELD_SECONDS = 0.1
+BLOCKED_SECONDS = 0.1
 """A plugin, or code of Muster itself, that keeps the loop's thread at work for longer is reported."""
-HELD_WITHOUT_WORK_SECONDS = 1.0
+BLOCKED_WITHOUT_WORK_SECONDS = 1.0
 """A block is reported only after this time if the loop's thread did not work: then it waits, for something in a call or
 for a processor of an overloaded machine."""
 _BEAT_SECONDS = 0.05
 _QUIET_SECONDS = 10.0
-"""The time for which the same holder is not reported again."""
+"""The time for which a cause is not reported again."""
 _MOST_HOLDERS = 256
 
 
 class _Late(NamedTuple):
-    """A beat that was due and missing at the time `seen`, and the time that the loop's thread had worked by then."""
+    """A beat that was missing at the time `seen`, and the processor time of the loop's thread by then."""
 
     due: float
     seen: float
@@ -78,7 +78,7 @@ class Watchdog:
         self._thread = threading.Thread(target=self._run, name="watchdog", daemon=True)
 
     def start(self) -> None:
-        """Begin, on the running loop."""
+        """Start the thread and the beats, on the running loop."""
         self.beat()
         self._thread.start()
 
@@ -89,11 +89,11 @@ class Watchdog:
             self._timer.cancel()
 
     def beat(self) -> None:
-        """Note that the loop runs; called on the loop."""
+        """Record that the loop runs; called on the loop."""
         now, worked, late = self._now(), self._worked(), self._seen_late
-        held = max(0.0, now - self._due)
-        at_work = late.seen - late.due + worked - late.worked if late.due == self._due else held
-        self._observe(held, min(held, at_work, worked - self._worked_at_beat))
+        blocked = max(0.0, now - self._due)
+        at_work = late.seen - late.due + worked - late.worked if late.due == self._due else blocked
+        self._observe(blocked, min(blocked, at_work, worked - self._worked_at_beat))
         self._due, self._worked_at_beat = now + _BEAT_SECONDS, worked
         if not self._stopped.is_set():
             self._timer = asyncio.get_running_loop().call_later(_BEAT_SECONDS, self.beat)
@@ -101,13 +101,13 @@ class Watchdog:
     def check(self) -> None:
         """Log what blocks the loop, if it is blocked and the cause was not logged lately; called on any thread."""
         due, running = self._due, self._watch.current
-        worked, now = self._worked(), self._now()  # in this order: work between the two calls counts
+        worked, now = self._worked(), self._now()  # read in this order, so that work between the two calls counts
         if now >= due and self._seen_late.due != due:
             self._seen_late = _Late(due, now, worked)
-        if now - due < HELD_SECONDS or due == self._reported_due:
+        if now - due < BLOCKED_SECONDS or due == self._reported_due:
             return
-        at_work = running is not None or worked - self._worked_at_beat >= HELD_SECONDS
-        if not at_work and now - due < HELD_WITHOUT_WORK_SECONDS:
+        at_work = running is not None or worked - self._worked_at_beat >= BLOCKED_SECONDS
+        if not at_work and now - due < BLOCKED_WITHOUT_WORK_SECONDS:
             return
         self._reported_due = due
         if running is not None:
@@ -119,7 +119,9 @@ class Watchdog:
             if len(self._reported) > _MOST_HOLDERS:
                 self._reported.clear()
             self._reported[holder] = now
-            log.warning("The event loop is held", extra={"pairs": {**holders, **about, "seconds": f"{now - due:.3f}"}})
+            log.warning(
+                "The event loop is blocked", extra={"pairs": {**holders, **about, "seconds": f"{now - due:.3f}"}}
+            )
 
     def _run(self) -> None:
         # The first check comes when a beat is due, so that the lateness is known exactly; then one comes per beat.

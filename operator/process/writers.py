@@ -1,4 +1,4 @@
-"""Everything in a process that writes to the API, built on one connection, including the engine's ports for writing."""
+"""All parts of a process that write to the API, on one connection, including the engine's ports for writing."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from .machine import Machine
 
 _DEFAULT_BURST = 100
-"""kube-scheduler's, for a configuration that sets `qps` alone."""
+"""kube-scheduler's burst for a configuration that sets only `qps`."""
 
 
 class Writers:
     """Clients and writers over one connection.
 
     Attributes:
-        client: for all that a scheduler writes, and for reading; its writes are fenced.
+        client: the client for a scheduler's writes, which are fenced, and for reading.
         bindings: the binding cycles in progress.
-        conditions: writes the PodScheduled condition.
-        recorder: writes events, with a client of its own, so that they never keep a Binding waiting.
+        conditions: writes PodScheduled conditions.
+        recorder: writes Events with a separate client, so that they never delay a Binding.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Writers:
         standstill: Standstill,
         on_write: Callable[[str, str], None] = lambda verb, resource: None,
     ) -> None:
-        """`may_write` is asked before each fenced write; `wake` is called when there may be something to decide.
+        """`may_write` is called before each fenced write; `wake` is called when a pod may have become ready.
 
         `standstill` paces the writes. `on_write` is called with verb and resource of each write, see `ApiClient`.
         """

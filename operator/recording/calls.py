@@ -1,4 +1,4 @@
-"""The engine's calls to the outside: their names, and the recorder of their answers."""
+"""The engine's calls to binder and API: their names in a recording, and the recorder of their answers."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 
 def binding(uid: str, node_name: str) -> str:
-    """The question whether this pod may be bound to this node."""
+    """The name of the call that binds this pod to this node."""
     return f"bind {uid} {node_name}"
 
 
-def asked(verb: str, path: str) -> str:
-    """A request of a plugin."""
+def api_request(verb: str, path: str) -> str:
+    """The name of a plugin's request."""
     return f"{verb} {path}"
 
 
 class ApiPath(NamedTuple):
-    """A path of the API in parts, "" for each part that it lacks.
+    """A path of the API in parts; "" for a missing part.
 
     Attributes:
-        served: the beginning up to the version, as in `/apis/apps/v1`.
+        served: the beginning up to the version, such as `/apis/apps/v1`.
         behind: the subresource after the name, with its slash.
     """
 
@@ -54,7 +54,7 @@ class ApiPath(NamedTuple):
 
 
 def read_path(path: str) -> ApiPath:
-    """The path in parts."""
+    """Split a path into its parts."""
     parts = path.split("/")
     start = 3 if parts[1:2] == ["api"] else 4
     served, rest = "/".join(parts[:start]), parts[start:]
@@ -114,7 +114,7 @@ class RecordedApi:
                 answer = await request
         except ApiError as error:
             failed = Failure(str(error), error.status, error.reason, error.retry_after)
-            self._record(Answered(self._now(), asked(verb, path), self._tasks.current, failed=failed))
+            self._record(Answered(self._now(), api_request(verb, path), self._tasks.current, failed=failed))
             raise
-        self._record(Answered(self._now(), asked(verb, path), self._tasks.current, without_secrets(answer)))
+        self._record(Answered(self._now(), api_request(verb, path), self._tasks.current, without_secrets(answer)))
         return answer

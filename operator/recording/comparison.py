@@ -21,18 +21,18 @@ class Difference(StrEnum):
     """The difference between a pod's outcomes."""
 
     ELSEWHERE = "Elsewhere"
-    """It was placed on another node."""
+    """The pod was placed on another node."""
     NOW_PLACED = "NowPlaced"
-    """It waited and would be placed."""
+    """The pod waited and would be placed."""
     NOW_WAITS = "NowWaits"
-    """It was placed and would wait."""
+    """The pod was placed and would wait."""
     OTHER_REASON = "OtherReason"
     """The pod waits in both, for different reasons."""
 
 
 @dataclass(frozen=True, slots=True)
 class Would:
-    """The node that would be chosen, and how good it is."""
+    """The node that would be chosen, and its ranking."""
 
     node: str
     ranking: Ranking
@@ -40,11 +40,11 @@ class Would:
 
 @dataclass(slots=True)
 class PodStory:
-    """The story of one pod.
+    """The recorded and the replayed outcome for one pod.
 
     Attributes:
-        recorded, replayed: its last decision, or that by which it was first placed; None where there was none.
-        would: where the replay would have placed it, had it not gone where it was recorded to go.
+        recorded, replayed: its last decision, or the decision that first placed it; None without a decision.
+        would: the node that the replay would have chosen, if it was placed on another one as recorded.
     """
 
     recorded: Decided | None = None
@@ -153,7 +153,7 @@ class Comparison:
         return True
 
     def diverged(self, why: str) -> None:
-        """The engine no longer does what it did, although its decisions are the same."""
+        """Record that the engine deviates from the recording, although its decisions are the same."""
         self.broken_off = why
 
     def differences(self) -> Iterator[tuple[Difference, PodStory]]:
@@ -164,17 +164,17 @@ class Comparison:
 
 
 def placed(decision: Decided) -> bool:
-    """Whether the pod got the node, as far as was known then."""
+    """Whether the pod got the node, as known at that time."""
     return bool(decision.node) and not decision.code and not decision.given_back
 
 
 def chosen(decision: Decided) -> bool:
-    """Whether the pod got the node because it is the best of several."""
+    """Whether the pod got the node as the best of several."""
     return placed(decision) and decision.ranking is not None
 
 
 def _is_outcome(before: Decided | None, decision: Decided) -> bool:
-    """Whether this decision is the pod's outcome so far: the first placement, or else the last refusal."""
+    """Whether this decision is the pod's outcome so far: the first placement, or else the last rejection."""
     return not decision.given_back and (before is None or not placed(before))
 
 

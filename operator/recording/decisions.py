@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from cachetools import LRUCache
 
-from muster.framework.contract import DecisionFollower
+from muster.framework.contract import DecisionFollower, entity_group
 from muster.framework.scheduler.node_choice import pick_best
 
 from .events import Decided, GroupDecided, Ranking
@@ -71,7 +71,7 @@ class DecisionListener(DecisionFollower[None]):
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Report a group, then each member that was tried."""
-        group = f"{decision.plugin}/{decision.group}"
+        group = entity_group(decision.plugin, decision.group)
         code, message, _ = _why(decision.status)
         self._report(GroupDecided(group, decision.placed, decision.missing, code, message))
         for member in decision.members:

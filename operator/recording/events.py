@@ -12,11 +12,11 @@ from typing import Any
 import msgspec
 
 FORMAT = 1
-"""Goes up when a reader of the format before would misunderstand a recording."""
+"""Increased when a reader of the previous format would misunderstand a recording."""
 
 
 class Event(msgspec.Struct, frozen=True, omit_defaults=True, tag_field="event", gc=False):
-    """Base of all events."""
+    """The base of all events."""
 
 
 class Began(Event, frozen=True, tag="began"):
@@ -26,13 +26,13 @@ class Began(Event, frozen=True, tag="began"):
         format: see `FORMAT`.
         muster: the version that decided.
         at, wall: one moment on the engine's clock and since the epoch.
-        seed: of the engine's randomness.
-        configuration: the KubeSchedulerConfiguration, as far as it decides.
-        kinds: what was followed, as the engine names it.
-        assumed_ttl: how long an assumed pod is kept that the API never reports.
-        whole: whether the engine knew nothing before; else what it knew comes first, and it is decided from there on.
-        part: which file of the recording this is, from 1 on.
-        anonymous: whether the names are not those of the cluster.
+        seed: the seed of the engine's randomness.
+        configuration: the KubeSchedulerConfiguration, as far as decisions depend on it.
+        kinds: the followed kinds, by the engine's names.
+        assumed_ttl: the time for which an assumed pod is kept that the API never reports.
+        whole: whether the file begins with an empty engine; otherwise it begins with the known objects.
+        part: the number of this file of the recording, from 1.
+        anonymous: whether the names are replaced.
     """
 
     format: int
@@ -49,7 +49,7 @@ class Began(Event, frozen=True, tag="began"):
 
 
 class OfObject(Event, frozen=True):
-    """Something about an object of a `kind`, which is known by its namespace and name."""
+    """An event about an object of a `kind`, which is identified by its namespace and name."""
 
     at: float
     kind: str
@@ -69,7 +69,7 @@ class ObjectGone(OfObject, frozen=True, tag="gone"):
 
 
 class ObjectKnown(OfObject, frozen=True, tag="known"):
-    """An object that was known when the file began, though the recording had begun before."""
+    """An object that was known when the file began, if an earlier file precedes it."""
 
 
 class MemberEnding(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -83,9 +83,9 @@ class MemberEnded(Event, frozen=True, tag="memberEnded"):
     """A member of a group has ended, or an ended one was deleted.
 
     Attributes:
-        books: whose members are counted: the key under which the group's plugin keeps its books.
-        uid: of the pod.
-        was, now: what was known of its end, and is.
+        books: the key under which the group's plugin keeps its books.
+        uid: the UID of the pod.
+        was, now: the previous and the new knowledge of its end.
     """
 
     at: float
@@ -102,20 +102,20 @@ class Flushed(Event, frozen=True, tag="flushed"):
 
 
 class Stepped(Event, frozen=True, tag="stepped"):
-    """The scheduler took the next from the queue. What it decided follows."""
+    """The scheduler took the next entity from the queue. Its decisions follow."""
 
     at: float
 
 
 class TimerEnded(Event, frozen=True, tag="timer"):
-    """The timer that was set as the `number`-th called back."""
+    """The `number`-th timer fired."""
 
     at: float
     number: int
 
 
 class TaskWentOn(Event, frozen=True, tag="task"):
-    """The task that was started as the `number`-th continued.
+    """The `number`-th task continued.
 
     A task may take its step after changes that were reported since it was ready, and a binding cycle then finds another
     state of its node. Without these events, a replay that runs ready tasks in FIFO order after every other event
@@ -128,19 +128,19 @@ class TaskWentOn(Event, frozen=True, tag="task"):
 
 
 class Expired(Event, frozen=True, tag="expired"):
-    """Assumed pods whose time was over were looked for."""
+    """Expired assumed pods were removed."""
 
     at: float
 
 
 class Answered(Event, frozen=True, tag="answered"):
-    """An answer to a question that the engine asked, or a report that has arrived.
+    """The answer to a call of the engine, or a report that has arrived.
 
     Attributes:
-        call: what was asked; the same question may be asked by several tasks at once.
-        task: the number of the task that asked.
+        call: the name of the call, which several tasks may make at once.
+        task: the number of the calling task.
         result: the answer without secrets; a text is a body.
-        failed: why there is none.
+        failed: the error, if there is no answer.
     """
 
     at: float
@@ -164,9 +164,9 @@ class Ranking(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         total: its score.
-        by_plugin: what each plugin gave to it, weighted.
-        among: how many nodes could run the pod.
-        equals: how many of them had the same score, itself included.
+        by_plugin: the weighted score of each plugin.
+        among: the number of feasible nodes.
+        equals: the number of feasible nodes with the same score, itself included.
     """
 
     total: int
@@ -180,10 +180,10 @@ class Decided(Event, frozen=True, tag="decided"):
 
     Attributes:
         pod: `namespace/name`.
-        node: where it was placed; "" for nowhere.
-        ranking: why there; None where there was no choice.
-        code, message, plugin: why nowhere.
-        group: the group that it was tried with.
+        node: the node on which it was placed; "" for none.
+        ranking: the rank of the node; None if there was no choice.
+        code, message, plugin: the status, if it was not placed.
+        group: the group with which it was tried.
         given_back: whether the pod had the node, and lost it before it was bound.
     """
 
@@ -199,7 +199,7 @@ class Decided(Event, frozen=True, tag="decided"):
 
 
 class GroupDecided(Event, frozen=True, tag="groupDecided"):
-    """The result of a group's trial. The results of its members follow."""
+    """The result of a group's trial, followed by the results of its members."""
 
     group: str
     placed: int

@@ -1,8 +1,8 @@
-"""What each text of a recording contains, field by field.
+"""The contents of each text of a recording, by field.
 
-`names` walks the objects and events of a recording by their structs, and asks here what to do with each field. A text
-that is not listed, here or by its plugin (`Plugin.recorded`), counts as a name. A test fails for a field of Muster's
-own structs that is not listed.
+`names` walks the objects and events of a recording by their structs, and looks up each field here. A text that is not
+listed, here or by its plugin (`Plugin.recorded`), counts as a name. A test fails for an unlisted field of Muster's
+structs.
 """
 
 from __future__ import annotations
@@ -71,6 +71,7 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     pod.PodSpec: {
         "nodeName": _NAME,
         "schedulerName": TextKind.SCHEDULER,
+        "priorityClassName": _NAME,
         "preemptionPolicy": _KEPT,
         "nodeSelector": _LABELS,
         "overhead": _AMOUNTS,
@@ -219,16 +220,16 @@ _INNER: Mapping[tuple[type[Any], str], type[Any]] = {
     (events.Began, "configuration"): KubeSchedulerConfiguration,
     (args.NodeAffinityArgs, "addedAffinity"): pod.NodeAffinity,
 }
-"""What is in fields that are typed as plain JSON."""
+"""The contents of fields with the type of plain JSON."""
 
 
 class Member(NamedTuple):
     """A field of a struct or of a model of the configuration.
 
     Attributes:
-        content: what its text holds; None where it is not listed.
+        content: the content of its text; None if it is not listed.
         inner: the struct or model in it, or in each of its items.
-        texts: whether there is any text in it besides amounts.
+        texts: whether it has texts other than amounts.
     """
 
     content: Content | None
@@ -237,7 +238,7 @@ class Member(NamedTuple):
 
 
 class Fields:
-    """The fields of everything that is recorded, as far as these plugins and Muster itself say what they hold."""
+    """The fields of all recorded structs, with the contents that Muster and these plugins list."""
 
     def __init__(self, plugins: Iterable[type[Plugin[Any]]]) -> None:
         self._fields = dict(_FIELDS)
@@ -248,7 +249,7 @@ class Fields:
         self._known: dict[type[Any], Mapping[str, Member]] = {}
 
     def members(self, kind: type[Any]) -> Mapping[str, Member]:
-        """The fields of a struct or model by their names in JSON."""
+        """The fields of a struct or model, by their JSON names."""
         if kind not in self._known:
             self._known[kind] = {name: self._member(kind, name, hint) for name, hint in _hints(kind)}
         return self._known[kind]
@@ -270,7 +271,7 @@ def _hints(kind: type[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _leaves(hint: Any) -> Iterator[Any]:
-    """The types that a hint is made of. An amount, a text or a number, is no text."""
+    """The types in a type hint. An amount, which is a text or a number, does not count as a text."""
     if typing.get_origin(hint) is typing.Annotated:
         yield from _leaves(typing.get_args(hint)[0])
         return

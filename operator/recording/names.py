@@ -1,7 +1,7 @@
-"""An anonymous copy of a recording, with invented names. Its replay makes the same decisions.
+"""An anonymous copy of a recording, with invented names, whose replay makes the same decisions.
 
-Objects and events are walked by their structs: `fields` says what each text contains, `words` has the replacements.
-Fields of an object that its struct lacks are left out. A recording whose decisions depend on the names is refused.
+Objects and events are walked by their structs: `fields` has the contents of each text, `words` has the replacements.
+Fields of an object that its struct lacks are omitted. A recording whose decisions depend on the names is rejected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from muster.framework.groups.annotations import PREFIX
 from muster.framework.groups.healing import HealingPolicy
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 
-from .calls import asked, read_path
+from .calls import api_request, read_path
 from .events import AnyEvent
 from .fields import Fields, Member
 from .reader import RecordingError
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 _EVENTS: Mapping[str, type[msgspec.Struct]] = {str(event.__struct_config__.tag): event for event in get_args(AnyEvent)}
 _LISTED = re.compile(r"[^,\s]+")
 _SETTINGS = frozenset({*HealingPolicy, "yes", "true", "false"})
-"""What else annotations say that are read, besides names and amounts."""
+"""The values of annotations that are read, other than names and amounts."""
 
 
 def anonymous_copy(recording: Recording, copy: Path, assembly: Assembled) -> None:
-    """Write a copy of the recording, in one file, with other names. `assembly` is of what it was recorded with.
+    """Write a copy of the recording, in one file, with other names. `assembly` is the recorded one.
 
     Raises OSError, and RecordingError.
     """
@@ -60,7 +60,7 @@ def anonymous_copy(recording: Recording, copy: Path, assembly: Assembled) -> Non
 
 
 class _Names:
-    """The walk through what a recording holds."""
+    """The walk through the events of a recording."""
 
     def __init__(self, assembly: Assembled) -> None:
         watched, plugins = assembly.watched(), assembly.registry.values()
@@ -107,7 +107,7 @@ class _Names:
         }
 
     def _field(self, member: Member, value: Any, beside: Mapping[str, Any]) -> Any:
-        """`beside` is what the field is a part of."""
+        """Rename the texts in a field; `beside` is the object that the field is part of."""
         match member.content:
             case TextKind.OBJECT:
                 return self._object(beside["kind"], value)
@@ -141,7 +141,7 @@ class _Names:
         return self._anything(value) if member.inner is None else self._struct(member.inner, value)
 
     def _is_setting(self, key: str, value: Any) -> bool:
-        """Whether this is a label of Muster's own with a value that is read."""
+        """Whether this is a label of Muster whose value is read."""
         return key.startswith(PREFIX) and isinstance(value, str) and value in self._settings
 
     def _item(self, member: Member, value: Any) -> Any:
@@ -150,7 +150,7 @@ class _Names:
         return self._value(member, value)
 
     def _text(self, content: object, text: str) -> str:
-        """A text that is not listed counts as a name."""
+        """Rename a text by its content; an unlisted text counts as a name."""
         if content is TextKind.KEPT:
             return text
         rule = self._rules.get(content) if isinstance(content, TextKind) else None
@@ -177,18 +177,18 @@ class _Names:
         return self.words.name(expression) if self._renamed is None else self._renamed(expression, self.words)
 
     def _group(self, group: str) -> str:
-        """`<plugin>/<namespace>/<name>`, with one more word in front of the namespace for a tree."""
+        """Rename `<plugin>/<namespace>/<name>`, which has a further word before the namespace for a tree."""
         plugin, slash, name = group.partition("/")
         tree = COMPOSITE_PREFIX if name.startswith(COMPOSITE_PREFIX) else ""
         return plugin + slash + tree + self.words.name(name.removeprefix(tree))
 
     def _call(self, call: str) -> str:
-        """`bind <uid> <node>`, or a verb and a path."""
+        """Rename `bind <uid> <node>`, or a verb with a path."""
         verb, _, rest = call.partition(" ")
         if verb == "bind":
             return f"{verb} {' '.join(map(self.words.name, rest.split(' ')))}"
         path, name = read_path(rest), self.words.name
-        return asked(verb, str(path._replace(namespace=name(path.namespace), name=name(path.name))))
+        return api_request(verb, str(path._replace(namespace=name(path.namespace), name=name(path.name))))
 
     def _answer(self, call: str, body: str) -> str:
         if not body:

@@ -1,6 +1,6 @@
-"""Reads a recording: its events in order, and which line is broken.
+"""The reader of a recording: its events in order, and errors with the number of the broken line.
 
-A process that was killed leaves an incomplete last line, which ends a recording like any other end.
+A process that was killed leaves an incomplete last line, which is a valid end.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class RecordingError(Exception):
-    """A file that is no recording, or is broken; the text says where."""
+    """The file is not a recording, or is broken; the text names the line."""
 
 
 class Recording:
-    """A recording of one file, or of several in order. Raises RecordingError, and OSError when one cannot be read.
+    """A recording in one file, or in several files in order. Raises RecordingError, and OSError for an unreadable file.
 
     Attributes:
-        head: the first line of the first one.
-        ended: whether its end was met, not just the last line of a process that was killed.
+        head: the first line of the first file.
+        ended: whether it ends with `Ended`, not with the last line of a process that was killed.
     """
 
     def __init__(self, *paths: Path) -> None:
@@ -40,14 +40,14 @@ class Recording:
                 raise RecordingError(f"{path}: does not follow the file before it")
 
     def events(self) -> Iterator[AnyEvent]:
-        """All events after the head. Raises RecordingError at a broken line."""
+        """The events after the head. Raises RecordingError for a broken line."""
         for path in self._paths:
             for event in self._of(path):
                 if path is self._paths[0] or not isinstance(event, ObjectKnown):
                     yield event
 
     def lines(self) -> Iterator[bytes]:
-        """The lines of the first file, its head among them, with all that follows in the others."""
+        """The lines of all files; the heads of further files are omitted."""
         yield msgspec.json.encode(self.head)
         for event in self.events():
             yield msgspec.json.encode(event)

@@ -1,7 +1,7 @@
-"""The recorder: stands between an engine and its inputs, and passes every event to a sink, in order.
+"""The recorder between an engine and its inputs, which passes every event to a sink, in order.
 
-`muster run --record` and tests build an engine on `ports`, and drive what `watch` returns instead of it. The engine
-decides as without a recorder, except that its time stands still within an event and its randomness has a seed.
+`muster run --record` and tests build an engine on `ports`, and drive the engine that `watch` returns. It decides as
+without a recorder, except that its time stands still within an event and its randomness has a seed.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class Recorder:
     def _ended_members(self, plugin: str, handler: EndedHandler) -> EndedHandler:
         def recorded(uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
             was, now = (None if member is None else MemberEnding(*member) for member in (old, new))
-            # Written before the engine acts on it, so a decision follows its cause in the file.
+            # Written before the engine handles it, so that a decision follows its cause in the file.
             self.record(MemberEnded(self.now(), plugin, uid, was, now))
             handler(uid, old, new)
 
@@ -127,7 +127,7 @@ class Recorder:
 
 
 class EventClock:
-    """Implements `contract.Clock`: another one that moves only from event to event."""
+    """Implements `contract.Clock` with another clock, but moves only from event to event."""
 
     def __init__(self, recorder: Recorder, clock: Clock) -> None:
         self._recorder = recorder
@@ -145,15 +145,15 @@ class EventClock:
         return self._wall + self._now
 
     def move_on(self) -> None:
-        """An event happens."""
+        """Move to the current time, for a new event."""
         self._now = max(self._now, self._clock.now())
 
     def move_to(self, moment: float) -> None:
-        """An event happens that knows its time."""
+        """Move to the time of an event."""
         self._now = max(self._now, moment)
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Call back, unless the timer is cancelled."""
+        """Call `callback` after `seconds`, unless the timer is cancelled."""
         self._timers += 1
         number = self._timers
 
@@ -231,10 +231,10 @@ class _Scheduler:
             self._recorder.record(Stepped(self._recorder.now()))
         return scheduler.step()
 
-    def give_up(self) -> None:
+    def abort(self) -> None:
         if self._scheduler.under_way:
             self._recorder.end()
-        self._scheduler.give_up()
+        self._scheduler.abort()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._scheduler, name)

@@ -56,13 +56,15 @@ if TYPE_CHECKING:
     from .session import Assembled
 
 Placements = deque[tuple[int, str]]
-"""Where a pod was sent in turn, each with the number of the step."""
+"""The nodes that a pod was placed on one after another, each with the number of the step."""
 _IDLE_SECONDS = 0.5
-"""An engine that diverges decides as often as the recorded one, and decides all it has when that was idle."""
+"""The pause between events during which a diverged engine takes all possible steps; otherwise it takes as many steps as
+recorded.
+"""
 
 
 def replay(recording: Recording, assembly: Assembled) -> Comparison:
-    """Decide again. Raises RecordingError for a broken line, and ConfigurationError when a plugin cannot be made."""
+    """Replay a recording. Raises RecordingError for a broken line, ConfigurationError if a plugin cannot be created."""
     return Replay(recording, assembly).run()
 
 
@@ -132,7 +134,7 @@ class Replay:
         self.comparison.replayed(decision, would)
 
     def _compare(self, *, all_reported: bool) -> None:
-        """Let the replay go its own way if its decisions differ from the recorded ones.
+        """Let the engine continue in its own order if its decisions differ from the recorded ones.
 
         The recording has a long decision after the events that occurred meanwhile; the replay makes it at once.
         """
@@ -163,7 +165,7 @@ class Replay:
                     self._diverged("a task that went on does not")
             case Answered():
                 if not self._answers.answer(event):
-                    self._diverged("nobody asked for what was answered")
+                    self._diverged("no call was waiting for a recorded answer")
             case _:
                 self._pass_on(event)
 
@@ -208,12 +210,12 @@ def _ended(ending: MemberEnding | None) -> EndedMember | None:
 
 
 class _Ahead:
-    """Facts about a recording that the replay needs in advance.
+    """The facts about a recording that the replay needs in advance.
 
     Attributes:
-        bound: where each pod, by UID, was bound.
-        placed: where each pod, by UID, was sent in turn, and by which step.
-        calls: how often each question is answered.
+        bound: the node to which each pod, by UID, was bound.
+        placed: the nodes on which each pod, by UID, was placed, with the steps.
+        calls: the number of answers to each call.
     """
 
     def __init__(self, recording: Recording) -> None:
@@ -238,7 +240,7 @@ class _Listener(DecisionListener):
     """A listener that picks the recorded node for each pod.
 
     Attributes:
-        would: by UID and recorded node, the choice that would have been made instead.
+        would: the choice that would have been made, by UID and recorded node.
         steps: the number of steps that the recorded scheduler took.
         free: whether steps may differ from the recorded ones.
     """
@@ -251,7 +253,7 @@ class _Listener(DecisionListener):
         self._placed = placed
 
     def passed(self, decision: Decided) -> None:
-        """Note a decision in the recording."""
+        """Record that a recorded decision was passed."""
         if chosen(decision):
             self._placed[decision.uid].popleft()
 
@@ -260,7 +262,7 @@ class _Listener(DecisionListener):
         chosen, recorded = pick_best(pod, nodes, scored, choose), self._position(pod, nodes)
         if recorded is None:
             recorded = chosen
-        elif scored.totals[recorded] != scored.totals[chosen]:  # equally good nodes are no difference
+        elif scored.totals[recorded] != scored.totals[chosen]:  # equally good nodes do not count as a difference
             self.would[pod.uid, name_at(nodes, recorded)] = Would(name_at(nodes, chosen), ranking(scored, chosen))
         node = name_at(nodes, recorded)
         if recorded == chosen or not self.keeps(pod, node):

@@ -23,7 +23,7 @@ _WORDS = {
 
 
 def lines(comparison: Comparison, *, everything: bool = False) -> Iterator[str]:
-    """The lines for users; `everything` shows every pod."""
+    """The lines for users; `everything` lists every pod."""
     yield f"{comparison.events} events, {comparison.decisions} decisions about {len(comparison.stories)} pods"
     if comparison.not_followed:
         yield f"not recorded, so as if there were none: {', '.join(comparison.not_followed)}"

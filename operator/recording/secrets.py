@@ -1,7 +1,7 @@
-"""What is left out of a recording: data that may be confidential and does not affect decisions.
+"""The removal of confidential data that does not affect decisions from a recording.
 
-Environment, commands and probes of pods are never decoded, so they cannot be written. Of annotations, only those are
-written that Muster's own plugins read or that were asked for. Bodies in which the API answers plugins are filtered too.
+The environment, commands and probes of pods are never decoded, so they cannot be written. Only annotations are written
+that Muster's plugins read or that the user requested. The API's answers to plugins are filtered too.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _READ = (
     "volume.beta.kubernetes.io/",
     "volume.kubernetes.io/",
 )
-"""Prefixes of the annotations that decide: of volumes, and Muster's own."""
+"""The prefixes of annotations that affect decisions: of volumes, and of Muster."""
 _SECRET = frozenset(
     {"env", "envFrom", "command", "args", "data", "stringData", "binaryData", "managedFields", "livenessProbe"}
     | {"readinessProbe", "startupProbe", "lifecycle"}
@@ -29,7 +29,7 @@ _SECRET = frozenset(
 
 
 def without_secrets(body: bytes) -> str:
-    """An answer of the API for a recording; empty when it is no object."""
+    """An answer of the API without secrets; empty if it is not an object."""
     try:
         document = json.loads(body)
     except ValueError:
@@ -38,7 +38,7 @@ def without_secrets(body: bytes) -> str:
 
 
 def reduced(obj: Any, keep: Collection[str]) -> Any:
-    """An object for a recording; `keep` are annotations that were asked for."""
+    """An object without secrets; `keep` are the requested annotations."""
     annotations = getattr(obj.metadata, "annotations", None)
     if not annotations:
         return obj

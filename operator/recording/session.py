@@ -1,6 +1,7 @@
-"""A recording of a running process: its file, its writer, and its head.
+"""The recording of a running process: its file, its writer, and its head.
 
-The process creates one before its engine, builds the engine on `ports`, drives what `watch` returns, and closes it.
+The process creates one before its engine, builds the engine on `ports`, drives the engine that `watch` returns, and
+closes the recording.
 """
 
 from __future__ import annotations
@@ -70,9 +71,9 @@ class RecordingOptions:
     """The options of a recording.
 
     Attributes:
-        path: the file. What was before it is beside it, in one with `.1` at the end.
-        most_bytes: how large both may get.
-        annotations: those of pods and nodes that are written, too; plugins of other packages may go by them.
+        path: the file. The previous part is in a file with the suffix `.1`.
+        most_bytes: the limit for both files together.
+        annotations: further annotations of pods and nodes to write, which plugins of other packages may read.
     """
 
     path: Path
@@ -81,7 +82,7 @@ class RecordingOptions:
 
 
 class RecordingSession:
-    """Records one engine. Raises OSError when the file cannot be made."""
+    """Records one engine. Raises OSError if the file cannot be created."""
 
     def __init__(self, options: RecordingOptions, clock: Clock) -> None:
         self._writer = RecordingWriter(RecordingFiles(options.path, options.most_bytes, options.annotations))
@@ -98,22 +99,22 @@ class RecordingSession:
         return self._recorder.ports(ports)
 
     def watch(self, engine: Engine, assembly: Assembled) -> Engine:
-        """The engine, which has been built from this, for those who drive it."""
+        """The recorded engine, for its driver."""
         self._writer(head(self._recorder, self._seed, engine, assembly))
         return self._recorder.watch(engine)
 
     def end(self) -> None:
-        """Record nothing from here on."""
+        """End the recording."""
         self._recorder.end()
 
     def close(self) -> None:
-        """Return when all is written."""
+        """Wait until all events are written."""
         self._recorder.end()
         self._writer.close()
 
 
 def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembled) -> Began:
-    """The first line."""
+    """The first line of a recording."""
     return Began(
         format=FORMAT,
         muster=own(),
@@ -127,5 +128,5 @@ def head(recorder: Recorder, seed: int, engine: Engine, assembly: Assembled) -> 
 
 
 def _decisive(configuration: KubeSchedulerConfiguration) -> dict[str, Any]:
-    """The configuration without what has to do with the API server alone, credentials above all."""
+    """The configuration without settings that concern only the API server, such as credentials."""
     return configuration.model_dump(mode="json", by_alias=True, include=DECISIVE, exclude_none=True)

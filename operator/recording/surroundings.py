@@ -1,8 +1,8 @@
 """The surroundings of a replaying engine: time, tasks and answers arrive as in the recording.
 
-While the engine does what the recorded one did, each timer, each step of a task and each answer happens with the event
-that recorded it. After a deviation that is impossible: from then on timers fire at their time, tasks run by themselves,
-and a binding is accepted if the recorded scheduler bound the pod, so that the cluster continues as recorded.
+As long as the engine decides as recorded, each timer, each step of a task and each answer happens with its recorded
+event. After a deviation this is impossible: from then on, timers fire at their time, tasks run freely, and a binding is
+accepted if the recorded scheduler bound the pod, so that the cluster continues as recorded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from muster.framework.contract import MERGE_PATCH, ApiError, Status
 from muster.framework.embedded.clock import VirtualClock, VirtualTimer
 from muster.framework.embedded.loop import VirtualLoop
 
-from .calls import asked, binding
+from .calls import api_request, binding
 from .events import Answered, Failure
 from .tasks import Task, Tasks
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muster.framework.contract import PodInfo
 
 _SOON_SECONDS = 5.0
-"""A pod that was bound within this is bound, wherever it would be now; any other gives its capacity back."""
+"""A pod that was bound within this time is bound to any node that is chosen; another pod releases its capacity."""
 
 
 class Bound(NamedTuple):
@@ -36,31 +36,31 @@ class Bound(NamedTuple):
 
 
 class ReplayClock(VirtualClock):
-    """A clock that is as late as the event is that happens, and whose timers are let go off one by one."""
+    """A clock with the time of the current event, whose timers fire one by one."""
 
     def __init__(self, now: float, wall: float) -> None:
         super().__init__(now, wall)
         self._set: list[VirtualTimer] = []
 
     def call_later(self, seconds: float, callback: Callable[[], None]) -> VirtualTimer:
-        """Call back when the recording says so, or when it is time."""
+        """Call `callback` with the recorded event, or, after a deviation, at its time."""
         self._set.append(timer := super().call_later(seconds, callback))
         return timer
 
     def stand_at(self, moment: float) -> None:
-        """Set the clock to this time; timers do not fire by themselves."""
+        """Set the clock to this time, without firing timers."""
         self._now = max(self._now, moment)
 
     def go_off(self, number: int) -> bool:
-        """Let the timer go off that was set as the `number`-th; whether there is one."""
+        """Fire the `number`-th timer; returns whether it exists."""
         return 0 < number <= len(self._set) and self._set[number - 1].go_off()
 
 
 class ReplayTasks:
-    """Lets tasks of a loop go on, each when it did; as `tasks.Steps`.
+    """Implements `tasks.Steps`: lets each task continue at its recorded steps.
 
     Attributes:
-        free: whether they go on by themselves.
+        free: whether tasks run freely.
     """
 
     def __init__(self, loop: VirtualLoop) -> None:
@@ -71,7 +71,7 @@ class ReplayTasks:
         self._waiting: dict[int, asyncio.Future[None]] = {}
 
     def begin(self, task: Task) -> asyncio.Future[None] | None:
-        """None when this task may go on, else what it has to wait for."""
+        """None if this task may continue, else the future that it has to wait for."""
         if self.free:
             return None
         if self._may[task.number]:
@@ -81,7 +81,7 @@ class ReplayTasks:
         return waits
 
     def let_go_on(self, number: int) -> bool:
-        """Let a task take one step; whether it did."""
+        """Let a task take one step; returns whether it did."""
         self._may[number] += 1
         self._wake(number)
         while self._loop.run_ready() and self._may[number]:
@@ -89,13 +89,13 @@ class ReplayTasks:
         return not self._may.pop(number)
 
     def let_all_go_on(self) -> None:
-        """From here on they go on by themselves."""
+        """Let all tasks run freely from now on."""
         self.free = True
         for number in tuple(self._waiting):
             self._wake(number)
 
     def end(self) -> None:
-        """Cancel the tasks in progress. Raises the exception with which one ended, unless it was a cancellation."""
+        """Cancel the tasks in progress. Raises the exception of a task, unless it is a cancellation."""
         self.let_all_go_on()
         self._loop.end()
         for failure in self._loop.failures:
@@ -110,8 +110,8 @@ class ReplayTasks:
 class RecordedAnswers:
     """Implements `contract.Binder` and `contract.Api` with the answers of the recording.
 
-    `bound` has the node to which each pod, by UID, was bound in the recording; `left` has the number of answers left to
-    each question.
+    `bound` has the node to which each pod, by UID, was bound in the recording; `left` has the number of remaining
+    answers to each call.
     """
 
     def __init__(self, loop: VirtualLoop, tasks: ReplayTasks, bound: Mapping[str, Bound], left: Counter[str]) -> None:
@@ -123,7 +123,7 @@ class RecordedAnswers:
         self._early: defaultdict[str, deque[Answered]] = defaultdict(deque)
 
     def answer(self, answered: Answered) -> bool:
-        """Give this answer to the request that waits for it; False if there is none."""
+        """Answer the request that waits for it; returns False if there is none."""
         self._left[answered.call] -= 1
         waiting = self._asked[answered.call]
         waiting[:] = [each for each in waiting if not each[1].done()]
@@ -137,7 +137,7 @@ class RecordedAnswers:
         return True
 
     async def bind(self, pod: PodInfo, node_name: str) -> Status | None:
-        """Bind the pod: accepted where the recorded scheduler bound it."""
+        """Bind the pod; accepted if the recorded scheduler bound it."""
         bound = self._bound.get(pod.uid)
         if not self._tasks.free:
             answered = await self._recorded(binding(pod.uid, node_name))
@@ -149,23 +149,23 @@ class RecordedAnswers:
 
     async def get(self, path: str) -> bytes:
         """Read an object."""
-        return await self._request(asked("get", path))
+        return await self._request(api_request("get", path))
 
     async def post(self, path: str, body: bytes) -> bytes:
         """Create an object or a subresource."""
-        return await self._request(asked("post", path))
+        return await self._request(api_request("post", path))
 
     async def put(self, path: str, body: bytes) -> bytes:
         """Replace an object."""
-        return await self._request(asked("put", path))
+        return await self._request(api_request("put", path))
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
         """Change parts of an object."""
-        return await self._request(asked("patch", path))
+        return await self._request(api_request("patch", path))
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
         """Delete an object."""
-        return await self._request(asked("delete", path))
+        return await self._request(api_request("delete", path))
 
     async def _request(self, call: str) -> bytes:
         answered = await self._recorded(call)
@@ -179,7 +179,7 @@ class RecordedAnswers:
         if early and self._tasks.free:
             return early.popleft()
         if self._left[call] <= len(self._asked[call]):
-            return Answered(0.0, call, failed=Failure("this was not asked for when it was recorded"))
+            return Answered(0.0, call, failed=Failure("this call was not recorded"))
         future: asyncio.Future[Answered] = self._loop.create_future()
         self._asked[call].append((self._tasks.tasks.current, future))
         with self._tasks.tasks.outside():

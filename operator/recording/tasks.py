@@ -1,7 +1,7 @@
-"""Tasks of an engine, step by step: a recorder writes each step, a replayer lets it happen at the recorded time.
+"""The steps of an engine's tasks: a recorder writes each step, a replayer repeats it at the recorded time.
 
 A step inside a call to the outside, such as a request in flight, changes nothing in the engine and does not count; the
-answer of that call is an event of its own.
+answer of that call is a separate event.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class Steps(Protocol):
     """Follows the steps of tasks."""
 
     def begin(self, task: Task) -> Any:
-        """None when the task may take its next step, else what it has to wait for."""
+        """None if the task may take its next step, else the future that it has to wait for."""
 
 
 class Tasks:
@@ -27,18 +27,18 @@ class Tasks:
         self._started = 0
 
     def follow(self, work: Coroutine[Any, Any, Any]) -> Coroutine[Any, Any, Any]:
-        """Work whose steps are reported to `steps`, as `Standstill.follow` returns it."""
+        """The work as a coroutine whose steps are reported to `steps`, as `Standstill.follow` returns it."""
         self._started += 1
         return Task(self, self._started, work)
 
     @property
     def current(self) -> int:
-        """The number of the task under way; 0 where there is none."""
+        """The number of the running task; 0 if none runs."""
         return 0 if self._current is None else self._current.number
 
     @contextmanager
     def outside(self) -> Iterator[None]:
-        """Leave the task under way: what happens within belongs to another task."""
+        """Leave the running task for the block, whose steps belong to another task."""
         task = self._current
         if task is None:
             yield
@@ -58,7 +58,7 @@ class Tasks:
             self._current = before
 
     def waits_for(self, task: Task) -> Any:
-        """The future that the task has to wait for before its next step; None when it may take it."""
+        """The future that the task has to wait for before its next step; None if it may take it."""
         return None if task.outside else self._steps.begin(task)
 
 
@@ -66,8 +66,8 @@ class Task(Coroutine[Any, Any, Any]):
     """The work of a task as `Tasks.follow` makes it.
 
     Attributes:
-        number: how many tasks had been started, this one included.
-        outside: whether it is inside a call of the outside.
+        number: the number of the task, from 1.
+        outside: whether it is inside a call to the outside.
     """
 
     def __init__(self, tasks: Tasks, number: int, work: Coroutine[Any, Any, Any]) -> None:
@@ -78,7 +78,7 @@ class Task(Coroutine[Any, Any, Any]):
         self._thrown: BaseException | None = None
 
     def send(self, value: Any) -> Any:
-        """Go on, or wait for being allowed to."""
+        """Continue, or wait until it may continue."""
         waits = self._tasks.waits_for(self)
         if waits is not None:
             return next(iter(waits))
@@ -86,12 +86,12 @@ class Task(Coroutine[Any, Any, Any]):
         return self._tasks.step(self, value, thrown)
 
     def throw(self, error: type[BaseException] | BaseException, value: object = None, trace: object = None) -> Any:
-        """Go on with an exception, a cancellation above all, or wait for being allowed to."""
+        """Continue with an exception, usually a cancellation, or wait until it may continue."""
         self._thrown = error if isinstance(error, BaseException) else error()
         return self.send(None)
 
     def close(self) -> None:
-        """Give the work up."""
+        """Close the coroutine."""
         self.work.close()
 
     def __await__(self) -> Generator[Any, Any, Any]:

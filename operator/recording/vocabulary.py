@@ -1,6 +1,6 @@
-"""The words of Muster's own messages: every word in the string literals of its code, and of the plugins in use.
+"""The words of Muster's messages: every word in the string literals of its code and of the enabled plugins.
 
-A recorded message consists of such words and of names. `words` asks which is which.
+A recorded message consists of such words and of names, which `words` distinguishes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OURS = ("muster.framework", "muster.plugins")
 
 
 def vocabulary(registry: Mapping[str, type[Plugin]]) -> frozenset[str]:
-    """The words in which these plugins speak, and those who call them."""
+    """The words of these plugins' messages, and of the code that calls them."""
     others = {plugin.__module__ for name, plugin in registry.items() if name not in IN_TREE}
     packages = {module.rpartition(".")[0] or module for module in others}
     return frozenset(word for package in (*_OURS, *packages) for word in _words_in(package))
@@ -43,7 +43,7 @@ def _modules(package: str) -> Iterator[str]:
 
 
 def _texts(module: str) -> Iterator[str]:
-    """The texts in the code of a module, without those that only describe it."""
+    """The string literals in the code of a module, without docstrings."""
     spec = find_spec(module)
     source = getattr(spec and spec.loader, "get_source", lambda name: None)(module)
     tree = ast.parse(source or "")

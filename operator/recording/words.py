@@ -1,11 +1,12 @@
-"""Replacements for the words of a recording, in the same order, and which words are replaced.
+"""Replacements for the words of a recording that an organisation chose, in the same order.
 
-A word begins with a letter and continues with letters and digits. Each word that an organisation chose is replaced by
-the same other word everywhere. The text between words stays, and so do separate numbers, as in "node-10". So names sort
-as before, and a name that consists of two others becomes their two replacements. Keys of Kubernetes and of Muster stay;
-other keys sort before or after them as before.
+A word begins with a letter and continues with letters and digits. Each chosen word has one replacement. The text
+between words is kept, and so are separate numbers, as in "node-10". So names sort as before, and a name that consists
+of two others becomes their two replacements. Keys of Kubernetes and of Muster are kept; other keys sort before or after
+them as before.
 
-First every text is shown once, and noted; after `settle` the same calls return the replacements.
+In a first pass, every text is passed once and its words are collected; after `settle`, the same calls return the
+replacements.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
 _WORD = re.compile(r"[^\W\d_](?:[^\W_]|_(?!_))*")
-"""Two underscores separate zones in a label of a volume, one joins words."""
+"""In a label of a volume, two underscores separate zones, and one joins words."""
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _API_DOMAINS = ("kubernetes.io", "k8s.io", "muster-scheduler.io")
 _CHOSEN_BELOW = ("node-role.kubernetes.io", "node-restriction.kubernetes.io")
-"""Domains of Kubernetes below which everybody has keys of their own."""
+"""Domains of Kubernetes below which other projects have keys."""
 _BUILT_IN_GROUPS = frozenset({"", "apps", "autoscaling", "batch", "policy"})
 _NATIVE_RESOURCES = frozenset({"cpu", "memory", "pods", "ephemeral-storage", "storage"})
 _HUGE_PAGES = "hugepages-"
 _CLOUDS = frozenset({"aws", "disks", "projects", "regions", "vol", "zones", "UNSPECIFIED"})
-"""Words by which volumes of clouds are read."""
+"""Words in the names of clouds' volumes that are read."""
 _KNOWN_CONDITIONS = frozenset(
     {"PodScheduled", "Ready", "Initialized", "ContainersReady", "DisruptionTarget", "PodResizePending"}
     | {"PodResizeInProgress", "PodReadyToStartContainers", "PodGroupInitiallyScheduled", "Unschedulable"}
@@ -43,25 +44,25 @@ _KNOWN_CONDITIONS = frozenset(
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 _SCHEDULERS = frozenset({DEFAULT_SCHEDULER_NAME, "muster"})
 _AMOUNT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|(?:\d+(?:\.\d+)?[A-Za-zµ]{1,2})*\d*(?:\.\d+)?")
-"""A time, a quantity, a duration."""
+"""The form of a time, a quantity or a duration."""
 _IN_TEXT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|[^\W_](?:[-\w./]*[^\W_])?")
 _OPENING, _CLOSING = frozenset("\"'`{[=/"), frozenset("\"'`}=/")
 _BEFORE_NAMES = frozenset(
     {"attribute", "claim", "class", "counter", "driver", "group", "Insufficient", "key", "label", "labels", "name"}
     | {"node", "pgName", "pod", "Pod", "podGroup", "PodGroup", "pool", "request", "scheduler", "set"}
 )
-"""Words of messages behind which a name stands without quotes."""
+"""Words of messages that an unquoted name follows."""
 _BEHIND_THEM = frozenset(
     {"and", "class", "constraint", "could", "counter", "does", "failed", "gets", "group", "groups", "has", "in", "is"}
     | {"name", "not", "of", "on", "set", "tree", "was", "were", "with"}
 )
-"""Words of messages that stand there, too."""
+"""Words of messages that may follow these too."""
 _LAST_WORD = re.compile(r"([A-Za-z]+):? $")
 _LONGEST_BEFORE = 16
 
 
 class Words:
-    """The words of one recording. `vocabulary` are those of the messages that it may hold."""
+    """The words of one recording. `vocabulary` has the words of messages."""
 
     def __init__(self, vocabulary: Collection[str]) -> None:
         self._vocabulary = vocabulary
@@ -71,22 +72,22 @@ class Words:
         self._codes: dict[str, str] | None = None
 
     def settle(self) -> None:
-        """All has been shown."""
+        """End the first pass, and choose the replacements."""
         self._codes = _codes(sorted(self._chosen), sorted(self._fixed))
 
     def name(self, name: str) -> str:
-        """The replacement for chosen words."""
+        """Replace the chosen words of a name."""
         if self._codes is None:
             self._chosen.update(_WORD.findall(name))
             self._names.update((name, *name.split("/")))
         return self._renamed(name)
 
     def of_the_api(self, domain: str) -> bool:
-        """Whether names in this domain stay."""
+        """Whether names in this domain are kept."""
         return of_the_api(domain)
 
     def key(self, key: str) -> str:
-        """A label key, and what is formed like one."""
+        """Replace words of a label key, or of a text of the same form."""
         domain, slash, _ = key.partition("/")
         for chosen in _CHOSEN_BELOW:
             if slash and (domain == chosen or domain.endswith(f".{chosen}")):
@@ -96,7 +97,7 @@ class Words:
         return self._keep(key) if kept else self.name(key)
 
     def resource(self, resource: str) -> str:
-        """The name of a resource. Of a class of devices the class is renamed."""
+        """Replace words of a resource's name; in a resource of a device class, the class's name."""
         if resource.startswith(CLASS_RESOURCE_PREFIX):
             return self._keep(CLASS_RESOURCE_PREFIX) + self.name(resource.removeprefix(CLASS_RESOURCE_PREFIX))
         if resource in _NATIVE_RESOURCES or resource.startswith(_HUGE_PAGES):
@@ -104,22 +105,22 @@ class Words:
         return self.key(resource)
 
     def image(self, image: str) -> str:
-        """An image. One without a tag is the one that is tagged `latest`."""
+        """Replace words of an image; without a tag, its tag is `latest`."""
         name = image.removesuffix(":latest")
         return self.name(name) + image.removeprefix(name)
 
     def driver(self, driver: str) -> str:
-        """A driver or provisioner of volumes. Drivers of in-tree volumes are known by their names."""
+        """Replace words of a volume's driver or provisioner; in-tree drivers keep their names."""
         return driver if driver in DRIVERS or driver in DRIVERS.values() else self.key(driver)
 
     def disk(self, disk: str) -> str:
-        """A volume as its cloud calls it."""
+        """Replace words of a cloud's name for a volume."""
         return "".join(
             each if each in _CLOUDS else self.name(each) for each in re.split(r"(?<=\w)(?=\W)|(?<=\W)(?=\w)", disk)
         )
 
     def api_group(self, group: str) -> str:
-        """An API group or an apiVersion."""
+        """Replace words of an API group or an apiVersion."""
         name, slash, version = group.partition("/")
         if not slash and _VERSION.fullmatch(name):
             return group
@@ -127,19 +128,19 @@ class Words:
         return kept + slash + (version if _VERSION.fullmatch(version) else self.name(version))
 
     def scheduler(self, name: str) -> str:
-        """A scheduler. Kubernetes' default name stays, and Muster's, which other configurations may have as well."""
+        """Replace words of a scheduler's name, except the default names of Kubernetes and Muster."""
         return name if name in _SCHEDULERS else self.name(name)
 
     def condition(self, word: str) -> str:
-        """The type or reason of a condition."""
+        """Replace words of the type or reason of a condition."""
         return word if word in _KNOWN_CONDITIONS else self.key(word)
 
     def setting(self, text: str) -> str:
-        """A value that is an amount, a time, or else a name."""
+        """Replace words of a value that is neither an amount nor a time."""
         return text if _AMOUNT.fullmatch(text) else self.name(text)
 
     def text(self, text: str) -> str:
-        """Sentences: the names in them, and whatever is no word of messages."""
+        """Replace the names in sentences, and all words that are not words of messages."""
         return _IN_TEXT.sub(self._in_text, text)
 
     def _in_text(self, found: re.Match[str]) -> str:
@@ -161,7 +162,7 @@ class Words:
         return self._token(token) if known else token
 
     def _token(self, token: str) -> str:
-        """A name in a text, by the rule that fits its form."""
+        """Replace words of a name in a text, by the rule for its form."""
         return self.resource(token)
 
     def _keep(self, text: str) -> str:
@@ -180,17 +181,17 @@ def words_of(text: str) -> list[str]:
 
 
 def of_the_api(domain: str) -> bool:
-    """Whether Kubernetes or Muster give out the names in this domain."""
+    """Whether Kubernetes or Muster assign the names in this domain."""
     return any(domain == each or domain.endswith(f".{each}") for each in _API_DOMAINS) or domain.endswith(".x-k8s.io")
 
 
 def is_built_in(group: str) -> bool:
-    """Whether an API group is one of Kubernetes' own, or of its community."""
+    """Whether an API group belongs to Kubernetes or its community."""
     return group in _BUILT_IN_GROUPS or of_the_api(group)
 
 
 def _stands_for_a_name(found: re.Match[str]) -> bool:
-    """Whether a name is likelier at this place of a message than a word of the sentence."""
+    """Whether a word at this place of a message is more likely a name than a word of the sentence."""
     text, start, end = found.string, found.start(), found.end()
     if text[start - 1 : start] in _OPENING or text[end : end + 1] in _CLOSING:
         return True
@@ -199,10 +200,10 @@ def _stands_for_a_name(found: re.Match[str]) -> bool:
 
 
 def _codes(words: Sequence[str], fixed: Sequence[str]) -> dict[str, str]:
-    """A code for each word, so that codes and fixed words sort as words and fixed words do.
+    """A code for each word, so that codes and fixed words sort as the words and fixed words did.
 
-    A code begins with what stands between the fixed words on both sides, then come a zero, which sorts before letters,
-    and a number of the same width for all.
+    A code begins with a text that sorts between the neighbouring fixed words, followed by a zero, which sorts before
+    letters, and a number of the same width for all.
     """
     width = 1
     while len(_DIGITS) ** width < len(words):
@@ -211,7 +212,7 @@ def _codes(words: Sequence[str], fixed: Sequence[str]) -> dict[str, str]:
 
 
 def _between(word: str, fixed: Sequence[str]) -> str:
-    """A beginning behind the last fixed word that is not behind `word`, before the next; small as the word is."""
+    """A prefix that sorts after the last fixed word up to `word` and before the next one, with the word's case."""
     at = bisect_right(fixed, word)
     small = word[0] >= "a"
     before = fixed[at - 1] if at and (fixed[at - 1][0] >= "a") is small else ""

@@ -1,4 +1,4 @@
-"""The files of a recording, written by a thread of its own.
+"""The files of a recording, and the thread that writes them.
 
 A recording is one file, and a second one with the part before it: when the file has half of the permitted size, it
 becomes the earlier one, and a new file begins with everything known by then. A full or slow disk must never delay a
@@ -36,7 +36,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def line(event: AnyEvent, keep: Collection[str] = ()) -> bytes:
-    """The event as a line of the file, without secrets; `keep` are annotations that were asked for."""
+    """The event as a line of the file, without secrets; `keep` are the requested annotations."""
     if isinstance(event, OfObject):
         event = msgspec.structs.replace(event, object=reduced(event.object, keep))
     return _encode(event) + b"\n"
@@ -48,12 +48,12 @@ def make_file(path: Path) -> BinaryIO:
 
 
 def earlier(path: Path) -> Path:
-    """The path of the part before the one in this file."""
+    """The path of the previous part of a recording."""
     return path.with_name(path.name + ".1")
 
 
 class RecordingFiles:
-    """The file `path` and the one before it, `most_bytes` large at most. Raises OSError when it cannot be made."""
+    """The file `path` and the previous one, of `most_bytes` at most. Raises OSError if the file cannot be created."""
 
     def __init__(self, path: Path, most_bytes: int, keep: Collection[str] = ()) -> None:
         self._path = path
@@ -77,11 +77,11 @@ class RecordingFiles:
             self._known.get(event.kind, {}).pop(_key_of(event.object), None)
 
     def flush(self) -> None:
-        """Have the system know what was written."""
+        """Flush the written events to the system."""
         self._file.flush()
 
     def close(self) -> None:
-        """Nothing follows."""
+        """Close the file."""
         self._file.close()
 
     def _turn_over(self, at: float) -> None:
@@ -112,7 +112,7 @@ class RecordingFiles:
 
 
 class RecordingWriter:
-    """Writes to `files`, which are its own from here on. To be closed."""
+    """A thread that writes to `files`, which belong to it from then on, until it is closed."""
 
     def __init__(self, files: RecordingFiles) -> None:
         self._files = files
@@ -123,7 +123,7 @@ class RecordingWriter:
         self._thread.start()
 
     def __call__(self, event: AnyEvent) -> None:
-        """Have this written."""
+        """Queue an event for writing."""
         if self._failed:
             return
         if len(self._waiting) >= _MOST_WAITING:
@@ -133,7 +133,7 @@ class RecordingWriter:
         self._waiting.append(event)
 
     def close(self) -> None:
-        """Return when all is written."""
+        """Wait until all events are written."""
         self._over.set()
         self._thread.join()
 
@@ -141,7 +141,7 @@ class RecordingWriter:
         over = False
         try:
             while not over and not self._failed:
-                # Asked before the deque is emptied, so everything added before `close` is written.
+                # Read before the deque is emptied, so that everything added before `close` is written.
                 over = self._over.wait(_PAUSE_SECONDS)
                 while (event := self._next()) is not None:
                     self._files.write(event)
@@ -166,5 +166,5 @@ class RecordingWriter:
 
 
 def _key_of(obj: Any) -> str:
-    """The key of an object that an event holds itself until the file holds its JSON."""
+    """The key of an object in an event, which has the object until it is written as JSON."""
     return str(obj.metadata.key)

@@ -1,7 +1,7 @@
-"""The small HTTP server of the process: health, metrics, configuration and the reason why a pod waits.
+"""The HTTP server of the process: health, metrics, configuration and the reason why a pod waits.
 
-What belongs here: pages, access control, and TLS. What does not: the contents of pages. They come through the callables
-of `PageSources`, so this package knows neither the engine nor the API.
+What belongs here: pages, access control, and TLS. What does not: the contents of pages, which come from the callables
+of `PageSources`, so that this package knows neither the engine nor the API.
 """
 
 from .app import PageSources, Unknown, application

@@ -1,7 +1,7 @@
-"""The pages and their addresses, as an aiohttp application.
+"""The routes of the pages, as an aiohttp application.
 
 Health pages answer every client; all other pages ask the authorizer, if there is one. Long pages are written in blocks,
-and the event loop, which the scheduling cycles share, gets a turn after each block.
+and other tasks of the event loop, such as scheduling cycles, run after each block.
 """
 
 from __future__ import annotations
@@ -21,37 +21,37 @@ from .authorization import AccessDecision, Authorizer
 from .health import PING, Checks, ProbeAnswer, probe, single
 
 _LONGEST_BODY = 1 << 12
-"""No page reads one."""
+"""The limit of a request's body, which no page reads."""
 _HEAD = (
     "\nmuster {}\nWarning: This endpoint is not meant to be machine parseable, "
     "has no formatting compatibility guarantees and is for debugging purposes only.\n"
 )
-"""How kube-scheduler's pages of this kind begin."""
+"""The beginning of kube-scheduler's pages of this kind."""
 _HEALTH_PAGES = ("livez", "healthz", "readyz")
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """The reason why nothing is known of a pod, in a sentence for users."""
+    """The reason why no decision about a pod is known, as a sentence for users."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSources:
-    """The sources of the pages' contents. Everything is called on the event loop, once a request.
+    """The sources of the pages' contents. All are called on the event loop, once per request.
 
     Attributes:
-        livez: checks whose failure means: restart the process.
-        healthz: checks of the elder page, by custom the watchdog of leader election.
-        readyz: checks whose failure means: not scheduling yet, or no longer.
+        livez: the checks after whose failure the process should be restarted.
+        healthz: the checks of the older page, traditionally the watchdog of leader election.
+        readyz: the checks that fail while the process does not schedule, at its start or end.
         metrics: `/metrics` in blocks of text.
-        resources: `/metrics/resources` in blocks of text; empty on a process that does not lead.
-        config: `/configz`, anything that JSON can hold.
-        leads: whether this process decides; else it has nothing to say of why a pod waits.
-        statusz: `/statusz`, what the process is, as titles and texts.
-        flagz: `/flagz`, the flags that it was started with.
-        why: `/debug/why`, called with namespace and name: anything that JSON can hold, or Unknown.
+        resources: `/metrics/resources` in blocks of text; empty in a process that does not lead.
+        config: `/configz`, a JSON value.
+        leads: whether this process decides; otherwise it does not know why a pod waits.
+        statusz: `/statusz`, titles and texts about the process.
+        flagz: `/flagz`, the flags of the process.
+        why: `/debug/why`, called with namespace and name: a JSON value, or Unknown.
     """
 
     livez: Checks
@@ -67,7 +67,7 @@ class PageSources:
 
 
 def application(sources: PageSources, authorizer: Authorizer | None) -> web.Application:
-    """The application over these sources; without an authorizer everyone may read everything."""
+    """An application with these sources; without an authorizer, every client may read all pages."""
     app = web.Application(middlewares=[] if authorizer is None else [_guard(authorizer)], client_max_size=_LONGEST_BODY)
     for page in _HEALTH_PAGES:
         checks: Checks = getattr(sources, page) or PING
@@ -120,7 +120,7 @@ async def _config(source: Callable[[], object], _: web.Request) -> web.Response:
 
 
 async def _why_of_pod(sources: PageSources, request: web.Request) -> web.Response:
-    """The answer about the pod from the process that decides about it."""
+    """The answer about a pod, if this process decides about it."""
     if not sources.leads():
         return _json({"message": "this replica does not lead, ask again"}, HTTPStatus.SERVICE_UNAVAILABLE)
     answer = sources.why(request.match_info["namespace"], request.match_info["pod"])

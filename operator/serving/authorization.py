@@ -1,7 +1,7 @@
-"""Access control: the API server is asked who may read a page, as by kube-scheduler.
+"""Access control of the pages by the API server, as in kube-scheduler.
 
-A TokenReview identifies the bearer of a token. A SubjectAccessReview says whether that user may `get` the path, or, for
-a page about one pod, `get` the pod: users who may read a pod may read why it waits. Without a token the user is
+A TokenReview identifies the bearer of a token. A SubjectAccessReview decides whether that user may `get` the path, or,
+for a page about one pod, `get` the pod: users who may read a pod may read why it waits. Without a token the user is
 `system:anonymous`, who may read what a role grants to `system:unauthenticated`. Answers are kept for ten seconds. If
 the API server cannot be asked, access is denied.
 """
@@ -26,7 +26,7 @@ SUBJECT_ACCESS_REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 DECISION_SECONDS = 10.0
 _REMEMBERED = 4096
 _LONGEST_REMEMBERED = 128
-"""Characters of a path that is remembered: no rule grants longer ones, and the client chooses them."""
+"""The longest path whose answer is cached, in characters: no rule grants longer ones, and clients choose them."""
 _ASKED_AT_ONCE = 8
 
 POD_PAGE = re.compile(r"/namespaces/([^/]+)/pods/([^/]+)/why")
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AccessDecision:
-    """Whether a request is allowed (OK), or else the status and the message of the refusal."""
+    """Whether a request is allowed (OK), or else the status and the message of the rejection."""
 
     status: HTTPStatus
     message: str = ""
@@ -49,26 +49,26 @@ class AccessDecision:
 
 
 class Authorizer(Protocol):
-    """Decides on requests; called by the server for every page but the health pages."""
+    """Decides on requests; called for every page except the health pages."""
 
     async def authorize(self, token: str | None, path: str) -> AccessDecision:
-        """Whether the bearer of `token` (None: no token was sent) may get `path`. Raises nothing."""
+        """Whether the bearer of `token` (None without a token) may get `path`. Raises no error."""
 
 
 class ReviewClient(Protocol):
     """The part of an API client that reviews need."""
 
     async def post(self, path: str, body: bytes) -> bytes:
-        """The answer's body to a JSON body posted to `path`. Raises if the answer is not 2xx or does not arrive."""
+        """Post a JSON body to `path`; returns the answer's body. Raises an error without a 2xx answer."""
 
 
 class ReviewAuthorizer:
-    """Asks the API server, and remembers its answers for a while; failures to get one are not remembered.
+    """Asks the API server, and caches its answers for a while; failures are not cached.
 
     Args:
-        api: where to post the reviews; its own user must be allowed to create them (system:auth-delegator).
-        timer: the time in seconds, monotonic.
-        ttl: how long an answer holds, in seconds.
+        api: the client for the reviews; its user must be allowed to create them (system:auth-delegator).
+        timer: returns monotonic seconds.
+        ttl: the lifetime of an answer, in seconds.
     """
 
     def __init__(self, api: ReviewClient, *, timer: Callable[[], float], ttl: float = DECISION_SECONDS) -> None:
@@ -126,7 +126,7 @@ class ReviewAuthorizer:
         return msgspec.json.decode(answer, type=_AccessReviewAnswer).status.allowed
 
     async def _ask(self, path: str, body: bytes) -> bytes:
-        """A few at a time: strangers make up tokens faster than an API server should be asked about them."""
+        """Ask a few questions at a time: clients can invent tokens faster than an API server should review them."""
         async with self._turns:
             return await self._api.post(path, body)
 

@@ -1,9 +1,9 @@
-"""Which connections a server has, and which of them is closed to admit a new one.
+"""The connections of a server, and the choice of one to close when a new one arrives.
 
 Every client that reaches the port may open connections, so their number is bounded: in total, per address, and during
-the handshake, which costs more than all that follows. A new connection is never refused: when a bound is reached, the
-connection that has been idle longest is closed, of the address that has the most. So a probe is answered while another
-client holds hundreds of connections open, and no request in progress is cut off.
+the handshake, which costs more than the requests. A new connection is never rejected: when a bound is reached, the
+longest idle connection is closed, of the address with the most connections. So a probe is answered while another client
+keeps hundreds of connections open, and no request in progress is cut off.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 _IPV6_SITE_BITS = 64
-"""A client with one IPv6 address has 2^64 of them, which count as one."""
+"""The prefix length of IPv6 addresses that count as one, because a client has a whole network of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +23,9 @@ class Limits:
     """The limits of connections.
 
     Attributes:
-        total: at all.
-        per_address: from one IPv4 address or one IPv6 network of 64 bits.
-        handshakes: that have not ended their TLS handshake.
+        total: the most connections.
+        per_address: the most from one IPv4 address or one IPv6 network of 64 bits.
+        handshakes: the most that have not ended their TLS handshake.
     """
 
     total: int = 96
@@ -51,7 +51,7 @@ class OpenConnection:
 
 
 class Connections:
-    """The book of a server's connections, those that have been idle longest first."""
+    """The connections of a server, the longest idle ones first."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -61,7 +61,7 @@ class Connections:
         return len(self._entries)
 
     def admit(self, host: str, end: Callable[[], None]) -> OpenConnection | None:
-        """Enter a connection from this host, and end idle ones for it; None if all of them are being served."""
+        """Register a connection from this host, and end an idle one if necessary; None if all others are served."""
         entry = OpenConnection(_address(host), end)
         same = [other for other in self._entries if other.address == entry.address]
         if len(same) >= self._limits.per_address and not self._end_one(same):
@@ -75,7 +75,7 @@ class Connections:
         return entry
 
     def move(self, entry: OpenConnection, stage: ConnectionState) -> None:
-        """The connection is at another stage now, for the shortest time of all."""
+        """Move a connection to another stage, as the last one in it."""
         entry.stage = stage
         if entry in self._entries:
             del self._entries[entry]
@@ -86,13 +86,13 @@ class Connections:
         self._entries.pop(entry, None)
 
     def end_all(self) -> None:
-        """Cut all of them off."""
+        """Close all connections at once."""
         for entry in tuple(self._entries):
             self.leave(entry)
             entry.end()
 
     def _end_one(self, candidates: Iterable[OpenConnection]) -> bool:
-        """End one of them that is not served: of the address with the most connections the one that idles longest."""
+        """End a connection that is not served: the longest idle one of the address with the most connections."""
         held = Counter(entry.address for entry in self._entries)
         idle = (entry for entry in candidates if entry.stage is not ConnectionState.SERVED)
         victim = max(idle, key=lambda entry: held[entry.address], default=None)

@@ -1,7 +1,7 @@
-"""Health pages in kube-scheduler's words: named checks, their results, one line each with `?verbose`.
+"""Health pages with kube-scheduler's texts: named checks and their results, one line each with `?verbose`.
 
-A check is a callable that returns None if all is well, and otherwise what is wrong. Every client that reaches the port
-can read its text, so a check must not contain anything confidential. (kube-scheduler prints `reason withheld` instead.)
+A check is a callable that returns None, or the problem as a text. Every client that reaches the port can read the text,
+so it must not be confidential. (kube-scheduler prints `reason withheld` instead.)
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Check = Callable[[], str | None]
 Checks = Mapping[str, Check]
 
 PING: Checks = {"ping": lambda: None}
-"""The check of a page that has no other: it says no more than that the process answers."""
+"""The check of a page without other checks: the process answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class ProbeAnswer:
 
 
 def probe(page: str, checks: Checks, *, excluded: Collection[str] = (), verbose: bool = False) -> ProbeAnswer:
-    """Runs all checks of a page (`livez`, `healthz`, `readyz`).
+    """Run all checks of a page (`livez`, `healthz`, `readyz`).
 
     Args:
-        page: its name, for the last line.
-        checks: what to run, in the order of the answer.
-        excluded: names of checks to leave out.
-        verbose: whether to list the checks when all of them pass; a failure always lists them.
+        page: the page's name, for the last line.
+        checks: the checks, in the order of the answer.
+        excluded: the names of checks to skip.
+        verbose: whether to list the checks if all of them pass; after a failure they are always listed.
     """
     lines = []
     failed = False
@@ -54,7 +54,7 @@ def probe(page: str, checks: Checks, *, excluded: Collection[str] = (), verbose:
 
 
 def single(check: Check) -> ProbeAnswer:
-    """Runs one check by itself."""
+    """Run a single check."""
     problem = check()
     if problem is None:
         return ProbeAnswer(HTTPStatus.OK, "ok")

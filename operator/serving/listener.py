@@ -1,7 +1,7 @@
-"""Accepts connections and passes each to a protocol of its own, within the bounds of `Connections`.
+"""The listener, which accepts connections within the bounds of `Connections` and gives each a protocol.
 
-asyncio's servers do not count connections, and show one to the application only after the TLS handshake. Here each
-connection is registered before anything is read from it.
+asyncio's servers do not count connections, and pass one to the application only after the TLS handshake. This listener
+registers each connection before it reads from it.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from .connections import Connections, ConnectionState, OpenConnection
 HANDSHAKE_SECONDS = 5.0
 _CLOSING_SECONDS = 1.0
 _ACCEPTED_AT_ONCE = 8
-"""Connections that are accepted before the rest of the process has its turn."""
+"""The most connections that are accepted before other tasks run."""
 _BACKLOG = 128
 _PAUSE_SECONDS = 1.0
-"""After an accept that failed, for want of descriptors above all."""
+"""The pause after a failed accept, usually because of a lack of file descriptors."""
 
 log = logging.getLogger(__name__)
 
 
 class ListenError(Exception):
-    """An address cannot be listened on; the message names it and says why."""
+    """The server cannot listen on an address; the message names the address and the cause."""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -61,13 +61,13 @@ class Listener:
     """Accepts on these sockets until closed.
 
     Args:
-        sockets: what to listen on; they belong to the listener.
-        make: a protocol for one connection.
-        tls: None for plain connections.
-        connections: the book.
+        sockets: the listening sockets, which the listener closes.
+        make: creates the protocol of a connection.
+        tls: the TLS context; None for plain connections.
+        connections: the registry of connections.
 
     Attributes:
-        entries: the entry of each protocol that has a connection.
+        entries: the registered connection of each protocol.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Listener:
             self._resume(listening)
 
     def close(self) -> None:
-        """Accept no more. Connections that are there stay."""
+        """Stop accepting. Existing connections stay open."""
         self._closed = True
         for listening in self._sockets:
             self._loop.remove_reader(listening.fileno())
@@ -131,7 +131,7 @@ class Listener:
             await self._loop.connect_accepted_socket(
                 lambda: guest, accepted, ssl=self._tls, ssl_handshake_timeout=handshake, ssl_shutdown_timeout=closing
             )
-        except OSError as error:  # among them all that a handshake can fail with
+        except OSError as error:  # includes all errors of a failed handshake
             log.debug("A connection was not established", extra={"pairs": {"address": entry.address, "err": error}})
         finally:
             if guest.transport is None:
@@ -141,11 +141,11 @@ class Listener:
 
 
 def _nothing() -> None:
-    """Ends a connection that its client has closed."""
+    """Do nothing, for the reader of a connection that its client has closed."""
 
 
 class _Guest(asyncio.Protocol):
-    """A connection: passes everything on to the protocol that serves it, and keeps count."""
+    """The protocol of a connection, which forwards all calls to the serving protocol and registers its stage."""
 
     def __init__(
         self,
@@ -154,7 +154,7 @@ class _Guest(asyncio.Protocol):
         entries: dict[asyncio.BaseProtocol, OpenConnection],
     ) -> None:
         self._make = make
-        self._served = asyncio.Protocol()  # until it is connected
+        self._served = asyncio.Protocol()  # None until it is connected
         self._entries = entries
         self.entry: OpenConnection | None = None
         self.arriving: asyncio.Task[None] | None = None
@@ -162,21 +162,21 @@ class _Guest(asyncio.Protocol):
         self._connections = connections
 
     def end(self) -> None:
-        """Cut the connection off, or its handshake."""
+        """Close the connection at once, also during its handshake."""
         if self.transport is not None:
-            with suppress(AttributeError):  # asyncio's, closed twice, has forgotten what there was to abort
+            with suppress(AttributeError):  # asyncio's transport cannot be aborted any more after it was closed twice
                 self.transport.abort()
         elif self.arriving is not None:
             self.arriving.cancel()
 
     def forget(self) -> None:
-        """Drop what a lost connection refers to, such as TLS's buffers, without waiting for the garbage collector."""
+        """Drop the references of a lost connection, such as TLS buffers, without waiting for the garbage collector."""
         if self.entry is not None:
             self.entry.end = _nothing
         self.entry = self.transport = self.arriving = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.transport = cast("asyncio.Transport", transport)  # uvloop's is none by class
+        self.transport = cast("asyncio.Transport", transport)  # uvloop's transport is not a subclass
         assert self.entry is not None
         self._connections.move(self.entry, ConnectionState.IDLE)
         self._served = self._make()

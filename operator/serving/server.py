@@ -1,7 +1,7 @@
-"""Opens the port and closes it; the process starts one in its startup and stops it in its cleanup.
+"""The HTTP server on a port, which the process starts and stops.
 
-Unknown clients reach the port, so everything that a connection may consume is bounded: the time until its request is
-complete, the size of the request, the duration of the answer, and the number of connections (`Connections`).
+Unknown clients reach the port, so every resource of a connection is bounded: the time until its request is complete,
+the size of the request, the duration of the answer, and the number of connections (`Connections`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .connections import Connections, ConnectionState, Limits
 from .listener import Listener, listen
 
 DEFAULT_PORT = 10259
-"""kube-scheduler's, so that scrapers find both alike."""
+"""kube-scheduler's port, so that scrapers need no other configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +27,12 @@ class Bounds:
     """The bounds of one server.
 
     Attributes:
-        limits: how many connections there may be.
+        limits: the limits of connections.
         idle_seconds: from the beginning of a connection, or the end of an answer, until all headers of the next request
-            have come.
-        request_seconds: from then until the body has come and the answer was taken.
+            have arrived.
+        request_seconds: from then until the body has arrived and the answer was sent.
         header_bytes: the longest request line, and the longest header.
-        headers: how many headers a request may have.
+        headers: the most headers of a request.
     """
 
     limits: Limits = field(default_factory=Limits)
@@ -43,14 +43,14 @@ class Bounds:
 
 
 class Server:
-    """An application listening on one address. Start and stop once each.
+    """A server of an application on one address. Start and stop it once each.
 
     Args:
-        app: what to serve; its `client_max_size` bounds bodies.
-        host: IP address to bind; `0.0.0.0` for all of IPv4, "" for all.
-        port: port to bind; 0 lets the system choose.
-        tls: None serves plain HTTP.
-        bounds: what to bear.
+        app: the application; its `client_max_size` limits bodies.
+        host: the IP address to bind; `0.0.0.0` for all of IPv4, "" for all.
+        port: the port to bind; 0 lets the system choose.
+        tls: the TLS context; None for plain HTTP.
+        bounds: the bounds of the server.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Server:
         self._listener: Listener | None = None
 
     async def start(self) -> int:
-        """Listens, and returns the port. Raises ListenError."""
+        """Start to listen; returns the port. Raises ListenError."""
         sockets = listen(self._host, self._port)
         await self._runner.setup()
         make = self._runner.server
@@ -86,14 +86,14 @@ class Server:
         return int(sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
-        """Stops listening; requests under way get a second to finish."""
+        """Stop listening; requests in progress get a second to finish."""
         if self._listener is not None:
             self._listener.close()
         await self._runner.cleanup()
         self.connections.end_all()
 
     def _bounded(self) -> Middleware:
-        """Reads a request and answers it within the time for both; a connection is not ended while it is answered."""
+        """Read a request and answer it within the time for both; a connection is not ended while it is answered."""
 
         @web.middleware
         async def bounded(request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -130,7 +130,7 @@ _OF_OTHERS = (HttpProcessingError, ClientConnectionResetError)
 
 
 def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether a failure is one of this process, not of what a client sent, or of its disconnecting."""
+    """Whether a failure is caused by this process, not by a client's request or disconnection."""
     return record.exc_info is None or not isinstance(record.exc_info[1], _OF_OTHERS)
 
 

@@ -1,4 +1,4 @@
-"""The nodes that would have to be added for pods that lack nodes, as values and in sentences.
+"""The nodes that would have to be added for pods without nodes, as values and as sentences.
 
 `shortfall` finds them; `simulate`, `why GROUP` and the web page show them.
 """
@@ -14,13 +14,13 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class LikePods:
-    """A group, or pods of none that are alike.
+    """A group, or a set of equal pods without a group.
 
     Attributes:
         name: the group, or the first of the pods.
         group: whether it is a group.
-        pods: how many of its pods lack a node.
-        nodes: how many more nodes it takes by itself; None where that is not known, or no number of them helps.
+        pods: the number of its pods without a node.
+        nodes: the number of further nodes that it needs by itself; None if that is unknown, or if no number helps.
     """
 
     name: str
@@ -34,13 +34,13 @@ class LikePods:
 
 @dataclass(frozen=True, slots=True)
 class NodeAddition:
-    """Nodes of one shape that make pods fit.
+    """Nodes of one shape with which pods would fit.
 
     Attributes:
-        nodes: how many all of `sets` take together.
-        like: a node of their shape.
-        allocatable: what each of them offers.
-        sets: what they help, the largest first.
+        nodes: the number of nodes that all of `sets` need together.
+        like: the name of a node of this shape.
+        allocatable: the resources that each node offers.
+        sets: the groups and sets that they help, the largest first.
     """
 
     nodes: int
@@ -54,8 +54,8 @@ class Shortfall:
     """The nodes that would have to be added, shape by shape.
 
     Attributes:
-        additions: the one that helps most pods first; each counts with those before it in place.
-        hopeless: what no number of nodes of these shapes helps.
+        additions: the additions, the one that helps most pods first; each assumes that the previous ones are in place.
+        hopeless: the groups and sets that no number of nodes of these shapes helps.
     """
 
     additions: tuple[NodeAddition, ...]
@@ -63,7 +63,7 @@ class Shortfall:
 
     @property
     def sentences(self) -> Iterator[str]:
-        """The shortfall for people."""
+        """The sentences for users."""
         all_of_them = len(self.additions) == 1 and not self.hopeless
         for each in self.additions:
             offer = ", ".join(f"{amount} {name}" for name, amount in each.allocatable.items())

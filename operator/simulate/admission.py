@@ -1,8 +1,8 @@
-"""What admission sets on a new pod, resolved from the cluster's objects.
+"""The fields that admission sets on a new pod, resolved from the cluster's objects.
 
 A manifest names a PriorityClass or a RuntimeClass, and a namespace may have a LimitRange; the scheduler sees numbers.
-`manifests` has each pod that is not stored yet completed here. If the objects are not known, the result of a simulation
-rests on a guess, so missing objects are collected for the caller to report.
+`manifests` completes each new pod here. If an object is unknown, the result of a simulation rests on a guess, so the
+caller reports the unknown objects.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ KINDS: Mapping[str, str] = {
     LIMIT_RANGES: "/api/v1/limitranges",
     STORAGE_CLASSES: "/apis/storage.k8s.io/v1/storageclasses",
 }
-"""The kinds that admission looks at, and where each is listed."""
+"""The kinds that admission reads, with the paths of their lists."""
 
 _BUILT_IN = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _PREEMPT = "PreemptLowerPriority"
@@ -41,12 +41,12 @@ Document = Mapping[str, Any]
 
 @dataclass(slots=True)
 class AdmissionObjects:
-    """The objects, as plain values.
+    """The objects that admission reads, as plain values.
 
     Attributes:
-        objects: those of each kind that is known, which may be none.
-        unread: why a kind is not known that the cluster has, in the API server's words.
-        unknown: for people, a sentence on each thing that a pod depends on and that is not known here.
+        objects: the objects of each known kind, which may be none.
+        unread: the API server's reasons why kinds of the cluster could not be read, by kind.
+        unknown: sentences for users about unknown objects on which a pod depends.
     """
 
     objects: dict[str, list[Document]] = field(default_factory=dict)
@@ -54,12 +54,12 @@ class AdmissionObjects:
     unknown: dict[str, None] = field(default_factory=dict)
 
     def add(self, document: Document) -> None:
-        """Take in an object of one of `KINDS`; what was read last of one name counts."""
+        """Add an object of one of `KINDS`; the last object of a name counts."""
         found = self.objects.setdefault(str(document["kind"]), [])
         found[:] = [each for each in found if _key(each) != _key(document)] + [document]
 
     def pod(self, namespace: str, name: str, spec: Document) -> dict[str, Any]:
-        """The spec of a new pod as admission leaves it. Raises ValueError for what admission refuses."""
+        """The spec of a new pod after admission. Raises ValueError for a pod that admission rejects."""
         where = f'pods "{name}" is forbidden: '
         ranges = self._ranges(namespace)
         admitted = with_limit_defaults(spec, ranges)
@@ -73,7 +73,7 @@ class AdmissionObjects:
     def priority(self, where: str, spec: Document) -> dict[str, Any]:
         """The fields that a priority class gives to a pod or a group.
 
-        `where` opens the error. Raises ValueError where there is no such class.
+        `where` is the beginning of the error. Raises ValueError if there is no such class.
         """
         named = spec.get("priorityClassName") or ""
         if named in _BUILT_IN:
@@ -96,7 +96,7 @@ class AdmissionObjects:
         return {"priority": _value(chosen), "preemptionPolicy": chosen.get("preemptionPolicy") or _PREEMPT}
 
     def claim(self, claim: Document) -> Document:
-        """A new claim, or the template of one, with the default class of the cluster where it names none."""
+        """A new claim or template with a storage class: its own, or else the cluster's default."""
         metadata, spec = claim.get("metadata") or {}, claim.get("spec") or {}
         annotations = metadata.get("annotations") or {}
         if spec.get("storageClassName") is not None or CLASS_ANNOTATION in annotations:
@@ -108,7 +108,7 @@ class AdmissionObjects:
         return claim if chosen is None else {**claim, "spec": {**spec, "storageClassName": _key(chosen)[1]}}
 
     def _own_priority(self, where: str, spec: Document) -> dict[str, Any]:
-        """The fields that a priority class gives to a pod, which may not say others itself."""
+        """The fields that a priority class gives to a pod; a pod with other values is invalid."""
         given = self.priority(where, spec)
         for part, named in (
             ("priority", "integer value of priority"),
@@ -161,7 +161,7 @@ class AdmissionObjects:
 
 
 def _with_tolerations(own: Sequence[Document]) -> list[Document]:
-    """The pod's tolerations and those that DefaultTolerationSeconds adds: nodes that are not ready for a while."""
+    """The pod's tolerations and those that DefaultTolerationSeconds adds, for nodes that are briefly not ready."""
     return [*own, *(_tolerating(key) for key in _TOLERATED if not any(_tolerates(each, key) for each in own))]
 
 

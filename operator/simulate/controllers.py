@@ -1,6 +1,6 @@
-"""The storage controllers of a cluster, as far as a rehearsal needs them: claims get their volumes.
+"""The storage controllers of a cluster, as far as a rehearsal needs them: they give claims their volumes.
 
-Every volume that a claim is assigned is bound at once, and every volume that has to be created is, for any node.
+They bind a claim to its assigned volume at once, and create every volume that is needed, for any node.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _replace = msgspec.structs.replace
 
 
 def bind_volumes(written: Any, listers: Mapping[str, KnownObjects]) -> Iterator[tuple[str, Any]]:
-    """The claim that a volume was given to, bound; or the volume that is made for a claim, and the claim."""
+    """The changes that follow a write: a claim bound to its volume, or a new volume for a claim, and that claim."""
     if isinstance(written, PersistentVolume) and (reference := written.spec.claim_ref) is not None:
         claim = listers[EventResource.PERSISTENT_VOLUME_CLAIM].get(f"{reference.namespace}/{reference.name}")
         if isinstance(claim, PersistentVolumeClaim):
@@ -41,9 +41,9 @@ def bind_volumes(written: Any, listers: Mapping[str, KnownObjects]) -> Iterator[
 
 
 def claim_from(template: Mapping[str, Any], name: str, namespace: str, owner: str = "") -> PersistentVolumeClaim:
-    """The claim that a controller makes of a template, for the pod with UID `owner` if it is to be that pod's own.
+    """The claim that a controller creates from a template, owned by the pod with UID `owner` if one is given.
 
-    Raises FieldError when the template is not one.
+    Raises FieldError for an invalid template.
     """
     metadata = template.get("metadata") or {}
     plain = {**template, "metadata": {**metadata, "name": name, "namespace": namespace, "uid": f"{namespace}/{name}"}}

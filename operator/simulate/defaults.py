@@ -1,7 +1,7 @@
-"""What the API server fills in when a pod is created, as far as scheduling reads it.
+"""The defaults that the API server sets when a pod is created, as far as scheduling reads them.
 
-A manifest lacks these values, while an object that was read from a cluster has them; so filling in twice equals once.
-Works on plain dicts, because some values depend on fields that scheduling does not read.
+A manifest lacks these values, but an object of a cluster has them; setting them twice has the effect of once.
+The functions take plain dicts, because some values depend on fields that scheduling does not read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _HUGE_PAGES = "hugepages-"
 
 
 def with_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A pod's spec with its defaults: requests are the limits where only those are given, and with host network every
+    """A pod's spec with its defaults: requests equal limits if only limits are given, and with host network every
     port is a host port. Raises FieldError for a port without a number.
     """
     filled = dict(spec)
@@ -27,8 +27,8 @@ def with_defaults(spec: Mapping[str, Any]) -> dict[str, Any]:
                 for index, each in enumerate(spec[field])
             ]
     if spec.get("resources"):
-        asked = _asked([*(filled.get("containers") or ()), *(filled.get("initContainers") or ())])
-        filled["resources"] = _pod_level(spec["resources"], asked)
+        requested = _requested([*(filled.get("containers") or ()), *(filled.get("initContainers") or ())])
+        filled["resources"] = _pod_level(spec["resources"], requested)
     return filled
 
 
@@ -45,9 +45,9 @@ def _container(container: Mapping[str, Any], part: str, *, host_network: bool) -
     return filled
 
 
-def _pod_level(resources: Mapping[str, Any], asked: Iterable[str]) -> dict[str, Any]:
-    """A limit of the pod as a whole is its request too, unless its containers have requests of that resource."""
-    of_containers = set(asked)
+def _pod_level(resources: Mapping[str, Any], requested: Iterable[str]) -> dict[str, Any]:
+    """Set pod-level requests to the pod-level limits, except for resources that the pod's containers request."""
+    of_containers = set(requested)
     limits = {
         name: amount
         for name, amount in (resources.get("limits") or {}).items()
@@ -56,5 +56,5 @@ def _pod_level(resources: Mapping[str, Any], asked: Iterable[str]) -> dict[str, 
     return {**resources, "requests": {**limits, **(resources.get("requests") or {})}}
 
 
-def _asked(containers: Iterable[Mapping[str, Any]]) -> Iterable[str]:
+def _requested(containers: Iterable[Mapping[str, Any]]) -> Iterable[str]:
     return [name for each in containers for name in ((each.get("resources") or {}).get("requests") or {})]

@@ -1,4 +1,4 @@
-"""Which workloads would have to end: the fewest running groups and pods without which waiting pods would be placed.
+"""The workloads that would have to end: the fewest running groups and pods without which waiting pods would be placed.
 
 `muster why GROUP` calls it, for clusters to which no node can be added. Arithmetic on the free capacity of nodes
 selects candidates, and the engine decides with each of them removed, so the result is sufficient. No pod is evicted,
@@ -28,12 +28,12 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class RequiredEnding:
-    """A group, or a pod of none, that would have to end.
+    """A group, or a pod without a group, that would have to end.
 
     Attributes:
         name: its `namespace/name`.
         group: whether it is a group.
-        pods: how many pods of it run.
+        pods: the number of its running pods.
     """
 
     name: str
@@ -48,7 +48,7 @@ class RequiredEnding:
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A running group or pod; `gain` is how many more members its nodes could take, by amounts of resources alone."""
+    """A running group or pod; `gain` is the number of members that fit its nodes after its end, by amounts alone."""
 
     ending: RequiredEnding
     pods: Sequence[Pod]
@@ -57,19 +57,19 @@ class _Running:
 
     @property
     def rank(self) -> tuple[int, int, str]:
-        """The smallest first, then the least important."""
+        """The sort key: the smallest first, then the least important."""
         return len(self.pods), self.priority, self.ending.name
 
 
 async def endings(
     rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, missing: int, *, own: Collection[str]
 ) -> Sequence[RequiredEnding]:
-    """The fewest that have to end so that `missing` of those that wait are placed; none where nothing is found.
+    """The fewest workloads that have to end so that `missing` waiting pods are placed; none if no such set is found.
 
-    `tried` is what came of trying them one after another, `own` are the groups that they are in, or are decided with:
-    those are not to end. A single one is preferred to several, however many pods it
-    has; of those the one with the fewest. More than five are not named. What runs everywhere, or for the cluster
-    itself, is not looked at. The rehearsal is left as it was.
+    `tried` is the result of trying the pods one after another; `own` are their groups and the groups that are decided
+    with them, which do not have to end. One workload is preferred to several, and among single workloads the one with
+    the fewest pods. More than five are not named. DaemonSets and the cluster's own pods are not considered. The
+    rehearsal is not changed.
     """
     blocked = next((pod for pod in waiting if pod.key == tried.blocked), None)
     if blocked is None:
@@ -97,7 +97,7 @@ async def endings(
 
 
 def sentences(ending: Sequence[RequiredEnding]) -> Iterator[str]:
-    """For people: a sentence, if any have to end."""
+    """A sentence for users, if workloads have to end."""
     if ending:
         *others, last = map(str, ending)
         names = f"{', '.join(others)} and {last}" if others else last
@@ -107,9 +107,9 @@ def sentences(ending: Sequence[RequiredEnding]) -> Iterator[str]:
 def _candidates(
     rehearsal: Rehearsal, waiting: Sequence[PodInfo], tried: RehearsalResult, blocked: PodInfo, *, own: Collection[str]
 ) -> Iterator[_Running]:
-    """The running pods whose end frees enough for a pod like `blocked` on a node that lacks only capacity."""
+    """The running pods whose end would free enough for a pod equal to `blocked` on a node that lacks only capacity."""
     free = _left(rehearsal, waiting, tried)
-    asked = {**blocked.signature.requests, PODS: 1}
+    requests = {**blocked.signature.requests, PODS: 1}
     units: defaultdict[tuple[str, bool], list[PodInfo]] = defaultdict(list)
     for info in map(PodInfo, rehearsal.running):
         group = rehearsal.groups.key_of(info.pod)
@@ -120,14 +120,14 @@ def _candidates(
         for info in pods:
             if info.node_name in free:
                 freed[info.node_name].update({**info.signature.requests, PODS: 1})
-        gain = sum(_times(asked, Counter(free[node]) + amount) for node, amount in freed.items())
+        gain = sum(_times(requests, Counter(free[node]) + amount) for node, amount in freed.items())
         if gain > 0:
             ending = RequiredEnding(name, is_group, len(pods))
             yield _Running(ending, [info.pod for info in pods], max(info.priority for info in pods), gain)
 
 
 def _left(rehearsal: Rehearsal, waiting: Iterable[PodInfo], tried: RehearsalResult) -> Mapping[str, Amounts]:
-    """The capacity left on nodes that lack only capacity, beside the pods that were placed."""
+    """The capacity that placed pods leave on nodes that lack only capacity."""
     left = {
         node.metadata.name: Counter(amounts(node.status.allocatable))
         for node in rehearsal.nodes
@@ -144,13 +144,13 @@ def _only_full(status: Status | None) -> bool:
     return status is not None and status.code is Code.UNSCHEDULABLE
 
 
-def _times(asked: Amounts, free: Amounts) -> int:
-    """How many times the capacity covers the request."""
-    return min((free.get(name, 0) // amount for name, amount in asked.items() if amount), default=0)
+def _times(requests: Amounts, free: Amounts) -> int:
+    """The number of times that the request fits the capacity."""
+    return min((free.get(name, 0) // amount for name, amount in requests.items() if amount), default=0)
 
 
 def _runs_everywhere(pod: Pod) -> bool:
-    """Whether it was made for its node, as a DaemonSet's is."""
+    """Whether the pod was created for its node, as a DaemonSet's pod is."""
     affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
     required = affinity.required_during_scheduling_ignored_during_execution if affinity is not None else None
     return required is not None and any(term.match_fields for term in required.node_selector_terms)

@@ -1,7 +1,7 @@
-"""The evictions of a rehearsal: which pods, for which pods, from which node, and against which budgets.
+"""The evictions of a rehearsal: the evicted pods, their nodes and preemptors, and the budgets that are overruled.
 
 A plugin that follows decisions and records their victims is added to every profile of a rehearsal. `Rehearsal` makes it
-part of its engine and returns what it saw; `simulate` and `why` show that.
+part of its engine and returns its records, which `simulate` and `why` show.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Evicted:
     Attributes:
         pod: its `namespace/name`.
         priority: its priority.
-        node: where it runs.
-        preemptor: the `namespace/name` of the pod or the PodGroup that it is evicted for.
-        group: whether that is a PodGroup.
-        budget: the PodDisruptionBudget (`namespace/name`) that does not let it go, and is overruled; "" for none.
+        node: its node.
+        preemptor: the `namespace/name` of the pod or PodGroup for which it is evicted.
+        group: whether the preemptor is a PodGroup.
+        budget: the PodDisruptionBudget (`namespace/name`) that forbids the eviction and is overruled; "" for none.
     """
 
     pod: str
@@ -49,21 +49,21 @@ class Evicted:
 
 
 class Spectator(PostBindPlugin, DecisionFollower):
-    """Records the pods that each decision evicts. It extends PostBind, and does nothing there, only to be created."""
+    """Records the pods that each decision evicts. It implements PostBind without effect, so that it is created."""
 
     name = _NAME
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Does nothing."""
+        """Do nothing."""
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """A pod's victims."""
+        """Record a pod's victims."""
         found = decision.state.get(Evictions.KEY)
         if isinstance(found, Evictions):
             self._write_down(evicted_for(found, decision.pod.key))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """A group's victims."""
+        """Record a group's victims."""
         if decision.evictions is not None:
             self._write_down(evicted_for(decision.evictions, _named(decision), group=True))
 
@@ -90,7 +90,7 @@ def evicted_for(evictions: Evictions | None, preemptor: str, *, group: bool = Fa
 
 
 def _named(decision: GroupDecision) -> str:
-    """The group as users know it; of a tree, the PodGroup of the first waiting pod."""
+    """The name of the group for users; for a tree, the PodGroup of the first waiting pod."""
     first = decision.waiting[0].uid
     leaves = (leaf for leaf, pods in decision.waiting_in.items() if any(pod.uid == first for pod in pods))
     return next(leaves, decision.group)
@@ -109,14 +109,14 @@ def followed_by(assembly: Assembly, *followers: type[Plugin]) -> Assembly:
 
 
 def evicted_in(shared: Mapping[str, object]) -> Sequence[Evicted]:
-    """The evictions that an engine's spectators wrote down, by what its plugins share."""
+    """The evictions that an engine's spectators recorded, from the values that its plugins share."""
     seen = shared.get(_NAME, [])
     assert isinstance(seen, list)
     return tuple(seen)
 
 
 def sentences(evicted: Sequence[Evicted]) -> Iterator[str]:
-    """For people: a sentence for each preemptor, then one for each budget that is overruled."""
+    """Sentences for users: one for each preemptor, then one for each overruled budget."""
     by_preemptor: dict[str, list[Evicted]] = {}
     for each in evicted:
         preemptor = f"pod group {each.preemptor}" if each.group else each.preemptor

@@ -1,8 +1,8 @@
-"""Extenders in trials: asked what a scheduler would ask, with its client and its timeouts, and never asked to bind.
+"""Extenders in trials, called as the scheduler calls them, with its client and its timeouts, but never to bind.
 
-`why`, `explain`, `simulate` and `muster web` keep one `TrialExtenders` and begin a `Hearing` for each answer. A hearing
-asks the same question only once, so retries in a rehearsal cost extenders nothing. Extenders know the current cluster:
-they are not asked about nodes that a trial adds, which count as allowed.
+`why`, `explain`, `simulate` and `muster web` have one `TrialExtenders` and begin an `ExtenderSession` for each answer.
+A session repeats no call, so retries in a rehearsal cost extenders nothing. Extenders know the current cluster only:
+they are not called about nodes that a trial adds, which count as allowed.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ T = TypeVar("T")
 _AT_ONCE = 16
 
 
-class Hearing:
-    """The extenders' answers while one question is answered.
+class ExtenderSession:
+    """The extenders during one trial, with their answers so far.
 
     Attributes:
-        extenders: the extenders as the engine may ask them.
+        extenders: the extenders that the engine calls.
     """
 
     def __init__(self, extenders: Iterable[Extender], nodes: Iterable[Node]) -> None:
-        """`nodes` are those that the cluster has. Extenders are asked on the running loop, whichever awaits them."""
+        """`nodes` are the cluster's. Extenders are called on the running loop, also if another loop awaits them."""
         self._names = frozenset(node.metadata.name for node in nodes)
         self._turns = asyncio.Semaphore(_AT_ONCE)
         self._answers: dict[Hashable, Future[Any]] = {}
         self._awaited: list[Future[Any]] = []
-        self.extenders: Sequence[Extender] = [_Heard(each, self) for each in extenders]
+        self.extenders: Sequence[Extender] = [_SessionExtender(each, self) for each in extenders]
         self._home = asyncio.get_running_loop() if self.extenders else None
 
     def exists(self, node_name: str) -> bool:
@@ -49,7 +49,7 @@ class Hearing:
         return node_name in self._names
 
     async def ask(self, question: Hashable, put: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer to a question, which is put unless it was before. Raises ExtenderError as `put` does."""
+        """The answer to a question; `put` is called only for the first caller. Raises ExtenderError as `put` does."""
         answer = self._answers.get(question)
         if answer is None:
             assert self._home is not None
@@ -64,11 +64,11 @@ class Hearing:
         return found
 
     def unanswered(self) -> Sequence[Future[Any]]:
-        """The answers that are awaited."""
+        """The answers that the engine waits for."""
         return self._awaited
 
     async def _in_turn(self, put: Callable[[], Coroutine[Any, Any, T]]) -> T | ExtenderError:
-        """The answer or the error, as a value: a rehearsal may end before anything asks the future for it."""
+        """The answer or the error, as a value: a rehearsal may end before it reads the future."""
         async with self._turns:
             try:
                 return await put()
@@ -76,16 +76,16 @@ class Hearing:
                 return error
 
 
-NOBODY = Hearing((), ())
+NO_EXTENDERS = ExtenderSession((), ())
 """For a configuration without extenders."""
 
 
-class _Heard:
-    """Implements `contract.Extender` by another, in a hearing."""
+class _SessionExtender:
+    """Implements `contract.Extender` with another extender, whose answers the session keeps."""
 
     is_binder = False
 
-    def __init__(self, extender: Extender, hearing: Hearing) -> None:
+    def __init__(self, extender: Extender, session: ExtenderSession) -> None:
         self.name = extender.name
         self.weight = extender.weight
         self.ignorable = extender.ignorable
@@ -94,29 +94,29 @@ class _Heard:
         self.supports_preemption = extender.supports_preemption
         self.is_interested = extender.is_interested
         self._extender = extender
-        self._hearing = hearing
+        self._session = session
 
     async def filter(self, pod: PodInfo, node_names: Sequence[str]) -> ExtenderFilterResult:
         """See `contract.Extender`."""
-        known = [name for name in node_names if self._hearing.exists(name)]
-        made_up = [name for name in node_names if not self._hearing.exists(name)]
+        known = [name for name in node_names if self._session.exists(name)]
+        added = [name for name in node_names if not self._session.exists(name)]
         if not known:
-            return ExtenderFilterResult(made_up)
+            return ExtenderFilterResult(added)
         question = (self, "filter", pod.uid, tuple(known))
-        found = await self._hearing.ask(question, lambda: self._extender.filter(pod, known))
-        return replace(found, node_names=[*found.node_names, *made_up])
+        found = await self._session.ask(question, lambda: self._extender.filter(pod, known))
+        return replace(found, node_names=[*found.node_names, *added])
 
     async def prioritize(self, pod: PodInfo, node_names: Sequence[str]) -> Mapping[str, int]:
         """See `contract.Extender`."""
-        known = [name for name in node_names if self._hearing.exists(name)]
+        known = [name for name in node_names if self._session.exists(name)]
         if not known:
             return {}
         question = (self, "prioritize", pod.uid, tuple(known))
-        return await self._hearing.ask(question, lambda: self._extender.prioritize(pod, known))
+        return await self._session.ask(question, lambda: self._extender.prioritize(pod, known))
 
     async def process_preemption(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
         """See `contract.Extender`."""
-        known = {name: each for name, each in victims.items() if self._hearing.exists(name)}
+        known = {name: each for name, each in victims.items() if self._session.exists(name)}
         agreed = {
             name: MetaVictims([victim.uid for victim in each.pods], each.violations)
             for name, each in victims.items()
@@ -126,7 +126,7 @@ class _Heard:
             return agreed
         named = tuple((name, tuple(victim.uid for victim in each.pods)) for name, each in sorted(known.items()))
         question = (self, "preempt", pod.uid, named)
-        found = await self._hearing.ask(question, lambda: self._extender.process_preemption(pod, known))
+        found = await self._session.ask(question, lambda: self._extender.process_preemption(pod, known))
         return {**found, **agreed}
 
     async def bind(self, pod: PodInfo, node_name: str) -> None:
@@ -135,7 +135,7 @@ class _Heard:
 
 
 class TrialExtenders:
-    """The extenders of a configuration with what they are sent. An async context manager, for one event loop.
+    """The extenders of a configuration and the objects sent to them: an async context manager for one event loop.
 
     Raises ConfigurationError for TLS files that cannot be used.
     """
@@ -165,17 +165,17 @@ class TrialExtenders:
     async def __aexit__(self, *_: object) -> None:
         await self._stack.aclose()
 
-    async def hearing(self, nodes: Iterable[Node]) -> Hearing:
-        """A new one about a cluster that has these nodes; may take part in a trial on another loop.
+    async def session(self, nodes: Iterable[Node]) -> ExtenderSession:
+        """Begin a session about a cluster with these nodes, for a trial on this or another loop.
 
-        Raises ApiError when nodes cannot be read whole that an extender is to be sent.
+        Raises ApiError if an extender is sent whole nodes, and these cannot be read.
         """
         if not self:
-            return NOBODY
+            return NO_EXTENDERS
         if any(map(is_sent_nodes, self._configuration.extenders)):
             await self._objects.read_nodes()
-        return Hearing(self._all, nodes)
+        return ExtenderSession(self._all, nodes)
 
 
 async def _nothing(uid: str) -> None:
-    """Before a binding, of which there are none."""
+    """The hook before a binding; a trial binds no pod."""

@@ -1,4 +1,4 @@
-"""The least number that suffices, found with as few questions as possible."""
+"""The least number that suffices, found with as few tries as possible."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 
 async def least(does: Callable[[int], Awaitable[bool]], *, guess: int, limit: int) -> int | None:
-    """The least number from 1 to `limit` that `does`; None when `limit` does not.
+    """The least number from 1 to `limit` for which `does` is true; None if it is false for `limit`.
 
-    Goes from `guess` in steps that double, then halves; so a good guess costs two questions, and so does "none". Where
-    a number does although a larger one does not, the answer is one that does while the number before it does not.
+    Steps from `guess` double, then halve; so a good guess costs two tries, and so does "none". If `does` is true for a
+    number and false for a larger one, the result is a number for which it is true, but false for the number below.
     """
     if limit < 1:
         return None

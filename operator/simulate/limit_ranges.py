@@ -1,7 +1,7 @@
 """The LimitRanges of a namespace, as the LimitRanger admission plugin applies them to new pods.
 
-`admission` calls both functions: the one fills in what containers do not say, the other finds what the API server would
-refuse a pod for. A LimitRange of a file has not been stored yet, so its own defaults are filled in here as well.
+`admission` calls both functions: the first sets defaults of containers, the second finds the reason for which the API
+server would reject a pod. A LimitRange of a file has not been stored yet, so its own defaults are set here as well.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PARTS = ("containers", "initContainers")
 
 
 def with_limit_defaults(spec: Document, ranges: Iterable[Document]) -> dict[str, Any]:
-    """The spec of a pod whose containers have the defaults of the LimitRanges for what they do not say themselves."""
+    """The spec of a pod with the LimitRanges' defaults for amounts that its containers omit."""
     filled = dict(spec)
     for each in ranges:
         items = [_stored(item) for item in _items(each, _OF_CONTAINERS)]
@@ -32,9 +32,9 @@ def with_limit_defaults(spec: Document, ranges: Iterable[Document]) -> dict[str,
 
 
 def outside_limits(spec: Document, ranges: Iterable[Document]) -> str:
-    """The reason for which the API server would refuse the pod, whose defaults are filled in; "" where it would not.
+    """The reason for which the API server would reject a pod with its defaults set; "" if it would accept the pod.
 
-    The first LimitRange that the pod does not keep is named by all that is wrong.
+    The reason has all violations of the first LimitRange that the pod violates.
     """
     for each in ranges:
         found: list[str] = []
@@ -55,14 +55,14 @@ def _items(limit_range: Document, kind: str) -> list[Document]:
 
 
 def _stored(item: Document) -> dict[str, Any]:
-    """The item as the API server stores it: a default is the maximum, a default request the default or the minimum."""
+    """The stored item: its default is by default the maximum, its default request the default or the minimum."""
     default = {**_given(item, "max"), **_given(item, "default")}
     request = {**_given(item, "min"), **default, **_given(item, "defaultRequest")}
     return {**item, "default": default, "defaultRequest": request}
 
 
 def _given(holder: Document, part: str) -> dict[str, Any]:
-    """The amounts in a part, less those that are null."""
+    """The amounts in a part, without nulls."""
     return {name: value for name, value in (holder.get(part) or {}).items() if value is not None}
 
 
@@ -80,7 +80,7 @@ def _merged(items: Iterable[Document], part: str) -> dict[str, Any]:
 
 
 def _problems(item: Document, requests: Document, limits: Document) -> Iterator[str]:
-    """The problems of a container or a pod with an item, in the API server's words."""
+    """The violations of an item by a container or a pod, in the API server's words."""
     kind = item["type"]
     for bound, check in _CHECKS.items():
         for name, enforced in sorted(_given(item, bound).items()):
@@ -131,7 +131,7 @@ _NAMED = {"min": "usage", "max": "usage", "maxLimitRequestRatio": "max limit to 
 
 
 def _total(spec: Document, part: str) -> dict[str, str]:
-    """The requests or limits of a pod: those of its containers and sidecars, or of an init container that has more."""
+    """The requests or limits of a pod: the sum of its containers and sidecars, or an init container's if larger."""
     total, sidecars, first = Counter[str](), Counter[str](), Counter[str]()
     for container in spec.get("containers") or ():
         total.update(_of(container, part))
@@ -149,5 +149,5 @@ def _total(spec: Document, part: str) -> dict[str, str]:
 
 
 def _of(holder: Document, part: str) -> Counter[str]:
-    asked = _given(holder.get("resources") or {}, part)
-    return Counter({name: nanos(value) for name, value in asked.items()})
+    given = _given(holder.get("resources") or {}, part)
+    return Counter({name: nanos(value) for name, value in given.items()})

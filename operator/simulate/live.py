@@ -1,4 +1,4 @@
-"""The live cluster for a rehearsal, read with the caller's own rights."""
+"""The live cluster for a rehearsal, read with the caller's rights."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from muster.operator.kube.transport import Transport
 from muster.operator.process.informers import NODES, PODS
 
 from .admission import KINDS, AdmissionObjects
-from .extenders import Hearing, TrialExtenders
+from .extenders import ExtenderSession, TrialExtenders
 from .manifests import Objects
 from .whole import TrialObjects, Written
 
 
 async def read_cluster(connection: Connection, watched: Iterable[WatchedKind]) -> Objects:
-    """Nodes, pods that have not ended, and the objects of `watched`, if the cluster has them.
+    """Read the nodes, the pods that have not ended, and the objects of the `watched` kinds that the cluster has.
 
     Raises ApiError.
     """
@@ -39,12 +39,12 @@ async def read_cluster(connection: Connection, watched: Iterable[WatchedKind]) -
 
 
 @asynccontextmanager
-async def hearing_about(
+async def extender_session(
     cluster: Objects, configuration: KubeSchedulerConfiguration, source: Connection | Objects, *wanted: Objects
-) -> AsyncIterator[Hearing]:
-    """The extenders of a configuration, to be asked in one trial on a cluster that was read of `source`.
+) -> AsyncIterator[ExtenderSession]:
+    """A session with the extenders of a configuration, for one trial on a cluster that was read from `source`.
 
-    `wanted` holds pods that are not there yet. Raises ApiError, and ConfigurationError for what cannot be used.
+    `wanted` has the pods that do not exist yet. Raises ApiError, and ConfigurationError for unusable extenders.
     """
     written = Written()
     for files in (*wanted, source):
@@ -55,21 +55,21 @@ async def hearing_about(
         if isinstance(source, Connection):
             client = ApiClient(await stack.enter_async_context(Transport(source)))
         extenders = TrialExtenders(configuration, TrialObjects(client, written))
-        yield await (await stack.enter_async_context(extenders)).hearing(cluster.nodes)
+        yield await (await stack.enter_async_context(extenders)).session(cluster.nodes)
 
 
 async def read_kinds(client: ApiClient, kinds: Iterable[WatchedKind]) -> dict[WatchedKind, list[Any]]:
-    """The objects of each of these kinds; none of one that the cluster has not, if that is optional.
+    """Read the objects of each of these kinds; an optional kind that the cluster does not have has no objects.
 
     Raises ApiError.
     """
-    asked = tuple(dict.fromkeys(kinds))
-    found = await asyncio.gather(*(_served(client, kind) for kind in asked))
-    return dict(zip(asked, found, strict=True))
+    wanted = tuple(dict.fromkeys(kinds))
+    found = await asyncio.gather(*(_list_if_served(client, kind) for kind in wanted))
+    return dict(zip(wanted, found, strict=True))
 
 
 async def read_admission(connection: Connection) -> AdmissionObjects:
-    """The objects that admission reads, as far as the caller may read them; why not is kept with what is not known.
+    """Read the objects that admission uses, as far as the caller may; `unread` has the reasons for the others.
 
     Raises ApiError.
     """
@@ -88,10 +88,11 @@ async def read_admission(connection: Connection) -> AdmissionObjects:
     return found
 
 
-async def _served(client: ApiClient, kind: WatchedKind) -> list[Any]:
-    """Asks first whether the API has such a kind: a list of what it has not is Forbidden to those without a role.
+async def _list_if_served(client: ApiClient, kind: WatchedKind) -> list[Any]:
+    """The objects of a kind; none if the API server does not serve an optional kind.
 
-    An API may have the group and version, yet not this kind of it.
+    Discovery is asked first: to list a kind that is not served is Forbidden, not NotFound, for users without a role.
+    The server may serve the group and version, but not this kind.
     """
     listed = Listed(kind.path, kind.type)
     if not kind.optional:

@@ -1,4 +1,4 @@
-"""The input of a simulation: pods and PodGroups from manifests, including pods that controllers would create."""
+"""The input of a simulation: pods and PodGroups of manifests, including pods that controllers would create."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _API_GROUPS = {
     "Job": "batch",
     "JobSet": "jobset.x-k8s.io",
 }
-"""The kinds that count here, with their API groups: other projects have kinds of the same names."""
+"""The kinds that are read, with their API groups, because other projects have kinds of the same names."""
 
 _WORKLOADS = "scheduling.k8s.io"
-"""The API group of Kubernetes' own groups: the API server gives them priorities, and the Job controller makes them."""
+"""The API group of native groups: the API server sets their priorities, and the Job controller creates some."""
 
 _CLUSTER_SCOPED = frozenset(
     {
@@ -59,7 +59,7 @@ _CLUSTER_SCOPED = frozenset(
         WHOLE_NODES.resource,
     }
 )
-"""Kinds of which objects have no namespace."""
+"""The kinds of objects without a namespace."""
 _DEFAULT = "default"
 
 _NO_GROUPS = GroupKinds(())
@@ -71,14 +71,14 @@ class ManifestError(ValueError):
 
 @dataclass(slots=True)
 class Objects:
-    """The objects of the kinds that count here, with their amounts checked.
+    """The objects of manifests or of a cluster, with their amounts checked.
 
     Attributes:
         nodes, pods: the objects.
-        watched: objects of further kinds: of groups, and of what plugins look at.
-        skipped: how many objects there were of each other kind, by `apiVersion kind`.
-        admission: what new pods are completed by.
-        written: nodes and pods as they were written, to be sent to extenders; None where there are none.
+        watched: the objects of further kinds: groups, and the kinds that plugins watch.
+        skipped: the number of objects of each other kind, by `apiVersion kind`.
+        admission: the objects that complete new pods.
+        written: nodes and pods as they were written, for extenders; None without extenders.
     """
 
     nodes: list[Node] = field(default_factory=list)
@@ -89,7 +89,7 @@ class Objects:
     written: Written | None = None
 
     def extend(self, more: Objects) -> None:
-        """Take in what was read elsewhere."""
+        """Add the objects of another source."""
         self.nodes += more.nodes
         self.pods += more.pods
         for kind, objects in more.watched.items():
@@ -110,19 +110,19 @@ def read(
     namespace: str = _DEFAULT,
     whole: bool = False,
 ) -> Objects:
-    """The objects of a YAML stream or JSON text, lists taken apart and templates filled in.
+    """Read the objects of a YAML stream or JSON text, with the items of lists and the pods of templates.
 
     Args:
         text: the stream.
-        source: what to call it in errors.
-        watched: further kinds that count, because plugins look at them. Of two of one name the first is meant where an
-            object does not say its API version.
-        admission: what new pods are completed by, besides the objects for it that the text holds, which are added.
-        kinds: which of them are groups, whose form is judged as admission would.
-        namespace: that of objects which name none.
+        source: the name of the stream in errors.
+        watched: further kinds to read, which plugins watch. An object without an API version is of the first kind with
+            its name.
+        admission: the objects that complete new pods; such objects in the text are added.
+        kinds: the kinds of groups, whose form is validated as at admission.
+        namespace: the namespace of objects that name none.
         whole: whether to keep nodes and pods as they were written, too.
 
-    Raises ManifestError for what is not a manifest, and for what the API server would refuse.
+    Raises ManifestError for an invalid manifest, and for an object that the API server would reject.
     """
     found = Objects(
         watched={kind: [] for kind in watched},
@@ -151,9 +151,9 @@ class _List(msgspec.Struct):
 
 
 def _documents(text: str | bytes, source: str) -> Iterator[Any]:
-    """The text's documents as plain values, or the items of kubectl's list as they stand.
+    """The text's documents as plain values, or the items of kubectl's list as raw JSON.
 
-    JSON is YAML, but a large dump is read as JSON in a hundredth of the time.
+    JSON is YAML too, but a large dump is read as JSON in a hundredth of the time.
     """
     try:
         yield from _json_documents(text)
@@ -172,9 +172,9 @@ def _json_documents(text: str | bytes) -> list[Any]:
 
 
 def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
-    """Take a node or bound pod as the API server printed it, of which a dump may hold very many.
+    """Add a node or bound pod as the API server printed it; a dump may have very many.
 
-    False for what needs a closer look.
+    Returns False for an item that needs all checks.
     """
     try:
         found_type = msgspec.json.decode(document, type=_Type)
@@ -197,7 +197,7 @@ def _take_stored(document: msgspec.Raw, found: Objects) -> bool:
 
 
 def _take_for_admission(document: object, source: str, admission: AdmissionObjects, *, namespace: str) -> None:
-    """Take the objects that admission looks at, before any pod: a class may come after the pods that name it."""
+    """Add the objects that admission reads, before any pod, because a class may follow the pods that name it."""
     if isinstance(document, msgspec.Raw):
         try:
             if msgspec.json.decode(document, type=_Type).kind not in (*admitting.KINDS, "List"):
@@ -211,7 +211,7 @@ def _take_for_admission(document: object, source: str, admission: AdmissionObjec
 
 
 def _flat(documents: Iterable[Any], source: str, *, namespace: str) -> Iterator[Mapping[str, Any]]:
-    """The objects, lists taken apart, in `namespace` where they name none."""
+    """The objects and the items of lists, in `namespace` if they name none."""
     for document in documents:
         if document is None:
             continue
@@ -234,7 +234,7 @@ def _check_form(document: Mapping[str, Any], source: str) -> None:
 
 
 def _typed(item: Any, its_list: Mapping[str, Any]) -> Any:
-    """An item with the type that a list of one kind leaves out."""
+    """An item with the type that a list of one kind omits."""
     kind = str(its_list.get("kind") or "").removesuffix("List")
     if not kind or not isinstance(item, Mapping):
         return item
@@ -242,7 +242,7 @@ def _typed(item: Any, its_list: Mapping[str, Any]) -> Any:
 
 
 def _counts(api_version: str, kind: str) -> bool:
-    """Whether this kind is read; an object that does not say its API version is taken by its kind."""
+    """Whether this kind is read; for an object without an API version, its kind alone decides."""
     group = api_version.rpartition("/")[0]
     return kind in _API_GROUPS and (not api_version or group == _API_GROUPS[kind])
 
@@ -255,14 +255,14 @@ def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: Group
     name = metadata.get("name") or f"{metadata.get('generateName') or ''}{len(found.pods)}"
     its_kind = next((each for each in found.watched if each.describes(api_version, kind)), None)
     if kind in admitting.KINDS and its_kind is None:
-        _refuse_unknown_fields(document, f"{source}: {kind} {name}")
+        _reject_unknown_fields(document, f"{source}: {kind} {name}")
         return
     if its_kind is None and not _counts(api_version, kind):
         found.skipped[f"{api_version} {kind}".strip()] += 1
         return
     group_kind = None if its_kind is None else kinds.kind_of(its_kind)
     is_new = not metadata.get("uid")
-    _refuse_unknown_fields(document, f"{source}: {kind} {name}", {} if group_kind is None else group_kind.fields)
+    _reject_unknown_fields(document, f"{source}: {kind} {name}", {} if group_kind is None else group_kind.fields)
     try:
         if group_kind is not None and is_new and (wrong := group_kind.problems(_namespaced(document))):
             raise ValueError("; ".join(wrong))
@@ -281,10 +281,10 @@ def _take(document: Mapping[str, Any], source: str, found: Objects, kinds: Group
         raise ManifestError(f"{source}: {kind} {name}: {error}") from error
 
 
-def _refuse_unknown_fields(
+def _reject_unknown_fields(
     document: Mapping[str, Any], where: str, known: Mapping[str, type[Any]] = MappingProxyType({})
 ) -> None:
-    """Raises ManifestError for an object that is not stored yet and has fields that its kind does not have."""
+    """Raise ManifestError for a new object with fields that its kind does not have."""
     if (document.get("metadata") or {}).get("uid"):
         return
     unknown = unknown_fields(document, known)
@@ -322,7 +322,7 @@ def _checked_pod(pod: Pod) -> Pod:
 
 
 def _admitted(document: Mapping[str, Any], kind: WatchedKind, admission: AdmissionObjects) -> Mapping[str, Any]:
-    """A new group of Kubernetes' own with the priority of its class, a new claim with a class; others as they are."""
+    """A new native group with the priority of its class, a new claim with a storage class; other objects unchanged."""
     metadata, spec = document.get("metadata") or {}, document.get("spec") or {}
     if kind.resource == EventResource.PERSISTENT_VOLUME_CLAIM and not metadata.get("uid"):
         return admission.claim(document)
@@ -333,7 +333,7 @@ def _admitted(document: Mapping[str, Any], kind: WatchedKind, admission: Admissi
 
 
 def _watched(document: Mapping[str, Any], kind: WatchedKind) -> Any:
-    """An object as the API server would have it, with a UID that its name stands for if it is not stored yet."""
+    """An object as the API server would store it; the UID of a new one is made from its name."""
     named = dict(document) if kind.resource in _CLUSTER_SCOPED else _namespaced(document)
     metadata = named.get("metadata") or {}
     uid = metadata.get("uid") or f"{metadata.get('namespace') or ''}/{metadata.get('name')}"
@@ -341,7 +341,7 @@ def _watched(document: Mapping[str, Any], kind: WatchedKind) -> Any:
 
 
 def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
-    """Take a pod, with the claims that controllers make for it: those of its set and of its ephemeral volumes."""
+    """Add a pod, with the claims that controllers create for its set and its ephemeral volumes."""
     completed = _completed(document, name, found.admission)
     pod = _checked_pod(from_plain(completed, Pod))
     _add_pod(pod, completed, found)
@@ -360,7 +360,7 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
 
 
 def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -> None:
-    """Take the group that the Job controller makes for a Job which asks for one; all its pods join that."""
+    """Add the group that the Job controller creates for a Job that requests one; all pods of the Job join it."""
     kind = next((each for each in found.watched if each.describes(_WORKLOADS + "/", "PodGroup")), None)
     group = None if kind is None else group_of_job(document, name)
     if kind is not None and group is not None:
@@ -368,7 +368,7 @@ def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -
 
 
 def _completed(document: Mapping[str, Any], name: str, admission: AdmissionObjects) -> dict[str, Any]:
-    """A pod as the API server would have it."""
+    """A pod as the API server would store it."""
     named = _namespaced(document)
     metadata = named["metadata"]
     uid = metadata.get("uid") or f"{metadata['namespace']}/{name}"

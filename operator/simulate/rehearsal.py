@@ -1,7 +1,7 @@
 """The rehearsal: the real engine on a snapshot of a cluster, with an API that accepts every binding and stores none.
 
-It decides as `muster run` will: the same queue order, the same gang transactions, the same messages. Only among equally
-good nodes it may choose another one than a process that saw them arrive in another order. Time is virtual, so retries
+It decides as `muster run` does: the same queue order, the same gang transactions, the same messages. Only among equally
+good nodes it may choose another one than a process that added the nodes in another order. Time is virtual, so retries
 and timeouts cost nothing.
 """
 
@@ -36,7 +36,7 @@ from muster.plugins.catalog import QUOTAS
 
 from .controllers import bind_volumes
 from .evictions import Evicted, Spectator, evicted_in, followed_by
-from .extenders import NOBODY, Hearing
+from .extenders import NO_EXTENDERS, ExtenderSession
 from .manifests import Objects
 from .stage import RehearsalApi
 from .starts import forecasters
@@ -46,7 +46,7 @@ from .workload_groups import groups_to_create
 
 _BETWEEN_PODS_SECONDS = 0.001
 _QUIET_SECONDS = 1.0
-"""Past the longest backoff: when nothing was bound for so long, nothing will be."""
+"""Longer than the longest backoff: if no pod is bound for this time, none will be."""
 
 _WAITS = "waits for its siblings"
 _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVABLE.wire_name)
@@ -54,13 +54,13 @@ _UNSCHEDULABLE = (Code.UNSCHEDULABLE.wire_name, Code.UNSCHEDULABLE_AND_UNRESOLVA
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The outcome of one pod.
+    """The outcome for one pod.
 
     Attributes:
         pod: the pod.
         group: the `namespace/name` of its PodGroup, or "".
         node: where it would go; "" when nowhere.
-        reason: why nowhere, or why Permit does not let it go to the node that it holds.
+        reason: why nowhere, or why it waits at Permit, although it has a node.
         lacks_nodes: whether that is because of the nodes that there are.
     """
 
@@ -72,7 +72,7 @@ class Placement:
 
     @property
     def likeness(self) -> object:
-        """Equal for pods of one group, and for pods of none that are decided alike and have the same labels."""
+        """A key that is equal for pods of one group, and for equal pods without a group that have the same labels."""
         return self.group or (self.pod.signature, self.pod.label_set)
 
 
@@ -82,8 +82,8 @@ class RehearsalResult:
 
     Attributes:
         placed: the node of each pod that found one, by the pod's key.
-        blocked: the key of the first that found none; "" when all did.
-        reasons: why each node did not take that one.
+        blocked: the key of the first pod that found no node; "" if all found one.
+        reasons: the status with which each node was rejected for that pod.
     """
 
     placed: dict[str, str]
@@ -92,16 +92,16 @@ class RehearsalResult:
 
 
 class Rehearsal:
-    """A cluster with the scheduler at work on it. To be used as an async context manager.
+    """A cluster in which a scheduler decides; an async context manager.
 
-    Pods that wait in the cluster itself are not tried, but keep the nodes that they are nominated to. Those that are to
-    be placed anew are left out of it. `wall` is the time of day, seconds since the epoch. Extenders are asked as in
-    `hearing`; time stands still meanwhile. Raises QuantityError when an amount cannot be parsed.
+    Waiting pods of the cluster are not tried, but keep the capacity of the nodes that they are nominated to. Pods that
+    are to be placed again are removed from it. `wall` is the time of day in seconds since the epoch. The extenders of
+    `session` are called; virtual time stands still meanwhile. Raises QuantityError if an amount cannot be parsed.
 
     Attributes:
-        groups: the kinds of groups that pods may be in.
-        nodes: those of the cluster.
-        pods: those that are to be placed, as if just created.
+        groups: the kinds of groups that pods may belong to.
+        nodes: the nodes of the cluster.
+        pods: the pods to place, as if just created.
     """
 
     def __init__(
@@ -111,7 +111,7 @@ class Rehearsal:
         wanted: Objects,
         *,
         wall: float = 0.0,
-        hearing: Hearing = NOBODY,
+        session: ExtenderSession = NO_EXTENDERS,
     ) -> None:
         self._groups = {
             kind: [*cluster.watched.get(kind, ()), *wanted.watched.get(kind, ())] for kind in assembly.groups.watched
@@ -122,7 +122,7 @@ class Rehearsal:
         self._quiet = _QUIET_SECONDS + assembly.configuration.pod_max_backoff_seconds
         self._loop = VirtualLoop(self._clock)
         self._stage = RehearsalApi()
-        self._hearing = hearing
+        self._session = session
         self._stored = StoredObjects(assembly.watched(), bind_volumes, otherwise=self._stage)
         ports = Ports(
             clock=self._clock,
@@ -134,11 +134,11 @@ class Rehearsal:
             events=lambda _: self._stage,
             listers=self._stored.listers,
             api=self._stored,
-            extenders=hearing.extenders,
+            extenders=session.extenders,
         )
         followed = followed_by(assembly, Spectator, *forecasters(assembly))
         self._engine = build_engine(followed.configuration, followed.profiles, followed.registry, ports)
-        self._driver = EmbeddedEngine(self._engine, self._clock, self._loop, calls=hearing.unanswered)
+        self._driver = EmbeddedEngine(self._engine, self._clock, self._loop, calls=session.unanswered)
         self.nodes = tuple(cluster.nodes)
         self.pods = tuple({pod.metadata.key: self._waiting(pod) for pod in wanted.pods}.values())
         self._set(cluster, wanted)
@@ -150,7 +150,7 @@ class Rehearsal:
         self._loop.end()
 
     async def place(self, pods: Sequence[Pod]) -> list[Placement]:
-        """Create the pods one after another and let the scheduler do what it can."""
+        """Create the pods one after another, and let the scheduler place them as far as possible."""
         for pod in pods:
             self._clock.move_to(self._clock.now() + _BETWEEN_PODS_SECONDS)
             self._engine.pod_handler.on_add(pod)
@@ -167,7 +167,7 @@ class Rehearsal:
         return evicted_in(self._engine.shared)
 
     def quota(self, namespace: str) -> Sequence[str]:
-        """What the namespace uses of its quota, a sentence for each resource."""
+        """The namespace's use of its quota, a sentence for each resource."""
         return QUOTAS.standing(self._engine.shared, namespace)
 
     @property
@@ -176,15 +176,15 @@ class Rehearsal:
         return self._stage.running.values()
 
     def tree_of(self, group: GroupId) -> Part | None:
-        """The groups that a group is decided with, as they stand; None for one that is in no tree."""
+        """The current tree of a group; None for a group that is not part of one."""
         plugins = (each for each in self._engine.plugins(GroupBookPlugin) if each.name == group.plugin)
         found = next(plugins, None)
         return None if found is None else found.book.tree_around(group.key)
 
     async def placed_without(self, ended: Iterable[Pod], pods: Sequence[Pod]) -> int:
-        """How many of `pods` would be placed if the running pods in `ended` had ended, without further evictions.
+        """The number of `pods` that would be placed if the running pods `ended` had ended, without further evictions.
 
-        Leaves the cluster as it was.
+        Does not change the cluster.
         """
         running, evicted = dict(self._stage.running), len(self.evicted)
         for pod in ended:
@@ -202,26 +202,26 @@ class Rehearsal:
         return self._engine.starts()
 
     async def remove(self, pods: Iterable[Pod]) -> None:
-        """Delete pods, wherever they are, and let the scheduler forget them."""
+        """Delete pods, waiting or placed, from the cluster and the scheduler."""
         for pod in pods:
             node = self._stage.take_off(pod.metadata.uid)
             self._engine.pod_handler.on_delete(_on(node, pod) if node else pod)
         await self._settle()
 
     async def misfits(self, pods: Sequence[PodInfo]) -> list[PodInfo]:
-        """The waiting pods out of `pods` that find no node when all are tried one after another; nothing changes."""
-        heard_of = await self._heard(pods)
+        """The waiting pods among `pods` that find no node, tried one after another; does not change the cluster."""
+        heard_of = await self._extender_answers(pods)
         with self._engine.cache.snapshot.trial():
             return [pod for pod in pods if not self._add_in_trial(pod, heard_of)[0]]
 
     async def one_after_another(self, pods: Sequence[PodInfo]) -> RehearsalResult:
-        """Try `pods`, which wait, each with those before it on their nodes, up to the first that finds none.
+        """Try waiting pods, each with the previous ones on their nodes, up to the first that finds no node.
 
         Pods to which no profile answers are left out. Nothing changes.
         """
         pods = [pod for pod in pods if self._is_answered(pod)]
         tried = RehearsalResult({}, "", {})
-        heard_of = await self._heard(pods)
+        heard_of = await self._extender_answers(pods)
         with self._engine.cache.snapshot.trial():
             for pod in pods:
                 node, found = self._add_in_trial(pod, heard_of)
@@ -230,23 +230,23 @@ class Rehearsal:
                 tried.placed[pod.key] = node
         return tried
 
-    async def _heard(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
+    async def _extender_answers(self, pods: Sequence[PodInfo]) -> dict[str, Consultation | None]:
         """The extenders' answers about nodes as they are, by the UIDs of the pods that may have them."""
-        extenders, algorithms = self._hearing.extenders, self._engine.algorithms
-        asked = [pod for pod in pods if extenders and self._engine.held_pods.get(pod.uid) is None]
+        extenders, algorithms = self._session.extenders, self._engine.algorithms
+        asked = [pod for pod in pods if extenders and self._engine.waiting_pods.get(pod.uid) is None]
         answers = await asyncio.gather(
             *(heard(extenders, algorithms[pod.pod.spec.scheduler_name], pod) for pod in asked)
         )
         return {pod.uid: answer for pod, answer in zip(asked, answers, strict=True)}
 
     def _add_in_trial(self, pod: PodInfo, heard_of: Mapping[str, Consultation | None]) -> tuple[str, Feasible | None]:
-        """The node that the pod was put on, "" for none, and what filtering came to.
+        """The node on which the pod was counted ("" for none), and the result of filtering.
 
-        A pod that Permit holds is counted on its node already.
+        A pod that waits at Permit is counted on its node already.
         """
-        held = self._engine.held_pods.get(pod.uid)
-        if held is not None:
-            return held.node_name, None
+        waiting = self._engine.waiting_pods.get(pod.uid)
+        if waiting is not None:
+            return waiting.node_name, None
         snapshot, algorithm = self._engine.cache.snapshot, self._engine.algorithms[pod.pod.spec.scheduler_name]
         state = AttemptState()
         state.group, state.consultation = self.groups.key_of(pod.pod), heard_of.get(pod.uid)
@@ -294,7 +294,7 @@ class Rehearsal:
         return pod.pod.spec.scheduler_name in self._names
 
     async def _until_quiet(self) -> None:
-        """Let time pass until nothing has been bound for as long as a pod may be set back."""
+        """Advance the time until no pod has been bound for longer than the longest backoff."""
         await self._settle()
         bound, until = len(self._stage.bound), self._clock.now() + self._quiet
         while (moment := self._driver.next_moment()) <= until:
@@ -304,7 +304,7 @@ class Rehearsal:
                 bound, until = len(self._stage.bound), self._clock.now() + self._quiet
 
     async def _settle(self) -> None:
-        """Let happen all that happens without time: decisions, bindings, and the news of them."""
+        """Process everything that needs no time: decisions, bindings, and their reports."""
         await self._driver.settle()
         while self._stage.has_news:
             for pod, node in self._stage.news():
@@ -322,9 +322,9 @@ class Rehearsal:
             return Placement(pod, group, "", reason, lacks_nodes=False)
         if pod.pod.spec.scheduling_gates:
             return Placement(pod, group, "", GATED, lacks_nodes=False)
-        held = self._engine.held_pods.get(pod.uid)
-        if held is not None:
-            return Placement(pod, group, "", waits_on_permit(held.node_name, held.messages), lacks_nodes=False)
+        waiting = self._engine.waiting_pods.get(pod.uid)
+        if waiting is not None:
+            return Placement(pod, group, "", waits_on_permit(waiting.node_name, waiting.messages), lacks_nodes=False)
         last = self._engine.scheduler.reports.last(pod.key)
         reason = last.message if last is not None else self._stage.messages.get(pod.uid) or self._kept_out(pod)
         lacks_quota = QUOTA_EXCEEDED in (self._engine.scheduler.reports.reported(pod.uid) or ())
@@ -332,20 +332,20 @@ class Rehearsal:
         return Placement(pod, group, "", reason, lacks_nodes=lacks_nodes)
 
     def _kept_out(self, pod: PodInfo) -> str:
-        """Why the pod was never tried."""
+        """The reason why the pod was never tried."""
         status = self._engine.algorithms[pod.pod.spec.scheduler_name].framework.run_pre_enqueue_plugins(pod)
         return _WAITS if status is None else status.message
 
 
 def _reasons(found: Feasible | None) -> dict[str, Status]:
-    """Why each node was rejected; nothing if the pod was rejected before any node was looked at."""
+    """The status of each rejected node; none if the pod was rejected before the first node was filtered."""
     if found is None or found.diagnosis is None or found.diagnosis.prefilter_message:
         return {}
     return {name: status for name, status in found.diagnosis.statuses() if status is not None}
 
 
 def as_new(pod: Pod, scheduler_name: str) -> Pod:
-    """The pod as if just created for this scheduler: without node and status."""
+    """The pod as if just created for this scheduler, without node and status."""
     spec = msgspec.structs.replace(pod.spec, scheduler_name=scheduler_name, node_name="")
     return Pod(pod.metadata, spec)
 

@@ -1,6 +1,6 @@
-"""Pods that a controller creates from a template, as far as a manifest says how many run at once.
+"""Pods that a controller creates from a template, as many as run at once by the manifest.
 
-`manifests` reads them; in the API controllers would create them over time.
+`manifests` reads them; in a cluster, controllers create them over time.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ REPLICAS = {
     "Job": ("parallelism", "completions"),
     "JobSet": (),
 }
-"""Kinds with pod templates, and the fields of which the least says how many pods run at once; 1 without any."""
+"""The kinds with pod templates, and the fields whose least value is the number of pods at once; 1 without any."""
 _JOB_SET_LABELS = "jobset.sigs.k8s.io/"
 _CONTROLLERS = {"Job": "batch/v1", "StatefulSet": "apps/v1"}
-"""Kinds whose pods may start together because of their controller."""
+"""The kinds whose pods may start together because of their controller."""
 
 _LONGEST_SHOWN = 60
 
 
 def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict[str, Any]]:
-    """The pods of a controller as plain values, those of a set with the templates of the claims that they mount."""
+    """The pods of a controller as plain values; the pods of a set have the templates of the claims that they mount."""
     if kind == "JobSet":
         for own, job in _jobs(document, name):
             yield from replicas(job, "Job", own)
@@ -52,7 +52,7 @@ def replicas(document: Mapping[str, Any], kind: str, name: str) -> Iterator[dict
 
 
 def _jobs(document: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The Jobs of a JobSet by name; their pods have the labels by which its controller knows them."""
+    """The Jobs of a JobSet by name; their pods have the labels that the JobSet controller sets."""
     namespace = (document.get("metadata") or {}).get("namespace")
     for position, replicated in enumerate((document.get("spec") or {}).get("replicatedJobs") or ()):
         part = needed(replicated, "name", f"spec.replicatedJobs[{position}]")
@@ -68,29 +68,29 @@ def _jobs(document: Mapping[str, Any], name: str) -> Iterator[tuple[str, dict[st
 
 
 def group_of_job(document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
-    """The group that the Job controller makes for a Job which asks for one, and which its template then names.
+    """The group that the Job controller creates for a Job that requests one, and that the Job's pods then name.
 
     Raises FieldError for a Job without a template.
     """
     spec = document.get("spec") or {}
-    asked = spec.get("scheduling")
-    if not asked:
+    scheduling = spec.get("scheduling")
+    if not scheduling:
         return None
-    policy = {**(asked.get("schedulingPolicy") or {"basic": {}})}
+    policy = {**(scheduling.get("schedulingPolicy") or {"basic": {}})}
     if "gang" in policy:
         policy["gang"] = {"minCount": spec.get("parallelism", 1), **(policy["gang"] or {})}
     needed(needed(spec, "template", "spec"), "spec", "spec.template")["schedulingGroup"] = {"podGroupName": name}
     namespace = (document.get("metadata") or {}).get("namespace")
-    return {"metadata": {"namespace": namespace, "name": name}, "spec": {**asked, "schedulingPolicy": policy}}
+    return {"metadata": {"namespace": namespace, "name": name}, "spec": {**scheduling, "schedulingPolicy": policy}}
 
 
 def template_name(claim: Mapping[str, Any]) -> str:
-    """The name of a template of claims. Raises FieldError for one without."""
+    """The name of a template of claims. Raises FieldError for a template without a name."""
     return str(needed(claim.get("metadata"), "name", "spec.volumeClaimTemplates[].metadata"))
 
 
 def _controller(kind: str, name: str, namespace: str | None) -> dict[str, Any]:
-    """The reference to the controller, with the UID that stands for its name as long as it is not stored."""
+    """The reference to the controller, with a UID made from its name, because it is not stored yet."""
     uid = f"{namespace or ''}/{name}"
     return {"apiVersion": _CONTROLLERS[kind], "kind": kind, "name": name, "uid": uid, "controller": True}
 
@@ -106,6 +106,6 @@ def _count(value: int, field: str) -> int:
 
 
 def shown(value: object) -> str:
-    """A value of a manifest as JSON, cut where it gets long."""
+    """A value of a manifest as JSON, cut if it is long."""
     text = json.dumps(value, default=str)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"

@@ -1,7 +1,7 @@
-"""The node selector and required node affinity of a pod, part by part, with how many nodes each part matches.
+"""The node selector and required node affinity of a pod, part by part, with the number of nodes that each part matches.
 
-The scheduler's message says that nodes did not match, not what they did not match. `simulate`, `why` and the web pages
-show this sentence for a pod that finds no node.
+The scheduler's message names the nodes that did not match, but not the part of the selector. `simulate`, `why` and the
+web pages show this sentence for a pod that finds no node.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from muster.framework.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 
 
 def selector_sentence(pod: Pod, nodes: Sequence[Node]) -> str:
-    """For people: the selector and how many of the nodes match it; "" where all of them do."""
+    """A sentence for users: the selector and the number of nodes that match it; "" if all nodes match."""
     required, matching = required_of(pod.spec), 0
     for node in nodes:
         matching += required.admits(node)
@@ -63,7 +63,7 @@ def _field_accepted(requirement: NodeSelectorRequirement) -> Callable[[Node], bo
 
 
 def _expression(requirement: NodeSelectorRequirement) -> str:
-    """The requirement as kubectl's selectors have it."""
+    """The requirement in the form of kubectl's selectors."""
     key, values = requirement.key, ", ".join(requirement.values)
     match requirement.operator:
         case "In":

@@ -1,8 +1,7 @@
-"""What is missing: for groups and sets of like pods, the smallest number of nodes of a shape that the cluster has.
+"""The shortfall of groups and sets of equal pods: the least number of further nodes of a shape that the cluster has.
 
-`simulate` and `why GROUP` call it. Groups and sets that nodes of one shape help are listed together with that shape,
-each with the number of nodes that it needs by itself. Groups and sets that no number of such nodes helps are named; the
-others are reported all the same.
+`simulate` and `why GROUP` call it. Groups and sets that nodes of one shape help are listed with that shape, each with
+the number of nodes that it needs by itself. Groups and sets that no number of such nodes helps are listed too.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _PREFIX = "muster-simulated-node-"
 
 
 async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Shortfall | None:
-    """The least additions of nodes after which those are placed that nodes help, with the others in place.
+    """The least additions of nodes with which all pods are placed that nodes can help, each after the previous ones.
 
-    None when nothing lacks nodes, and when no shape in the cluster helps anybody. The shape that helps most pods comes
-    first, of those the one of which fewest nodes are needed, of those the most common; then the one that helps most of
-    the others. The five most common shapes are tried. Ends the rehearsal as far as those pods are concerned.
+    None if no pod lacks nodes, or if no shape of the cluster helps. The shape that helps most pods comes first; among
+    equal ones the shape of which fewest nodes are needed, then the most common one. The five most common shapes are
+    tried. The rehearsal cannot place these pods again afterwards.
     """
     left = [placement for placement in placements if placement.lacks_nodes]
     misfits = await rehearsal.misfits([each.pod for each in left])
@@ -66,7 +65,7 @@ async def shortfall(rehearsal: Rehearsal, placements: Sequence[Placement]) -> Sh
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The number of nodes of a shape that place all of `helped`, and the units that no number of them does."""
+    """The number of nodes of a shape with which all of `helped` are placed, and the units that no number helps."""
 
     shape: Node
     nodes: int
@@ -82,7 +81,7 @@ async def _with_nodes_like(
     *,
     best: _Found | None,
 ) -> _Found | None:
-    """The result with nodes of this shape, if better than `best`; pods that many of them do not help are left out."""
+    """The result with nodes of this shape, if better than `best`, without pods that no number of nodes helps."""
     helped, hopeless = lacking, frozenset[str]()
     count = await _least_for(shape, rehearsal, helped, misfits, best=best)
     if count is None:
@@ -102,7 +101,7 @@ async def _least_for(
     *,
     best: _Found | None,
 ) -> int | None:
-    """With how many nodes of this shape all of `helped` are placed; None where that is no better than `best`."""
+    """The number of nodes of this shape with which all of `helped` are placed; None if it is no better than `best`."""
     if best is not None and len(helped) < len(best.helped):
         return None
     limit = best.nodes - 1 if best is not None and len(helped) == len(best.helped) else len(helped)
@@ -121,14 +120,14 @@ async def _least(
 async def _alone(
     found: _Found, rehearsal: Rehearsal, some: Sequence[Placement], misfits: Collection[PodInfo]
 ) -> LikePods:
-    """Like pods, with the nodes of the shape that they take by themselves."""
+    """A set of equal pods, with the number of nodes of the shape that it needs by itself."""
     if len(some) == len(found.helped):
         return _set_of(some, found.nodes)
     return _set_of(some, await _least(rehearsal, found.shape, some, misfits, limit=found.nodes))
 
 
 async def _put_in_place(rehearsal: Rehearsal, found: _Found, number: int) -> tuple[list[Node], list[Pod]]:
-    """Add the nodes that were found and place on them what they help, for those after it; what was added."""
+    """Add the found nodes, and place the pods that they help, for the next shape; returns the addition."""
     nodes = [_copy(found.shape, f"{_PREFIX}{number}-{index}") for index in range(found.nodes)]
     pods = [each.pod.pod for each in found.helped]
     rehearsal.add_nodes(nodes)
@@ -145,7 +144,7 @@ def _likeness(placement: Placement) -> object:
 
 
 def _unit(placement: Placement) -> str:
-    """The unit of placement: the group, or the pod alone."""
+    """The unit of placement: the pod's group, or the pod itself."""
     return placement.group or placement.pod.key
 
 
@@ -155,18 +154,18 @@ def _offer(shape: Node) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """Pods that lack nodes, and nodes of one shape for them."""
+    """A trial of pods without nodes, with added nodes of one shape."""
 
     rehearsal: Rehearsal
     shape: Node
     pods: Sequence[Pod]
 
     async def suffice(self, count: int) -> bool:
-        """Whether all pods are placed with so many nodes more; leaves the cluster as it was."""
+        """Whether all pods are placed with `count` further nodes; does not change the cluster."""
         return not await self.unplaced(count)
 
     async def unplaced(self, count: int) -> frozenset[str]:
-        """The groups and single pods that are not placed with so many nodes more; leaves the cluster as it was."""
+        """The groups and single pods that are not placed with `count` further nodes; does not change the cluster."""
         nodes = [_copy(self.shape, f"{_PREFIX}{index}") for index in range(count)]
         self.rehearsal.add_nodes(nodes)
         placements = await self.rehearsal.place(self.pods)
@@ -176,7 +175,7 @@ class _Trial:
 
 
 def _shapes(nodes: Iterable[Node]) -> list[Node]:
-    """One node of each of the most common shapes: equal but for name, hostname and images."""
+    """One node of each of the most common shapes; nodes of a shape differ in name, hostname and images only."""
     of_shape: dict[bytes, Node] = {}
     count: Counter[bytes] = Counter()
     for node in nodes:
@@ -192,7 +191,7 @@ def _shapes(nodes: Iterable[Node]) -> list[Node]:
 
 
 def _guess(shape: Node, pods: Iterable[PodInfo]) -> int:
-    """How many nodes offer as much as the pods request."""
+    """The number of nodes that offer as much as the pods request."""
     offered = amounts(shape.status.allocatable)
     total: Counter[str] = Counter()
     for pod in pods:

@@ -1,4 +1,4 @@
-"""Where manifests come from: files, folders, URLs and standard input, as `kubectl apply -f` takes them."""
+"""The sources of manifests: files, folders, URLs and standard input, as `kubectl apply -f` takes them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _SECONDS = 30.0
 
 
 def texts(named: str, *, recursive: bool = False) -> Iterator[tuple[str, bytes]]:
-    """Each text behind a name, with what to call it in errors. Of a folder, the manifests in it by name.
+    """The texts of a source, each with its name for errors; for a folder, its manifests by name.
 
-    Raises OSError for files that cannot be read, and ManifestError for a URL or folder that gives nothing.
+    Raises OSError for unreadable files, and ManifestError for a URL or folder without manifests.
     """
     if named == STDIN:
         yield STDIN, sys.stdin.buffer.read()

@@ -1,4 +1,4 @@
-"""The API of a rehearsal: it accepts every binding, eviction and status, and stores none of them afterwards."""
+"""The API of a rehearsal, which accepts every binding, eviction and status, and keeps them only until it ends."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ class RehearsalApi(NoApi, Silent):
 
     @property
     def has_news(self) -> bool:
-        """Whether something was bound or deleted that was not asked for yet."""
+        """Whether bindings or deletions were not fetched yet."""
         return bool(self._news or self._deleted)
 
     def news(self) -> Sequence[tuple[Pod, str]]:
-        """The pods bound since the last call."""
+        """Fetch the pods that were bound since the last call."""
         news, self._news = self._news, []
         return news
 
     def deletions(self) -> Sequence[Pod]:
-        """The pods that were deleted through the API since this was last asked for."""
+        """Fetch the pods that were deleted through the API since the last call."""
         deleted, self._deleted = self._deleted, []
         return deleted
 
     def take_off(self, uid: str) -> str:
-        """The pod is deleted. Returns its node."""
+        """Delete a pod; returns its node."""
         self.messages.pop(uid, None)
         return self.bound.pop(uid, "")
 
     def end(self, pod: Pod) -> None:
-        """A running pod ends."""
+        """End a running pod."""
         del self.running[pod.metadata.key]
 
     def restore(self, running: Mapping[str, Pod]) -> Sequence[Pod]:
-        """Let exactly these pods run, by `namespace/name`. Returns those that no longer run."""
+        """Replace the running pods, by `namespace/name`; returns the pods that do not run any more."""
         back = [pod for key, pod in running.items() if key not in self.running]
         self.running = dict(running)
         return back
@@ -70,7 +70,7 @@ class RehearsalApi(NoApi, Silent):
         self.messages[regarding.uid] = note
 
     async def delete(self, path: str, body: bytes | None = None) -> bytes:
-        """Deletes a pod that runs in the cluster; one that was placed in the rehearsal is only to wait again."""
+        """Delete a pod that runs in the cluster; a pod that the rehearsal placed waits again."""
         *_, namespace, _, name = path.split("/")
         pod = self.running.pop(f"{namespace}/{name}", None)
         if pod is None:
@@ -79,7 +79,7 @@ class RehearsalApi(NoApi, Silent):
         return b"{}"
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
-        """Accepts a write about an object, and changes nothing."""
+        """Accept a write to an object without effect."""
         return b"{}"
 
     def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:

@@ -1,4 +1,4 @@
-"""When pods without capacity start at the latest, as forecast in a rehearsal by plugins that reserve capacity.
+"""The latest starts of pods without capacity, as plugins that reserve capacity forecast them in a rehearsal.
 
 `Rehearsal` runs their forecasters; `simulate` and `why` print the sentences.
 """
@@ -25,7 +25,7 @@ def forecasters(assembly: Assembly) -> Iterator[type[StartForecaster[Any]]]:
 
 
 def sentences(starts: Iterable[Start]) -> Iterator[str]:
-    """For people: a sentence for each."""
+    """Sentences for users, one for each start."""
     for each in starts:
         kind = "composite pod group " if each.composite else "pod group " if each.group else ""
         who = f"{kind}{each.waiting}"

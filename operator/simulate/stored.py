@@ -1,7 +1,7 @@
-"""The objects of a rehearsal that plugins watch, with an API in memory that accepts plugins' writes to them.
+"""The objects that plugins watch in a rehearsal, with an API in memory that accepts the plugins' writes.
 
-The rehearsal fills its listers. Writes are reported to the engine as informers would report them, and so are the
-changes that the cluster's controllers would make.
+The rehearsal fills the listers. Writes, and the changes that the cluster's controllers would make after them, are
+reported to the engine as informers would report them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from muster.framework.embedded.known import KnownObjects
 from muster.framework.scheduler.event_handlers import ObjectEventHandler
 
 Controllers = Callable[[Any, Mapping[str, KnownObjects]], Iterator[tuple[str, Any]]]
-"""What controllers do about an object that was written: further objects, each with its resource."""
+"""The reaction of controllers to a written object: further objects, each with its resource."""
 
 
 class StoredObjects:
@@ -45,7 +45,7 @@ class StoredObjects:
         return await self._otherwise.get(path) if found is None else msgspec.json.encode(self._stored(*found))
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
-        """The object as it is after a merge patch; lists are replaced whatever kind of patch it is."""
+        """Apply a merge patch and return the object; lists are replaced by every kind of patch."""
         found = self._find(path)
         if found is None:
             return await self._otherwise.patch(path, body, content_type=content_type)

@@ -1,8 +1,8 @@
-"""The problem with the form of a manifest, by the path of the field, as in kubectl's strict validation.
+"""Checks of a manifest's form, by the path of the field, as in kubectl's strict validation.
 
-A mistyped field would be ignored and change the answer, and a list in place of an object could not be read, so
-`manifests` refuses both. The fields of Kubernetes' own kinds are those of the official client's models. Of kinds that
-the client does not know, only metadata is checked, and that spec and status are objects; of a JobSet its Jobs, too.
+A mistyped field would be ignored and change the result, and a list in place of an object could not be read, so
+`manifests` rejects both. The fields of Kubernetes' own kinds are those of the official client's models. For kinds that
+the client does not know, only metadata is checked, and that spec and status are objects; for a JobSet its Jobs, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _VERSIONS = {
     "RuntimeClass": "node.k8s.io/v1",
     "StatefulSet": "apps/v1",
 }
-"""What an object is taken for that does not say its API version, or says one that the client does not know."""
+"""The API versions to assume for objects without one, or with one that the client does not know."""
 _PARTS = {"metadata": "V1ObjectMeta", "spec": "Struct", "status": "Struct"}
 _SCALARS = {
     "int": ("integer", ("integer",)),
@@ -61,7 +61,7 @@ def unknown_fields(document: Mapping[str, Any], known: Mapping[str, type[Any]]) 
 
 
 def misshapen(document: Mapping[str, Any]) -> str | None:
-    """The first field that holds another type than it should, in words: `spec.containers: must be of type array, …`."""
+    """The first field of a wrong type, as a text: `spec.containers: must be of type array, …`."""
     for part in ("apiVersion", "kind"):
         if not isinstance(document.get(part, ""), str | None):
             return _not("string", document[part], part)
@@ -76,7 +76,7 @@ def misshapen(document: Mapping[str, Any]) -> str | None:
 
 
 def _ill_formed_jobs(document: Mapping[str, Any]) -> Iterator[str]:
-    """The faults of the Jobs in a JobSet, a kind that the client does not know; those of its other fields are its."""
+    """The faults of the Jobs in a JobSet, whose other fields the client does not know."""
     if _type(document)[1] != _JOB_SET:
         return
     jobs = (document.get("spec") or {}).get("replicatedJobs")
@@ -115,7 +115,7 @@ def _ill_typed(value: Mapping[str, Any], model: Any, path: str) -> Iterator[str]
 
 
 def _fits(value: Any, type_: str, path: str) -> Iterator[str]:
-    """The problem with a value of this type, in words."""
+    """The fault of a value that should have this type, as a text."""
     contained = _CONTAINED.fullmatch(type_)
     if contained is not None:
         yield from _container_fits(value, contained[1], contained[2], path)
@@ -131,7 +131,7 @@ def _fits(value: Any, type_: str, path: str) -> Iterator[str]:
 
 
 def _container_fits(value: Any, container: str, type_: str, path: str) -> Iterator[str]:
-    """The faults of a list or a map; only texts and numbers may be null in one."""
+    """The faults of a list or a map, in which only texts and numbers may be null."""
     items: Iterable[tuple[Any, Any]]
     if container == "List" and isinstance(value, list):
         items = enumerate(value)
@@ -189,7 +189,7 @@ def _inside(value: Any, type_: str, path: str) -> Iterator[str]:
 
 
 def _model(name: str) -> Any:
-    """The client's model of this name; None where it has none."""
+    """The client's model of this name; None if there is none."""
     from kubernetes.client import models  # takes a second to import, and few commands read manifests
 
     return getattr(models, name, None)

@@ -1,7 +1,7 @@
-"""Whole pods and nodes for extenders that are called in a trial: as the API or the files have them.
+"""Whole pods and nodes for extenders that are called in a trial, from the API or from files.
 
-`simulate` tries pods that no API has yet, on a cluster that may come from a file; the other commands read the API. A
-pod that is tried although it has a node is sent without it, as a scheduler would see it.
+`simulate` tries pods that do not exist yet, on a cluster that may come from a file; the other commands read the API. A
+pod that is tried although it has a node is sent without the node, as a scheduler would see it.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _NOT_FOUND = 404
 
 @dataclass(slots=True)
 class Written:
-    """Whole objects as files have them, in JSON: nodes by name, pods by `namespace/name`."""
+    """Whole objects of files, as JSON: nodes by name, pods by `namespace/name`."""
 
     nodes: dict[str, msgspec.Raw] = field(default_factory=dict)
     pods: dict[str, msgspec.Raw] = field(default_factory=dict)
 
     def extend(self, more: Written) -> None:
-        """Take in what was read elsewhere."""
+        """Add the objects of another source."""
         self.nodes |= more.nodes
         self.pods |= more.pods
 
 
 class TrialObjects(WholeObjects):
-    """Whole objects out of files, and of the API where there is a client."""
+    """Whole objects of files and, with a client, of the API."""
 
     def __init__(self, client: ApiClient | None, written: Written | None = None) -> None:
         self._found: dict[str, Whole] = {}
@@ -47,7 +47,7 @@ class TrialObjects(WholeObjects):
         super().__init__(_Pods(client, self._written.pods), self._found)
 
     async def read_nodes(self) -> None:
-        """Read the nodes as they are now. Raises ApiError."""
+        """Read the current nodes. Raises ApiError."""
         live = [] if self._api is None else await list_all(self._api, _NODES)
         self._found.clear()
         self._found.update((node.metadata.name, node) for node in live)

@@ -21,7 +21,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def nameless(message: str, name: str) -> str:
-    """The message without the name of the pod that it is about, which tells messages of like pods apart."""
+    """The message without the pod's name, so that the messages of equal pods are equal."""
     return re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", "", message) if name else message
 
 

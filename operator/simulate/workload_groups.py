@@ -1,4 +1,4 @@
-"""The groups of workloads in a rehearsal: created at once, as the controller of a running Muster does in a moment."""
+"""The groups of workloads in a rehearsal, created at once, as the controller of a running Muster creates them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from muster.operator.podgroups.workload_groups import document_of
 
 
 def groups_to_create(engine: Engine, kinds: GroupKinds, pods: Iterable[Pod]) -> Iterator[tuple[WatchedKind, Any]]:
-    """The groups for which these pods wait in the engine, each with its kind; none without a plugin that plans them."""
+    """The groups for which these pods wait in the engine, with their kinds; none without a plugin that plans groups."""
     planner = next(iter(engine.plugins(WorkloadGroupPlugin)), None)
     served = [kind for kind in kinds if kind.spec_for(1) is not None and kind.objects in engine.object_handlers]
     if planner is None or not served:

@@ -1,7 +1,7 @@
 """The lines that `muster top` shows: a summary, then the table or an explanation, then the keys.
 
-Pure: a screen's contents and size become exactly as many lines as the screen has. Text from the cluster passes through
-`printable`, so no control sequence of it reaches the terminal.
+Pure: the contents and the size of the screen become exactly as many lines as the screen has. Text from the cluster
+passes through `printable`, so that no control sequence in it reaches the terminal.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WHY_KEYS = "esc back  arrows scroll  q quit"
 
 @dataclass(frozen=True, slots=True)
 class TopView:
-    """The contents of the screen; `rows` are those that match the filter, `why` is the open explanation."""
+    """The contents of the screen; `rows` are the rows that match the filter, `why` is the open explanation."""
 
     about: str
     summary: QueueSummary
@@ -147,7 +147,7 @@ def _cells(row: TopRow, now: float) -> tuple[str, ...]:
 
 
 def _foot(view: TopView) -> Text:
-    """The filter while it is typed, otherwise the keys."""
+    """The filter while the user types it, otherwise the keys."""
     state = view.state
     if state.typing:
         return _line(f"/{state.find}_", "bold")

@@ -1,7 +1,7 @@
 """The keys that a terminal sends, decoded from its bytes.
 
-Pure: `terminal` feeds it with what it reads. A key that is no character is several bytes long and may arrive in parts;
-Escape alone begins like such a key, so it counts only when nothing has followed it for a moment.
+Pure: `terminal` passes the bytes that it reads. A special key is several bytes long and may arrive in parts; Escape
+begins like such a key, so it counts only if no byte has followed for a moment.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 
 
 class Key(StrEnum):
-    """A key that is no character. Any other key is a string of one character."""
+    """A special key. Every other key is a string of one character."""
 
     UP = "<up>"
     DOWN = "<down>"
@@ -50,7 +50,7 @@ class KeyDecoder:
 
     @property
     def unfinished(self) -> bool:
-        """Whether the bytes so far may be the beginning of a key; `flush` says that they are not."""
+        """Whether the bytes so far may be the beginning of a special key."""
         return bool(self._rest)
 
     def feed(self, data: bytes) -> list[str]:
@@ -59,7 +59,7 @@ class KeyDecoder:
         return [*self._complete()]
 
     def flush(self) -> list[str]:
-        """The keys that the rest is, as nothing follows."""
+        """The keys of the remaining bytes, if no further byte follows."""
         rest, self._rest = self._rest, ""
         return [Key.ESCAPE] if rest else []
 

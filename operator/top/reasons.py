@@ -11,11 +11,11 @@ from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
 from muster.operator.explain.group_trial import TriedGroup
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.groups import render_group
 from muster.operator.explain.live import Explained
 from muster.operator.explain.tables import render
-from muster.operator.web.cluster import FollowedCluster, Told, Unanswered
+from muster.operator.web.cluster import FollowedCluster, LeaderDecision, Unavailable
 
 from .rows import QueueSummary, RowId
 
@@ -45,20 +45,20 @@ def version_of(cluster: FollowedCluster, summary: QueueSummary, row: RowId) -> S
     return [f"{each.uid}/{each.resource_version}" for each in found]
 
 
-def _of_group(group: GroupView, trial: TriedGroup | Unanswered | None, now: float) -> Iterator[str]:
-    if isinstance(trial, Unanswered):
+def _of_group(group: GroupView, trial: TriedGroup | Unavailable | None, now: float) -> Iterator[str]:
+    if isinstance(trial, Unavailable):
         yield trial.reason
         trial = None
     yield from render_group(group, trial, now=now)
 
 
-def _of_pod(pod: Pod, answer: Explained | Told | Unanswered, now: float) -> Iterator[str]:
+def _of_pod(pod: Pod, answer: Explained | LeaderDecision | Unavailable, now: float) -> Iterator[str]:
     if isinstance(answer, Explained):
         yield from render(answer)
         return
     yield pod.metadata.key
-    if isinstance(answer, Unanswered):
-        yield from (sentence for sentence in (said_of(pod), answer.reason) if sentence)
+    if isinstance(answer, Unavailable):
+        yield from (sentence for sentence in (scheduling_message(pod), answer.reason) if sentence)
     else:
         yield answer.message or f"It has its node, {answer.node}."
         yield f"Decided by the leader {human_duration(now - answer.wall)} ago."

@@ -1,6 +1,6 @@
 """The rows of `muster top`: groups, and waiting pods without a group, with counts of the waiting pods.
 
-A pure function of the known objects. `session` calls it after each change; `state` filters and sorts its result.
+A pure function of a `ClusterState`. `session` calls it after each change; `state` filters and sorts its result.
 
 The API does not show the scheduler's queue, so a pod's state follows from its gates and its condition. A pod is
 therefore `unschedulable` also while it is in backoffQ after a rejection, and `active` until its first attempt is
@@ -17,8 +17,8 @@ from enum import StrEnum
 from muster.framework.contract import GroupId, GroupView
 from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
 from muster.framework.scheduler.gate_reports import GATED
-from muster.operator.explain.group_views import held_of, said_of
-from muster.operator.web.census import take
+from muster.operator.explain.group_views import permit_message, scheduling_message
+from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
 
 _ERROR = "SchedulerError"
@@ -61,8 +61,8 @@ class TopRow:
     """A group or a pod.
 
     Attributes:
-        place: its place among the groups that wait; 0 for none.
-        placed, needed: how many of its pods have nodes, and how many have to.
+        place: its place among the waiting groups; 0 for none.
+        placed, needed: the number of its pods that have nodes, and that need them.
         since: the time since which it waits, or exists if it does not wait.
     """
 
@@ -93,7 +93,7 @@ class QueueSummary:
 
 def summarize(known: ClusterState) -> QueueSummary:
     """The summary: waiting groups in the order in which they are tried, held groups, single pods, then other groups."""
-    census = take(known)
+    census = take_census(known)
     waiting = [pod for pod in known.pods if not pod.spec.node_name]
     alone = sorted(
         (pod for pod in waiting if census.group_of(pod) is None),
@@ -122,7 +122,7 @@ def state_of(pod: Pod) -> WaitingState:
         return WaitingState.PLACED
     if pod.spec.scheduling_gates or (condition is not None and condition.reason == SCHEDULING_GATED):
         return WaitingState.GATED
-    if held_of(pod):
+    if permit_message(pod):
         return WaitingState.PERMIT
     if condition is None or condition.status != "False":
         return WaitingState.ACTIVE
@@ -160,5 +160,5 @@ def _of_pod(pod: Pod) -> TopRow:
         needed=1,
         priority=pod.spec.priority or 0,
         since=pod.metadata.creation_timestamp or "",
-        message=GATED if pod.spec.scheduling_gates else said_of(pod),
+        message=GATED if pod.spec.scheduling_gates else scheduling_message(pod),
     )

@@ -1,6 +1,6 @@
-"""One run of `muster top`: it follows the cluster, takes keys, asks for explanations and draws, until the user quits.
+"""One run of `muster top`, which follows the cluster, handles keys, gets explanations and draws until the user quits.
 
-`commands/top.py` runs it on a terminal. Everything that it shows is computed by `rows`, `state` and `drawing`.
+`commands/top.py` runs it on a terminal. `rows`, `state` and `drawing` compute everything that it shows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .state import Extent, TopState, press, settled, shown
 from .wrapping import wrapped
 
 _REDRAW_SECONDS = 1.0
-"""How often ages are drawn again while nothing changes."""
+"""The interval at which ages are redrawn while nothing changes."""
 _DECIDING = "Deciding ..."
 
 
@@ -41,12 +41,12 @@ class TerminalScreen(Protocol):
 
 
 class TopSession:
-    """A run.
+    """One run of `muster top`.
 
     Args:
-        ticker: looks at the cluster; it runs as long as the session does.
-        caution: why explanations may differ from the scheduler's decisions; "" where they do not.
-        wall: gives seconds since the epoch.
+        ticker: polls the cluster; it runs as long as the session.
+        caution: why explanations may differ from the scheduler's decisions; "" if they cannot.
+        wall: returns seconds since the epoch.
     """
 
     def __init__(
@@ -67,23 +67,23 @@ class TopSession:
         self._wall = wall
         self._state = TopState()
         self._version = ticker.version
-        self._summary = summarize(ticker.known)
+        self._summary = summarize(ticker.state)
         self._rows: list[TopRow] = []
-        self._asked: tuple[RowId, Sequence[str]] | None = None
+        self._question: tuple[RowId, Sequence[str]] | None = None
         self._answering: asyncio.Task[None] | None = None
         self._why: list[str] = []
         self._woken = asyncio.Event()
         self._arrange()
 
     def take(self, keys: Iterable[str]) -> None:
-        """Do what these keys say."""
+        """Handle these keys."""
         for key in keys:
             self._state = press(self._state, key, self._extent())
             self._arrange()
         self._woken.set()
 
     def end(self) -> None:
-        """End the run, as the key for it does."""
+        """End the run, like the key for it."""
         self.take([Key.INTERRUPT])
 
     def redraw(self) -> None:
@@ -111,7 +111,7 @@ class TopSession:
         while True:
             if await self._ticker.changed_since(self._version, within=_REDRAW_SECONDS):
                 self._version = self._ticker.version
-                self._summary = await asyncio.to_thread(summarize, self._ticker.known)
+                self._summary = await asyncio.to_thread(summarize, self._ticker.state)
                 self._arrange()
             self._woken.set()
 
@@ -121,19 +121,19 @@ class TopSession:
         self._state = settled(self._state, self._rows)
 
     def _ask(self) -> None:
-        """Ask why about the open row unless it was asked about as it is now; one question at a time."""
-        opened, asked = self._state.opened, self._asked
+        """Get the explanation of the open row, unless it is known for the row's version; one explanation at a time."""
+        opened, previous = self._state.opened, self._question
         question = None if opened is None else (opened, version_of(self._cluster, self._summary, opened))
-        if question == asked:
+        if question == previous:
             return
-        again = question is not None and asked is not None and question[0] == asked[0]
+        again = question is not None and previous is not None and question[0] == previous[0]
         if self._answering is not None:
             if again and not self._answering.done():
                 return
             self._answering.cancel()
         if not again:
             self._why = [_DECIDING]
-        self._asked = question
+        self._question = question
         self._answering = None if opened is None else self._begun(self._answer(opened))
 
     async def _answer(self, row: RowId) -> None:

@@ -1,4 +1,4 @@
-"""The state of `muster top` between two keys, and what each key makes of it.
+"""The state of `muster top` between two keys, and the effect of each key on it.
 
 Pure: `press` takes a state and a key and returns the next state. `session` keeps the state, `drawing` shows it.
 """
@@ -15,7 +15,7 @@ from .rows import RowId, TopRow
 
 
 class SortColumn(StrEnum):
-    """The columns by which rows are sorted, in the order in which `s` goes through them."""
+    """The columns by which rows are sorted, in the order in which `s` selects them."""
 
     QUEUE = "queue"
     NAME = "name"
@@ -35,14 +35,14 @@ _COLUMNS = [*SortColumn]
 
 @dataclass(frozen=True, slots=True)
 class TopState:
-    """The state.
+    """The state of the screen between two keys.
 
     Attributes:
-        find: what a row has to contain to be shown, whatever its case.
+        find: the text that a row has to contain to be shown, case-insensitive.
         typing: whether keys are added to `find`.
         cursor, at: the selected row and its index, where it is still selected if another row takes its place.
         opened: the row whose explanation is shown instead of the table.
-        scroll: how many lines of the explanation are above the screen.
+        scroll: the number of lines of the explanation above the screen.
         over: whether the user has quit.
     """
 
@@ -58,7 +58,7 @@ class TopState:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The contents that keys move in: the rows shown, the number of lines of the explanation, and how many fit."""
+    """The contents that keys move in: the shown rows, the number of lines of the explanation, and how many fit."""
 
     rows: Sequence[TopRow]
     lines: int
@@ -66,14 +66,14 @@ class Extent:
 
 
 def shown(rows: Sequence[TopRow], state: TopState) -> list[TopRow]:
-    """The rows that the filter leaves, sorted. Rows that are alike stay in the order of the queue."""
+    """The rows that match the filter, sorted. Rows with equal keys stay in the order of the queue."""
     find = state.find.lower()
     left = [row for row in rows if find in f"{row.kind} {row.name} {row.state} {row.message}".lower()]
     return left if state.sort is SortColumn.QUEUE else sorted(left, key=_BY[state.sort])
 
 
 def settled(state: TopState, rows: Sequence[TopRow]) -> TopState:
-    """The state with the cursor on one of these rows: on its own, wherever that is now, or on the nearest."""
+    """The state with the cursor on one of these rows: on its previous row, or else on the nearest."""
     at = next((at for at, row in enumerate(rows) if row.id == state.cursor), min(state.at, len(rows) - 1))
     return replace(state, cursor=rows[at].id, at=at) if rows else replace(state, cursor=None, at=0)
 
@@ -102,7 +102,7 @@ def _typed(state: TopState, key: str) -> TopState:
 
 
 def _moved(state: TopState, key: str, extent: Extent) -> TopState:
-    """In the table."""
+    """The state after a key in the table."""
     if key == Key.ENTER:
         return replace(state, opened=state.cursor, scroll=0)
     if key == Key.ESCAPE:
@@ -117,7 +117,7 @@ def _moved(state: TopState, key: str, extent: Extent) -> TopState:
 
 
 def _scrolled(state: TopState, key: str, extent: Extent) -> TopState:
-    """In an explanation."""
+    """The state after a key in an explanation."""
     if key == Key.ESCAPE:
         return replace(state, opened=None, scroll=0)
     return replace(state, scroll=_stepped(state.scroll, key, extent.page, extent.lines - extent.page))

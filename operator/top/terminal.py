@@ -1,6 +1,6 @@
-"""The terminal of `muster top`: its keys one by one, and its alternate screen.
+"""The terminal of `muster top`: its keys and its alternate screen.
 
-`on_terminal` and `reading` leave the terminal as they found it, whatever ends the block.
+`on_terminal` and `reading` restore the terminal, whatever ends the block.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _READ = 1 << 10
 _PAUSE_SECONDS = 0.05
 """The longest time between two bytes of one key."""
 _CONTROL_CHARACTERS = 6
-"""Where termios has them."""
+"""The index of the control characters in termios' attributes."""
 _DISABLED = b"\x00"
 
 

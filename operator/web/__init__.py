@@ -1,8 +1,8 @@
 """`muster web`: what the cluster waits for and where it is full, as pages in a browser.
 
-What belongs here: the pages and their addresses, their contents as plain values, and their protection. What does not:
-deciding (`explain`, `simulate`) and following a cluster, except for the one adapter that feeds these pages.
+What belongs here: the pages and their routes, their contents as plain values, and their protection. What does not:
+deciding (`explain`, `simulate`) and following a cluster, except for the two adapters that feed these pages.
 
-A page is one pure function in `views` that computes a view, and one template that renders it. Nothing is written to the
-cluster, and no page changes anything.
+One pure function in `views` computes the contents of a page, and one template renders them. Pages change nothing, and
+write nothing to the cluster.
 """

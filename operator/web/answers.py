@@ -1,7 +1,8 @@
-"""A cache for answers that take long, which computes none of them twice at once.
+"""A cache of answers that take seconds to compute, for the pages of `routes`.
 
-Explaining a pod of a large cluster takes seconds of a core: many viewers of one page, or one who reloads it, must not
-cost more than one. If extenders are called, an answer is kept for longer, because an open page asks again and again.
+The explanation of a pod of a large cluster takes seconds of a core. Many viewers of one page, or frequent reloads, must
+not cost more than one viewer, and pages must not use more than one core: so one answer is computed at a time. If
+extenders are called, answers are kept for longer, because an open page repeats its question.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _AT_ONCE = 1
 
 
 class AnswerCache:
-    """Answers found, by what was asked; `timer` gives seconds, `of_extenders` says that they take part in all."""
+    """Answers by question. `of_extenders`: whether answers may involve extenders, so that they are kept longer."""
 
     def __init__(self, timer: Callable[[], float], *, of_extenders: bool) -> None:
         seconds = _KEPT_SECONDS_OF_EXTENDERS if of_extenders else _KEPT_SECONDS
@@ -29,7 +30,10 @@ class AnswerCache:
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     async def get(self, question: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """The answer, asked for one at a time unless it was found just now."""
+        """The answer to a question: from the cache, or computed by `ask`.
+
+        The cache is read in turn, too: a caller that waited while the same question was answered gets that answer.
+        """
         async with self._turns:
             if question in self._found:
                 kept: T = self._found[question]

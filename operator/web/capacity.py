@@ -1,6 +1,6 @@
-"""Free capacity of nodes: how much of a resource each has free, in bands, by the value of a label.
+"""Free capacity of nodes: how much of a resource each node has free, in bands, grouped by the value of a label.
 
-Pure functions over the snapshot's columns; the map of nodes and the bars of single nodes are drawn from them.
+Pure functions over the snapshot's columns; the views draw the map of nodes and the bars of single nodes from them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MILLI = 1000
 
 
 class Band(IntEnum):
-    """How much of a node is free. Order is that of the legend."""
+    """How much of a node is free, in the order of the legend."""
 
     FULL = 0
     LITTLE = 1
@@ -62,7 +62,7 @@ _BAND_OF = tuple(Band)
 
 @dataclass(frozen=True, slots=True)
 class NodeCapacity:
-    """A node with what it offers of one resource and what is free of that, as the scheduler counts."""
+    """A node with its offered and free amounts of one resource, as the scheduler counts them."""
 
     name: str
     offered: int
@@ -73,36 +73,36 @@ class NodeCapacity:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """The nodes with one value of the label, by name; `value` is "" for those without the label."""
+    """The nodes with one value of the label, sorted by name; `value` is "" for nodes without the label."""
 
     value: str
     nodes: Sequence[NodeCapacity]
 
     @property
     def offered(self) -> int:
-        """The capacity of all of them."""
+        """The capacity of all nodes."""
         return sum(node.offered for node in self.nodes)
 
     @property
     def free(self) -> int:
-        """On those that take pods."""
+        """The free capacity of nodes that accept pods."""
         return sum(max(node.free, 0) for node in self.nodes if node.band is not Band.CLOSED)
 
     @property
     def bands(self) -> Sequence[tuple[Band, int]]:
-        """How many nodes are in each band, those bands that have some."""
+        """The number of nodes in each band; empty bands are omitted."""
         counted = Counter(node.band for node in self.nodes)
         return [(band, counted[band]) for band in Band if counted[band]]
 
 
 @dataclass(frozen=True, slots=True)
 class NodeAmounts:
-    """The snapshot's amounts of one resource, copied out at once: the rest may be done in another thread.
+    """The snapshot's amounts of one resource, copied so that another thread may use them.
 
     Attributes:
-        nodes: the nodes; the other sequences and arrays go along with them.
-        offered, free, pods: how much each offers of the resource, how much of that is free, how many pods it has.
-        resources: what some node offers, the usual ones first.
+        nodes: the nodes; `offered`, `free` and `pods` have the same order.
+        offered, free, pods: each node's offered and free amount of the resource, and its number of pods.
+        resources: the resources that some node offers, the usual ones first.
     """
 
     nodes: Sequence[Node]
@@ -113,7 +113,7 @@ class NodeAmounts:
 
     @classmethod
     def of(cls, snapshot: Snapshot, resource: str) -> NodeAmounts:
-        """The columns now. All nodes offer nothing of a resource that is not known."""
+        """Copy the columns. The amounts of an unknown resource are zero."""
         rows = snapshot.live_rows()
         offered, taken = _offered_and_taken(snapshot, resource)
         nodes = [node for row in rows.tolist() if (node := snapshot.nodes[row]) is not None]
@@ -127,34 +127,34 @@ def resources(snapshot: Snapshot) -> list[str]:
 
 
 def labels(nodes: Iterable[Node]) -> list[str]:
-    """Labels that sort nodes into domains: more than one node to a value, and not too many values."""
+    """Labels whose values are suitable domains: more than one node for a value, and a limited number of values."""
     values: dict[str, set[str]] = {}
     holders: Counter[str] = Counter()
     for node in nodes:
         for name, value in node.metadata.labels.items():
             holders[name] += 1
             values.setdefault(name, set()).add(value)
-    sorting = [
+    suitable = [
         name
         for name, found in values.items()
         if len(found) <= _MOST_VALUES and (len(found) < holders[name] or holders[name] == 1)
     ]
-    return sorted(sorting, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
+    return sorted(suitable, key=lambda name: (not name.startswith("topology."), name))[:_MOST_LABELS]
 
 
 def capacities(columns: NodeAmounts) -> list[NodeCapacity]:
-    """Every node, in the order of the columns."""
+    """The capacity of every node, in the order of the columns."""
     bands = _bands(columns.offered, columns.free)
     amounts = columns.offered.tolist(), columns.free.tolist(), columns.pods.tolist()
     found = zip(columns.nodes, *amounts, bands, strict=True)
     return [
-        NodeCapacity(node.metadata.name, offered, free, pods, Band.CLOSED if closed(node) else band)
+        NodeCapacity(node.metadata.name, offered, free, pods, Band.CLOSED if accepts_no_pods(node) else band)
         for node, offered, free, pods, band in found
     ]
 
 
 def domains(columns: NodeAmounts, label: str) -> list[Domain]:
-    """The nodes by the value of a label, those without it last; all in one for the label ""."""
+    """The nodes by the value of a label, nodes without the label last; for the label "", one domain of all nodes."""
     found: dict[str, list[NodeCapacity]] = {}
     for node, capacity in zip(columns.nodes, capacities(columns), strict=True):
         found.setdefault(node.metadata.labels.get(label, ""), []).append(capacity)
@@ -163,7 +163,7 @@ def domains(columns: NodeAmounts, label: str) -> list[Domain]:
 
 
 def used_shares(snapshot: Snapshot) -> dict[str, float]:
-    """By resource, the share of what all nodes offer that the pods on them request; the usual resources come first."""
+    """The share of each resource's total capacity that pods on nodes request, the usual resources first."""
     found: dict[str, float] = {}
     for resource in resources(snapshot)[:_MOST_SHARES]:
         offered, taken = _offered_and_taken(snapshot, resource)
@@ -174,20 +174,20 @@ def used_shares(snapshot: Snapshot) -> dict[str, float]:
 
 
 def taken_of(snapshot: Snapshot, row: int, resource: str) -> tuple[int, int]:
-    """The amount that one node offers of a resource, and the amount that is taken."""
+    """The amount of a resource that one node offers, and the amount that its pods take."""
     columns = snapshot.resources
     if resource == PODS:
         return int(columns.allowed_pods[row]), int(columns.pod_count[row])
     return columns.amount(columns.allocatable, resource, row), columns.amount(columns.requested, resource, row)
 
 
-def closed(node: Node) -> bool:
+def accepts_no_pods(node: Node) -> bool:
     """Whether the node accepts no further pod."""
     return node.spec.unschedulable or any(taint.key in _CLOSING_TAINTS for taint in node.spec.taints)
 
 
 def amount(resource: str, count: int) -> str:
-    """An amount as people write it: cores, binary units of bytes, else the number."""
+    """Format an amount: cores, binary units of bytes, or the plain number."""
     if resource == CPU:
         return f"{count / _MILLI:g}" if count % _MILLI else str(count // _MILLI)
     if resource not in _BYTES and not resource.startswith("hugepages-"):
@@ -199,7 +199,7 @@ def amount(resource: str, count: int) -> str:
 
 
 def _offered_and_taken(snapshot: Snapshot, resource: str) -> tuple[Amounts, Amounts]:
-    """The amounts of a resource that each node offers, and that are taken, by live row."""
+    """The offered and the taken amount of a resource on each node, by live row."""
     rows, columns = snapshot.live_rows(), snapshot.resources
     index = columns.index(resource)
     if resource == PODS:

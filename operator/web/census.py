@@ -1,6 +1,6 @@
-"""The census: counts of pods and groups for the pages, computed again whenever something has changed.
+"""The census: counts and lists of pods and groups for the pages, computed again after each change of the cluster.
 
-A pure function of the known objects; every page about pods or groups starts from it.
+A pure function of a `ClusterState`; every page about pods or groups starts from it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Census:
         groups: all groups.
         waiting: groups that lack their quorum, in the order in which they are tried.
         held: groups that lack their quorum and are held by operators, by name.
-        alone: pods without a node and without a group, in the order in which they are tried.
+        single_pods: pods without a node and without a group, in the order in which they are tried.
         pods, placed: the number of pods, and of pods with nodes.
     """
 
@@ -33,43 +33,43 @@ class Census:
     groups: Mapping[GroupId, GroupView]
     waiting: Sequence[GroupView]
     held: Sequence[GroupView]
-    alone: Sequence[Pod]
+    single_pods: Sequence[Pod]
     pods: int
     placed: int
 
     def group_of(self, pod: Pod) -> GroupView | None:
-        """The pod's group, if there is such a group."""
+        """The pod's group; None for a pod without a group, or whose group does not exist."""
         group = self.kinds.group_of(pod)
         return None if group is None else self.groups.get(group)
 
     @property
     def settled(self) -> list[GroupView]:
-        """The other groups, the newest first."""
-        groups = [group for group in self.groups.values() if not group.place and not _is_kept_back(group)]
+        """Groups that are neither waiting nor held, the newest first."""
+        groups = [group for group in self.groups.values() if not group.place and not _is_held_back(group)]
         return sorted(groups, key=lambda group: (group.metadata.creation_timestamp or "", group.key), reverse=True)
 
 
-def take(known: ClusterState) -> Census:
-    """Count everything."""
-    alone: list[Pod] = []
+def take_census(state: ClusterState) -> Census:
+    """Count the pods and groups of a state."""
+    single: list[Pod] = []
     count = placed = 0
-    for pod in known.pods:
+    for pod in state.pods:
         count += 1
         placed += bool(pod.spec.node_name)
-        if not pod.spec.node_name and known.kinds.group_of(pod) is None:
-            alone.append(pod)
-    groups = group_views(known.kinds, known.groups, known.pods)
+        if not pod.spec.node_name and state.kinds.group_of(pod) is None:
+            single.append(pod)
+    groups = group_views(state.kinds, state.groups, state.pods)
     return Census(
-        kinds=known.kinds,
+        kinds=state.kinds,
         groups={each.id: each for each in groups},
         waiting=[each for each in groups if each.place],
-        held=sorted((each for each in groups if _is_kept_back(each)), key=lambda group: group.key),
-        alone=sorted(alone, key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "")),
+        held=sorted((each for each in groups if _is_held_back(each)), key=lambda group: group.key),
+        single_pods=sorted(single, key=lambda pod: (-(pod.spec.priority or 0), pod.metadata.creation_timestamp or "")),
         pods=count,
         placed=placed,
     )
 
 
-def _is_kept_back(group: GroupView) -> bool:
+def _is_held_back(group: GroupView) -> bool:
     """Whether the group would wait for its quorum if it were not held."""
     return bool(group.held and group.members) and group.placed < group.needed

@@ -1,6 +1,7 @@
-"""The source of the pages: the cluster as it is followed, and the explainer of objects in it.
+"""The source of the pages: a cluster that is followed, and explanations of the objects in it.
 
-`following` fills it for `muster web`, through a user's kubeconfig; `leading` for the process that schedules.
+`remote_cluster` implements it for `muster web`, through a user's kubeconfig; `process_cluster` for the process that
+schedules.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from muster.operator.podgroups.membership import GroupKinds
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """The latest report of another process on why a pod is where it is; `wall` in seconds since the epoch."""
+class LeaderDecision:
+    """The leader's last decision on a pod: its message and node; `wall` is in seconds since the epoch."""
 
     message: str
     node: str
@@ -29,8 +30,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Unanswered:
-    """The reason why nothing can be explained, in a sentence for users."""
+class Unavailable:
+    """Instead of an explanation or a page: the reason why there is none, as a sentence for users."""
 
     reason: str
 
@@ -47,7 +48,7 @@ class ClusterState:
 
     @classmethod
     def of(cls, cluster: FollowedCluster) -> ClusterState:
-        """A cluster now."""
+        """The state of a cluster now."""
         groups = {kind: [*cluster.group_objects(kind)] for kind in cluster.kinds.watched}
         return cls(
             [node for node in cluster.snapshot.nodes if node is not None],
@@ -59,7 +60,7 @@ class ClusterState:
 
 
 class FollowedCluster(Protocol):
-    """A cluster that is being followed. What it gives is as of now and not to be kept over an await."""
+    """A cluster that is being followed. Results are live: do not keep them across an await."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -80,7 +81,7 @@ class FollowedCluster(Protocol):
         ...
 
     def group_objects(self, kind: WatchedKind) -> Iterable[Any]:
-        """The groups of one of these kinds, or the groups of those."""
+        """The groups, or the composites of groups, of one of the kinds that `kinds` watches."""
         ...
 
     def quotas(self) -> Iterable[Any]:
@@ -94,17 +95,17 @@ class FollowedCluster(Protocol):
 
     @property
     def asks_extenders(self) -> bool:
-        """Whether explaining calls extenders; pages that refresh again and again must not keep them busy."""
+        """Whether an explanation calls extenders; pages that refresh periodically must not keep them busy."""
         ...
 
     def missing(self) -> Sequence[str]:
-        """The unknown parts, and why: a sentence each."""
+        """The parts of the cluster that are unknown, and why: one sentence for each."""
         ...
 
-    async def explain(self, pod: Pod) -> Explained | Told | Unanswered:
-        """Why the pod goes where it goes, or nowhere. Raises nothing."""
+    async def explain(self, pod: Pod) -> Explained | LeaderDecision | Unavailable:
+        """Explain why the pod is, or would be, on its node, or why it finds none. Raises no error."""
         ...
 
-    async def try_group(self, group: GroupId) -> TriedGroup | Unanswered | None:
-        """The result of trying a waiting group now; None where no member of it waits. Raises nothing."""
+    async def try_group(self, group: GroupId) -> TriedGroup | Unavailable | None:
+        """The result of trying a waiting group now; None if none of its members waits. Raises no error."""
         ...

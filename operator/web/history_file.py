@@ -1,7 +1,7 @@
 """The file of `muster web --history`: a small SQLite database with the samples and changes of the last day.
 
-`history` writes it in a thread. A file belongs to one cluster, and one process uses it at a time. Every failure is a
-`HistoryError` whose text names the file and what is wrong, in words.
+`cluster_history` writes it in a thread. A file belongs to one cluster, and one process uses it at a time. Every failure
+is a `HistoryError` whose text names the file and the cause.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import msgspec
 
 from muster.framework.contract import GroupId
 
-from .changes import ChangeKind, RecentChange
-from .series import DAY_SECONDS, QueueSample
+from .change_log import ChangeKind, RecentChange
+from .samples import DAY_SECONDS, QueueSample
 
 MOST_CHANGES = 5000
 
@@ -28,7 +28,7 @@ _APPLICATION = 0x4D757374
 """The file's `application_id`: "Must"."""
 _VERSION = 1
 _PRIMARY = 0xFF
-"""Masks the part of SQLite's error codes that names the kind of error."""
+"""The mask that reduces an extended error code of SQLite to the primary one."""
 _CAUSES = {
     sqlite3.SQLITE_NOTADB: "it is not an SQLite database",
     sqlite3.SQLITE_CORRUPT: "it is damaged",
@@ -40,14 +40,14 @@ _CAUSES = {
 _TABLES = (
     "CREATE TABLE source (cluster TEXT NOT NULL)",
     "CREATE TABLE samples (wall REAL PRIMARY KEY, waiting_groups INTEGER NOT NULL, waiting_pods INTEGER NOT NULL, "
-    "longest REAL NOT NULL, middle REAL NOT NULL, used TEXT NOT NULL)",
+    "longest REAL NOT NULL, median REAL NOT NULL, used TEXT NOT NULL)",
     "CREATE TABLE changes (number INTEGER PRIMARY KEY, wall REAL NOT NULL, kind TEXT NOT NULL, subject TEXT NOT NULL, "
     "what TEXT NOT NULL, plugin TEXT, group_key TEXT)",
 )
 
 
 class HistoryError(Exception):
-    """The file cannot be used. The text names it and says why."""
+    """The file cannot be used. The text names the file and the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +59,15 @@ class StoredHistory:
 
 
 class HistoryFile:
-    """An open file. `cluster` says of which cluster it is."""
+    """An open file with the history of `cluster`."""
 
     def __init__(self, path: Path, cluster: str) -> None:
         """Open the file, or create it. Raises HistoryError."""
         self._path = path
         self._lock = Lock()
-        with self._told():
+        with self._as_history_error():
             if not path.exists():
-                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it names pods: for this user alone
+                os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))  # it names pods, so only this user may read it
             self._database = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             self._prepare(cluster)
@@ -78,9 +78,9 @@ class HistoryFile:
     def read(self, now: float) -> StoredHistory:
         """The samples and changes of the last day before `now`, in seconds since the epoch. Raises HistoryError."""
         within = (now - DAY_SECONDS, now)
-        with self._told():
+        with self._as_history_error():
             samples = self._database.execute(
-                "SELECT wall, waiting_groups, waiting_pods, longest, middle, used FROM samples "
+                "SELECT wall, waiting_groups, waiting_pods, longest, median, used FROM samples "
                 "WHERE wall BETWEEN ? AND ? ORDER BY wall",
                 within,
             ).fetchall()
@@ -95,9 +95,9 @@ class HistoryFile:
             raise HistoryError(f"{self._path}: {_CAUSES[sqlite3.SQLITE_CORRUPT]}") from error
 
     def write(self, samples: Sequence[QueueSample], changes: Sequence[RecentChange], now: float) -> None:
-        """Add these, changes the newest first, and remove what is older than a day. Raises HistoryError."""
-        rows = [(each.wall, each.groups, each.pods, each.longest, each.middle, _encode(each.used)) for each in samples]
-        with self._lock, self._told(), self._database:
+        """Add samples, and changes with the newest first; remove entries older than a day. Raises HistoryError."""
+        rows = [(each.wall, each.groups, each.pods, each.longest, each.median, _encode(each.used)) for each in samples]
+        with self._lock, self._as_history_error(), self._database:
             execute = self._database.execute
             execute("BEGIN IMMEDIATE")
             self._database.executemany("INSERT OR REPLACE INTO samples VALUES (?, ?, ?, ?, ?, ?)", rows)
@@ -113,14 +113,14 @@ class HistoryFile:
             execute("DELETE FROM changes WHERE number <= (SELECT max(number) FROM changes) - ?", (MOST_CHANGES,))
 
     def close(self) -> None:
-        """Close the file when a write that is in progress has ended."""
+        """Close the file, after a write in progress has ended."""
         with self._lock:
             self._database.close()
 
     def _prepare(self, cluster: str) -> None:
-        """Take the file for this process, check that it is a history of this cluster, or make an empty file one."""
+        """Lock the file for this process, and check that it is a history of this cluster; initialize an empty file."""
         execute = self._database.execute
-        with self._told(), self._database:
+        with self._as_history_error(), self._database:
             execute("PRAGMA locking_mode = EXCLUSIVE")
             execute("BEGIN IMMEDIATE")
             marks = self._number("PRAGMA application_id"), self._number("PRAGMA user_version")
@@ -138,13 +138,13 @@ class HistoryFile:
             if known != cluster:
                 raise HistoryError(f"{self._path}: it is the history of {known}")
 
-    def _number(self, question: str) -> int:
-        (answer,) = self._database.execute(question).fetchone()
-        return int(answer)
+    def _number(self, query: str) -> int:
+        (value,) = self._database.execute(query).fetchone()
+        return int(value)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turn failures of the file into HistoryError."""
+    def _as_history_error(self) -> Iterator[None]:
+        """Raise errors of SQLite and of the file as HistoryError."""
         try:
             yield
         except sqlite3.Error as error:
@@ -160,9 +160,9 @@ def _encode(used: object) -> str:
 
 
 def _sample(row: Sequence[Any]) -> QueueSample:
-    wall, groups, pods, longest, middle, used = row
+    wall, groups, pods, longest, median, used = row
     shares = msgspec.json.decode(used, type=dict[str, float])
-    return QueueSample(float(wall), int(groups), int(pods), float(longest), float(middle), shares)
+    return QueueSample(float(wall), int(groups), int(pods), float(longest), float(median), shares)
 
 
 def _change(row: Sequence[Any]) -> RecentChange:

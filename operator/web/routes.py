@@ -1,7 +1,7 @@
-"""The addresses of the pages, as an aiohttp application, standalone or mounted below another one.
+"""The routes of the pages, as an aiohttp application, standalone or mounted below another one.
 
-A handler collects the inputs of a view, computes the view and renders it. All handlers answer only GET: no page changes
-anything, here or in the cluster.
+A handler collects the inputs of a page, lets `views` compute it, and renders the result. All handlers answer only GET:
+no page changes anything, here or in the cluster.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ from muster.plugins.catalog import QUOTAS
 
 from .answers import AnswerCache
 from .capacity import NodeAmounts, used_shares
-from .census import Census, take
-from .changes import ChangeLog
-from .cluster import ClusterState, FollowedCluster, Unanswered
-from .history import ClusterHistory
+from .census import Census, take_census
+from .change_log import ChangeLog
+from .cluster import ClusterState, FollowedCluster, Unavailable
+from .cluster_history import ClusterHistory
 from .safety import add_headers
-from .series import QueueSample, sample_of
+from .samples import QueueSample, sample_of
 from .stream import StreamHandler, Ticker
 from .templating import Templates, static_files
-from .views.changes import DAY, QUARTER, changes_view
-from .views.group import group_view
-from .views.history import history_view
-from .views.nodes import map_view, node_view
+from .views.changes import DAY, QUARTER, changes_page
+from .views.group import group_page
+from .views.history import history_page
+from .views.nodes import map_page, node_page
 from .views.parts import address
-from .views.pod import pod_view
-from .views.queue import queue_view
-from .views.quotas import quotas_view
+from .views.pod import pod_page
+from .views.queue import queue_page
+from .views.quotas import quotas_page
 
 _LONGEST_BODY = 1 << 12
-"""No page reads one."""
+"""The limit of a request's body, which no page reads."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clocks:
-    """The clocks: `wall` in seconds since the epoch, `timer` in seconds that never go back."""
+    """The clocks of the pages: `wall` in seconds since the epoch, `timer` in monotonic seconds."""
 
     wall: Callable[[], float]
     timer: Callable[[], float]
 
 
-class Pages:
-    """The pages over one cluster.
+class PageRoutes:
+    """The routes of the pages about one cluster, and the state that the pages share.
 
     Args:
-        base: the path below which they are; "" for the root.
-        about: what they are of, for the foot of each.
-        every: how many seconds are between two looks at the cluster.
-        history: the history of the cluster, where one is kept.
+        base: the path below which the pages are; "" for the root.
+        about: the footer's text: where the data comes from.
+        every: the number of seconds between two polls of the cluster's state.
+        history: the history of the cluster, if one is kept.
 
     Attributes:
-        ticker: to be run as a task for as long as the pages are served.
+        ticker: the ticker, which the caller runs as a task while the pages are served.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Pages:
         self.ticker = Ticker(cluster, self._changes, wall=time.wall, every=every)
 
     def application(self, middlewares: Sequence[Middleware] = ()) -> web.Application:
-        """The application."""
+        """An aiohttp application that serves the pages."""
         app = web.Application(middlewares=middlewares, client_max_size=_LONGEST_BODY)
         app.on_response_prepare.append(add_headers)
         for path, handler in (
@@ -105,12 +105,12 @@ class Pages:
             app.router.add_get("/history", partial(self._past, self._history), allow_head=False)
         for kind in self._cluster.kinds:
             app.router.add_get(f"/{address(kind)}/{{namespace}}/{{name}}", partial(self._group, kind), allow_head=False)
-        app.router.add_get("/{path:.*}", self._nowhere, allow_head=False)
+        app.router.add_get("/{path:.*}", self._unknown_page, allow_head=False)
         return app
 
     async def _queue(self, request: web.Request) -> web.StreamResponse:
-        view = queue_view(
-            await self._counted(),
+        view = queue_page(
+            await self._current_census(),
             self._changes.latest(self._wall()),
             nodes=self._cluster.snapshot.node_count,
             find=request.query.get("find", "").strip(),
@@ -119,31 +119,31 @@ class Pages:
         return await self._page("queue", view, page="Queue")
 
     async def _nodes(self, request: web.Request) -> web.StreamResponse:
-        asked = request.query
-        resource = asked.get("resource") or CPU
+        query = request.query
+        resource = query.get("resource") or CPU
         columns = NodeAmounts.of(self._cluster.snapshot, resource)
         view = await asyncio.to_thread(
-            map_view, columns, resource=resource, label=asked.get("label"), listed=asked.get("in")
+            map_page, columns, resource=resource, label=query.get("label"), listed=query.get("in")
         )
         return await self._page("nodes", view, page="Nodes")
 
     async def _node(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
-        view = node_view(self._cluster.snapshot, name, self._wall())
+        view = node_page(self._cluster.snapshot, name, self._wall())
         if view is None:
             return await self._not_found(f"There is no node {name}.")
         return await self._page("node", view, page="Nodes")
 
     async def _group(self, kind: GroupKind[Any], request: web.Request) -> web.StreamResponse:
-        asked = GroupId(kind.plugin, _key(request))
-        group = (await self._counted()).groups.get(asked)
+        wanted = GroupId(kind.plugin, _key(request))
+        group = (await self._current_census()).groups.get(wanted)
         if group is None:
-            return await self._not_found(f"There is no group {asked.key}.")
+            return await self._not_found(f"There is no group {wanted.key}.")
         trial = None
         if group.place:
-            question = (asked, self._version())
-            trial = await self._answers.get(question, lambda: self._cluster.try_group(asked))
-        view = group_view(group, trial, self._cluster.snapshot, self._wall())
+            question = (wanted, self._version())
+            trial = await self._answers.get(question, lambda: self._cluster.try_group(wanted))
+        view = group_page(group, trial, self._cluster.snapshot, self._wall())
         return await self._page("group", view, page="Queue")
 
     async def _pod(self, request: web.Request) -> web.StreamResponse:
@@ -153,48 +153,51 @@ class Pages:
             return await self._not_found(f"There is no pod {key}, or it has ended.")
         question = (pod.metadata.uid, pod.metadata.resource_version, self._version())
         answer = await self._answers.get(question, lambda: self._cluster.explain(pod))
-        view = pod_view(pod, await self._counted(), answer, self._wall())
+        view = pod_page(pod, await self._current_census(), answer, self._wall())
         return await self._page("pod", view, page="Queue")
 
     def _version(self) -> int:
-        """Until when an answer counts: for extenders' sake that does not end with each change of the cluster."""
+        """The part of the cache key that changes with the cluster.
+
+        It is constant if extenders take part, so that they are not called after each change.
+        """
         return 0 if self._cluster.asks_extenders else self.ticker.version
 
     async def _latest(self, request: web.Request) -> web.StreamResponse:
         now = self._wall()
-        census, kind = await self._counted(), request.query.get("kind", "")
+        census, kind = await self._current_census(), request.query.get("kind", "")
         period = QUARTER if self._history is None else DAY
-        view = changes_view(self._changes.latest(now), census, period, kind=kind, now=now)
+        view = changes_page(self._changes.latest(now), census, period, kind=kind, now=now)
         return await self._page("changes", view, page="Changes")
 
     async def _quotas(self, request: web.Request) -> web.StreamResponse:
-        report = await asyncio.to_thread(QUOTAS.report, self.ticker.known.quotas)
-        view = quotas_view(report, all_known=self._cluster.reads_all)
+        report = await asyncio.to_thread(QUOTAS.report, self.ticker.state.quotas)
+        view = quotas_page(report, all_known=self._cluster.reads_all)
         return await self._page("quotas", view, page="Quotas")
 
     async def _past(self, history: ClusterHistory, request: web.Request) -> web.StreamResponse:
-        view = await asyncio.to_thread(history_view, history.series.samples(), self._wall())
+        view = await asyncio.to_thread(history_page, history.series.samples(), self._wall())
         return await self._page("history", view, page="History")
 
     async def _static(self, request: web.Request) -> web.StreamResponse:
         found = self._files.get(request.match_info["name"])
         if found is None:
-            return await self._nowhere(request)
+            return await self._unknown_page(request)
         kind, body = found
         return web.Response(body=body, content_type=kind, charset="utf-8")
 
-    async def _nowhere(self, request: web.Request) -> web.StreamResponse:
+    async def _unknown_page(self, request: web.Request) -> web.StreamResponse:
         return await self._not_found(f"There is no page {request.path}.")
 
     async def _not_found(self, reason: str) -> web.StreamResponse:
-        return await self._page("missing", Unanswered(reason), page="", status=HTTPStatus.NOT_FOUND)
+        return await self._page("missing", Unavailable(reason), page="", status=HTTPStatus.NOT_FOUND)
 
     async def _page(
         self, template: str, view: object, *, page: str, status: HTTPStatus = HTTPStatus.OK
     ) -> web.StreamResponse:
         text = await self._templates.render(
             template,
-            quotas=bool(self.ticker.known.quotas),
+            quotas=bool(self.ticker.state.quotas),
             view=view,
             page=page,
             base=self._base,
@@ -207,18 +210,18 @@ class Pages:
         return response
 
     def _missing(self) -> Sequence[str]:
-        trouble = "" if self._history is None else self._history.trouble
-        return [*self._cluster.missing(), *([trouble] if trouble else ())]
+        error = "" if self._history is None else self._history.write_error
+        return [*self._cluster.missing(), *([error] if error else ())]
 
     async def sample(self) -> QueueSample:
-        """A sample of the cluster now, for its history."""
-        return sample_of(await self._counted(), used_shares(self._cluster.snapshot), self._wall())
+        """Take a sample of the cluster now, for its history."""
+        return sample_of(await self._current_census(), used_shares(self._cluster.snapshot), self._wall())
 
-    async def _counted(self) -> Census:
-        """The census of the latest look."""
-        known = self.ticker.known
-        if self._census is None or self._census[0] is not known:
-            self._census = known, await asyncio.to_thread(take, known)
+    async def _current_census(self) -> Census:
+        """The census of the latest state, computed once per state."""
+        state = self.ticker.state
+        if self._census is None or self._census[0] is not state:
+            self._census = state, await asyncio.to_thread(take_census, state)
         return self._census[1]
 
 

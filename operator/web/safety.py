@@ -1,9 +1,9 @@
-"""Protection of the pages against other users and sites: headers on every answer, and which requests get an answer.
+"""Protection of the pages against other users and sites: security headers, and a check of each request.
 
 Templates escape all text from the cluster; the Content-Security-Policy is a second line of defence. On a user's own
-machine other users and other sites reach the port too. Sites are kept out by the Host that they would have to name (DNS
-rebinding) and by a cookie that browsers do not send for them; users by the key in the address that `muster web` prints,
-which the cookie holds from then on.
+machine, other users and other sites can reach the port too. Requests of other sites fail the check of the Host header
+(DNS rebinding) or lack the cookie, which browsers do not send for them. Other users lack the key, which is in the
+address that `muster web` prints and from then on in the cookie.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 async def add_headers(_: web.Request, response: web.StreamResponse) -> None:
-    """For `on_response_prepare`: every answer has them, errors and streams included."""
+    """Add the headers to a response, errors and streams included; a handler of `on_response_prepare`."""
     response.headers.update(HEADERS)
 
 
 def only_with(key: str) -> Middleware:
-    """Answers only those who name this machine as the host and have the key."""
+    """A middleware that rejects requests to a host other than this machine, and requests without the key."""
     cookie = f"muster-web-{hashlib.sha256(key.encode()).hexdigest()[:8]}"  # ports of a machine share their cookies
 
     @web.middleware

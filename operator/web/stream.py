@@ -1,7 +1,7 @@
-"""News for open pages: a loop that watches the cluster, and server-sent events that report a change.
+"""Notifications for open pages: a ticker that compares the cluster with its previous state, and server-sent events.
 
-An event carries a number and no data of the cluster: the page loads itself again. A stream ends before the server would
-end it, and the browser opens the next one by itself.
+An event carries a version number and no data of the cluster; the page then reloads itself. A stream ends before the
+server would end it, and the browser opens the next one.
 """
 
 from __future__ import annotations
@@ -13,69 +13,69 @@ from http import HTTPStatus
 
 from aiohttp import ClientConnectionResetError, web
 
-from .changes import ChangeLog, Glance, RecentChange
+from .change_log import ChangeLog, RecentChange, StateIndex
 from .cluster import ClusterState, FollowedCluster
 
 _STREAM_SECONDS = 25.0
-"""Less than a request may take, see `serving.Bounds`."""
+"""Less than the longest duration of a request, see `serving.Bounds`."""
 _SILENT_SECONDS = 8.0
 MOST_STREAMS = 16
-"""Streams at once, so that they never take all connections of a server that has other pages."""
+"""The most streams at once, so that they never use up the connections of a server that has other pages."""
 _RETRY_MILLISECONDS = 2000
 
 log = logging.getLogger(__name__)
 
 
 class Ticker:
-    """Looks at a cluster again and again, and wakes callers that wait for a change.
+    """Reads a cluster's state periodically, and wakes callers that wait for a change.
 
     Attributes:
-        known: what was seen when something had changed last.
+        state: the latest state that differed from the one before.
     """
 
     def __init__(
         self, cluster: FollowedCluster, changes: ChangeLog, *, wall: Callable[[], float], every: float
     ) -> None:
-        """`wall` gives seconds since the epoch, `every` is how many seconds are between two looks."""
+        """`wall` returns seconds since the epoch; `every` is the number of seconds between two polls."""
         self._cluster = cluster
         self._changes = changes
         self._wall = wall
         self._every = every
         self._changed = asyncio.Event()
-        self._looking = asyncio.Lock()
-        self.known = ClusterState((), (), cluster.kinds, {})
+        self._polling = asyncio.Lock()
+        self.state = ClusterState((), (), cluster.kinds, {})
 
     @property
     def version(self) -> int:
         """See `ChangeLog.version`."""
         return self._changes.version
 
-    async def look(self) -> None:
-        """Look now. Comparing is done in a thread: of a hundred thousand pods it takes a while."""
-        async with self._looking:
-            known = ClusterState.of(self._cluster)
-            glance, found = await asyncio.to_thread(self._compared, known)
+    async def poll(self) -> None:
+        """Read and compare the state now. A thread compares, because a hundred thousand pods take a while."""
+        async with self._polling:
+            state = ClusterState.of(self._cluster)
+            index, found = await asyncio.to_thread(self._compared, state)
             if found is not None:
-                self._changes.take_in(glance, found)
-                self.known = known
-                self._changed.set()
+                self._changes.record(index, found)
+                self.state = state
+                self._changed.set()  # wakes the current waiters; later ones wait for the next change
                 self._changed = asyncio.Event()
 
-    def _compared(self, known: ClusterState) -> tuple[Glance, list[RecentChange] | None]:
-        glance = Glance.of(known)
-        return glance, self._changes.differences(glance, self._wall())
+    def _compared(self, state: ClusterState) -> tuple[StateIndex, list[RecentChange] | None]:
+        index = StateIndex.of(state)
+        return index, self._changes.differences(index, self._wall())
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Poll until cancelled."""
         while True:
             try:
-                await self.look()
-            except Exception:  # a look that fails must not be the last one
-                log.exception("Unable to compare the cluster with how it was")
+                await self.poll()
+            except Exception:  # polling continues after an error
+                log.exception("Unable to compare the cluster with its previous state")
             await asyncio.sleep(self._every)
 
     async def changed_since(self, version: int, *, within: float) -> bool:
-        """Whether anything is not as it was at that version, or stops being so within so many seconds."""
+        """Wait up to `within` seconds for a version other than `version`; returns whether there is one."""
         if self._changes.version == version:
             try:
                 await asyncio.wait_for(self._changed.wait(), within)
@@ -85,21 +85,21 @@ class Ticker:
 
 
 class StreamHandler:
-    """The handler of `/stream`."""
+    """The handler of `/stream`, which counts the open streams."""
 
     def __init__(self, ticker: Ticker) -> None:
         self._ticker = ticker
         self._open = 0
 
     async def __call__(self, request: web.Request) -> web.StreamResponse:
-        """Send the changes since the version from which the page was made."""
+        """Send an event for each change after the version that the page shows."""
         if self._open >= MOST_STREAMS:
             return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE, text="too many pages are open\n")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
         self._open += 1
         try:
-            await self._tell(response, _version_in(request))
+            await self._send_changes(response, _version_in(request))
             await response.write_eof()
         except (ClientConnectionResetError, ConnectionResetError):
             pass  # the page was closed
@@ -107,7 +107,7 @@ class StreamHandler:
             self._open -= 1
         return response
 
-    async def _tell(self, response: web.StreamResponse, seen: int) -> None:
+    async def _send_changes(self, response: web.StreamResponse, seen: int) -> None:
         loop = asyncio.get_running_loop()
         end = loop.time() + _STREAM_SECONDS
         await response.write(f"retry: {_RETRY_MILLISECONDS}\n\n".encode())

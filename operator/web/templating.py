@@ -1,7 +1,7 @@
 """The templates: views rendered to HTML, with all text from the cluster escaped.
 
-Escaping is on for every template and never disabled: no template marks anything as safe, and none writes into a script
-or a style. Rendering runs in a thread, so that the event loop keeps turning.
+Escaping is on for every template: no template marks text as safe, and none writes into a script or a style. A thread
+renders, so that the event loop stays responsive.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/s
 
 
 def static_files() -> dict[str, tuple[str, bytes]]:
-    """The files that pages refer to, by name: content type and content."""
+    """The static files that pages refer to: content type and content, by name."""
     return {path.name: (_CONTENT_TYPES[path.suffix], path.read_bytes()) for path in _STATIC.iterdir()}
 
 
 class Templates:
-    """The templates in this package's folder. `history` says whether the page of that name is one of the pages."""
+    """The templates in this package's folder. `history`: whether there is a history page to link to."""
 
     def __init__(self, *, history: bool = False) -> None:
         self._environment = Environment(
@@ -40,6 +40,6 @@ class Templates:
         self._history = _HISTORY if history else ()
 
     async def render(self, name: str, *, quotas: bool = False, **values: object) -> str:
-        """The page of this template. `quotas` says whether there are any, and thus a page of them."""
+        """Render a template. `quotas`: whether the cluster has quotas, so that their page is linked."""
         pages = (*_PAGES, *(_QUOTAS if quotas else ()), *self._history)
         return await asyncio.to_thread(self._environment.get_template(f"{name}.html").render, pages=pages, **values)

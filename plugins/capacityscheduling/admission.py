@@ -5,7 +5,7 @@
    used up, by what a quota above it is guaranteed and its other children do not use. At the top, that is the sum of all
    `min`s. In other words, a namespace may borrow as long as everything that is used stays within what is guaranteed.
 
-What is within its own `min` is never refused because others borrow: only a lack of capacity on nodes costs an eviction.
+What is within its own `min` is never rejected because others borrow: only lack of capacity on nodes costs an eviction.
 Everything here is pure. `ahead` is what is nominated to nodes and counts as used already, by quota.
 """
 
@@ -25,7 +25,7 @@ NONE_AHEAD: Mapping[Quota, Amounts] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class QuotaRejection:
     """A quota that is in the way.
 
     Attributes:
@@ -78,14 +78,14 @@ def needed_at_once(pods: Iterable[PodInfo], missing: int, *, most: bool = False)
     return total
 
 
-def refusal(
+def rejection_of(
     quota: Quota,
     need: Amounts,
     used_of: AmountsOf,
     shared: frozenset[str],
     *,
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
-) -> Refusal | None:
+) -> QuotaRejection | None:
     """The quota that keeps pods of this quota's namespace with such a need from being placed; None if none does."""
     for each in quota.path:
         used = used_of(each)
@@ -94,14 +94,14 @@ def refusal(
             if amount:
                 taken = _taken(each, resource, used, ahead)
                 if taken + amount > limit:
-                    return Refusal(each, resource, taken, limit, amount)
+                    return QuotaRejection(each, resource, taken, limit, amount)
     for resource in need:
         if resource in shared and not any(
             _covers(each, resource, need[resource], used_of(each), ahead=ahead) for each in quota.path
         ):
             root = quota.path[-1]
             taken = _taken(root, resource, used_of(root), ahead)
-            return Refusal(root, resource, taken, root.min.get(resource, 0), need[resource])
+            return QuotaRejection(root, resource, taken, root.min.get(resource, 0), need[resource])
     return None
 
 

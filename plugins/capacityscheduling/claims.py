@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 
-from muster.framework.contract import EvictionRule, PodInfo, PreemptionHandle, checkpoint
+from muster.framework.contract import HIGHEST_USER_PRIORITY, EvictionRule, PodInfo, PreemptionHandle, checkpoint
 from muster.framework.model.times import parse_time
 
 from .admission import is_guaranteed, needed_at_once
@@ -19,9 +19,6 @@ from .guaranteed import RunningUnit, guaranteed
 from .ledger import QuotaLedger
 from .nominated import nominated_beside
 from .tree import Amounts, Quota
-
-HIGHEST_USER_PRIORITY = 1_000_000_000
-"""Priorities above it are the system's own; nothing keeps its pods off a node."""
 
 _Units = Mapping[Quota, Sequence[RunningUnit]]
 

@@ -44,7 +44,7 @@ from muster.framework.contract import (
     WaitingTogether,
 )
 
-from .admission import Refusal, is_guaranteed, need_of, needed_at_once, refusal
+from .admission import QuotaRejection, is_guaranteed, need_of, needed_at_once, rejection_of
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .claims import Claims
 from .ledger import QuotaLedger
@@ -150,15 +150,15 @@ class CapacityScheduling(
         need = need_of((pod,))
         as_one = gang is not None and gang.missing > 1 and gang.pods[0].uid == pod.uid
         wanted = needed_at_once(gang.pods, gang.missing) if as_one and gang is not None else need
-        refused = self._refusal(quota, wanted, nominated)
+        rejection = self._rejection(quota, wanted, nominated)
         note = _Note(
-            quota, need, nominated, refused is not None or self._binds(quota, gang, nominated), bool(nominated.claims)
+            quota, need, nominated, rejection is not None or self._binds(quota, gang, nominated), bool(nominated.claims)
         )
         state.write(NAME, note)
-        if refused is not None:
+        if rejection is not None:
             if as_one:
                 state.write(REFUSED_AS_ONE, True)
-            text = refused.told(pod.namespace)
+            text = rejection.told(pod.namespace)
             return Status(Code.UNSCHEDULABLE, (text,), condition_reason=QUOTA_EXCEEDED)
         return None if note.binding or note.yields else _SKIP
 
@@ -169,7 +169,7 @@ class CapacityScheduling(
             return Verdicts.all_pass(len(nodes), self._table)
         codes = np.zeros(len(nodes), np.int32)
         nominated = self._not_counted(note.nominated, nodes)
-        if note.binding and self._refusal(note.quota, note.need, nominated) is not None:
+        if note.binding and self._rejection(note.quota, note.need, nominated) is not None:
             codes[:] = _OVER_QUOTA
         elif note.yields and not self._is_guaranteed(note, nominated):
             codes[self._claimed(note, nodes)] = _KEPT_OFF
@@ -211,14 +211,14 @@ class CapacityScheduling(
             return Hint.SKIP
         by_namespace = self._ledger.tree.by_namespace
         quota = by_namespace.get(pod.namespace)
-        if quota is None or self._refusal(quota, need_of((pod,)), self._nominated(pod, None)) is None:
+        if quota is None or self._rejection(quota, need_of((pod,)), self._nominated(pod, None)) is None:
             return Hint.QUEUE
         is_of_use = old.namespace in by_namespace if isinstance(old, PodInfo) else not isinstance(new, Node)
         priority = self.handle.nominator.priority_of(pod)
         return Hint.queue_if(is_of_use and any(other < priority for other in self.handle.snapshot.priorities))
 
-    def _refusal(self, quota: Quota, need: Amounts, nominated: Nominated) -> Refusal | None:
-        return refusal(quota, need, self._ledger.used, self._ledger.tree.shared, ahead=nominated.ahead)
+    def _rejection(self, quota: Quota, need: Amounts, nominated: Nominated) -> QuotaRejection | None:
+        return rejection_of(quota, need, self._ledger.used, self._ledger.tree.shared, ahead=nominated.ahead)
 
     def _is_guaranteed(self, note: _Note, nominated: Nominated) -> bool:
         ledger = self._ledger
@@ -232,12 +232,12 @@ class CapacityScheduling(
         return nominated_beside(pod, own, nominations, self._ledger)
 
     def _binds(self, quota: Quota, gang: WaitingTogether | None, nominated: Nominated) -> bool:
-        """Whether the quota would refuse the gang if all pods came back that a trial of preemption has removed."""
+        """Whether the quota would reject the gang if all pods came back that a trial of preemption has removed."""
         ledger = self._ledger
         if gang is None or not ledger.any_removed:
             return False
         need = self._need_together(gang)
-        return refusal(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
+        return rejection_of(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
 
     def _need_together(self, gang: WaitingTogether) -> Amounts:
         """What all waiting members request, of which more than are needed may be placed; kept for the other members."""

@@ -2,7 +2,7 @@
 
 The plugin itself sees changes of the group's members and of its PodGroup, and activates the one group that is
 concerned; asking every group about every pod would cost more than scheduling them. Hints report capacity on nodes: this
-plugin's for minResources, and those of the plugins that found no node for the members. A waiting group holds nothing,
+plugin's for minResources, and those of the plugins that found no node for the members. A waiting group has no capacity,
 so activating it never takes capacity that is reserved for another.
 """
 
@@ -22,7 +22,7 @@ from .record import PodGroupRecord
 SLACK_SECONDS = 0.01
 """Timers of event loops may fire a millisecond early; this delay makes sure that the period is over."""
 
-_MEMBERS_A_LOOK = 100
+_MEMBERS_PER_RETRY_DELAY = 100
 """The number of members beyond which a group is retried less often, in proportion to its size, because an attempt costs
 as much as the group has members. The member that completes the quorum activates the group at once in any case."""
 
@@ -42,7 +42,7 @@ class GroupActivation:
     def __init__(self, groups: PodGroups, handle: Handle) -> None:
         self._groups = groups
         self._handle = handle
-        self._lapse: tuple[float, Timer] | None = None
+        self._freed_at: tuple[float, Timer] | None = None
 
     def registrations(self) -> Sequence[EventRegistration]:
         """The events that may help members, each with its hint."""
@@ -61,12 +61,12 @@ class GroupActivation:
         self._groups.state(group).has_newcomer = True
         if not record.is_gathering:
             record.is_gathering = True
-            times = max(1.0, len(record.pods) / _MEMBERS_A_LOOK)
+            times = max(1.0, len(record.pods) / _MEMBERS_PER_RETRY_DELAY)
             self._handle.clock.call_later(GATHERING_SECONDS * times, partial(self._gathered, record))
 
     def first_placed(self, group: str) -> None:
         """With PodByPod, the first member has a node: retry its siblings, unless they failed together recently."""
-        if not self._groups.state(group).is_set_back(self._handle.clock.now()):
+        if not self._groups.state(group).backs_off_siblings(self._handle.clock.now()):
             self.activate(group)
 
     def failed(self, group: str) -> None:
@@ -76,34 +76,34 @@ class GroupActivation:
         """
         self._groups.failed(group)
         args = self._groups.args
-        setback = self._groups.state(group).setback_seconds if args.placement == POD_BY_POD else 0.0
-        self._retry_in(group, max(setback, float(args.pod_group_backoff_seconds)))
+        backoff = self._groups.state(group).sibling_backoff_seconds if args.placement == POD_BY_POD else 0.0
+        self._retry_in(group, max(backoff, float(args.pod_group_backoff_seconds)))
 
     def denied(self, group: str) -> None:
         """Deny the group for a while, and retry it afterwards if an event may have helped it by then."""
         self._groups.deny(group)
         self._retry_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
 
-    def give_up(self, group: str) -> None:
+    def deny_and_retry(self, group: str) -> None:
         """The group was not placed: deny it, so that other pods may use the capacity meanwhile."""
         self.failed(group)
         self.denied(group)
 
-    def short_of_resources(self, group: str, *, reserved_until: float | None) -> None:
+    def min_resources_missing(self, group: str, *, kept_until: float | None) -> None:
         """Less than minResources is free: deny the group, and retry it when capacity has become free after the denial.
 
-        Capacity that is reserved for other groups becomes free at `reserved_until`, seconds on the engine's clock.
+        Capacity that is kept for other groups becomes free at `kept_until`, seconds on the engine's clock.
         """
         state = self._groups.state(group)
-        state.is_short, state.may_fit_now = True, False
+        state.lacks_min_resources, state.may_fit_now = True, False
         self.denied(group)
-        if reserved_until is not None:
-            self._await_lapse(reserved_until)
+        if kept_until is not None:
+            self._await_freed_min_resources(kept_until)
 
     def capacity_freed(self) -> None:
-        """Reserved capacity has become free: retry groups for whose minResources too little was free."""
+        """Capacity kept for a group has become free: retry groups for whose minResources too little was free."""
         records = self._groups.members.records()
-        for record in [each for each in records if each.state is not None and each.state.is_short]:
+        for record in [each for each in records if each.state is not None and each.state.lacks_min_resources]:
             self._groups.state(record.key).may_fit_now = True
             if not self._groups.is_denied(record.key):
                 self.activate(record.key)
@@ -126,17 +126,17 @@ class GroupActivation:
         if record.state is not None and record.state.may_fit_now:
             self.activate(record.key)
 
-    def _await_lapse(self, moment: float) -> None:
-        if self._lapse is not None:
-            pending, timer = self._lapse
+    def _await_freed_min_resources(self, moment: float) -> None:
+        if self._freed_at is not None:
+            pending, timer = self._freed_at
             if pending <= moment:
                 return
             timer.cancel()
         clock = self._handle.clock
-        self._lapse = moment, clock.call_later(moment - clock.now() + SLACK_SECONDS, self._lapsed)
+        self._freed_at = moment, clock.call_later(moment - clock.now() + SLACK_SECONDS, self._min_resources_freed)
 
-    def _lapsed(self) -> None:
-        self._lapse = None
+    def _min_resources_freed(self) -> None:
+        self._freed_at = None
         self.capacity_freed()
 
     def _gathered(self, record: PodGroupRecord) -> None:
@@ -146,8 +146,8 @@ class GroupActivation:
 
     def _capacity_freed(self, pod: PodInfo, old: object, new: object) -> Hint:
         """QUEUE if the group lacked minResources at the last attempt; a denied group waits until its denial ends."""
-        group = self._groups.members.wanted(pod)
-        if group is None or not self._groups.state(group).is_short:
+        group = self._groups.members.named_by(pod)
+        if group is None or not self._groups.state(group).lacks_min_resources:
             return Hint.SKIP
         if self._groups.is_denied(group):
             self._groups.state(group).may_fit_now = True

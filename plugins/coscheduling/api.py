@@ -21,8 +21,10 @@ from muster.framework.groups import (
     GROUP_LABELS,
     HEALING_POLICY,
     HOLD_ANNOTATIONS,
+    TIMING_ANNOTATIONS,
     GroupMeta,
     healing_fault,
+    timing_faults,
     unknown_annotations,
 )
 from muster.framework.model.meta import Wire
@@ -145,7 +147,7 @@ class PodGroupStatus(Wire):
         return next((condition for condition in self.conditions or () if condition.type == kind), None)
 
 
-KNOWN_ANNOTATIONS = frozenset({*TOPOLOGY_ANNOTATIONS, MODE, HEALING_POLICY, *HOLD_ANNOTATIONS})
+KNOWN_ANNOTATIONS = frozenset({*TOPOLOGY_ANNOTATIONS, MODE, HEALING_POLICY, *HOLD_ANNOTATIONS, *TIMING_ANNOTATIONS})
 """The annotations under Muster's prefix that a PodGroup may have."""
 
 
@@ -220,7 +222,7 @@ def problems(group: Mapping[str, Any]) -> list[str]:
         topology_of(annotations)
     except AnnotationError as error:
         lines.append(str(error))
-    lines += filter(None, (disruption_fault(annotations), healing_fault(annotations)))
+    lines += filter(None, (disruption_fault(annotations), healing_fault(annotations), *timing_faults(annotations)))
     return lines + unknown_annotations(annotations, KNOWN_ANNOTATIONS)
 
 

@@ -93,21 +93,21 @@ def _usable_by(snapshot: SnapshotReader, pod: PodInfo) -> Mask:
     return usable & admitted(required_of(pod.pod.spec), everywhere)
 
 
-def gap(
+def missing_amounts(
     snapshot: SnapshotReader,
     rows: Mask,
     need: Mapping[str, int],
     given_back: Mapping[str, int],
     *,
-    held: Mapping[str, int],
+    kept: Mapping[str, int],
 ) -> dict[str, int]:
-    """The missing amounts: `need` less what is free on `rows`, with `given_back` as free and `held` as taken.
+    """The missing amounts: `need` less what is free on `rows`, with `given_back` as free and `kept` as taken.
 
     Amounts as in `wanted`; resources of which enough is free are left out.
     """
     missing = {}
     for resource, amount_needed in need.items():
-        left = max(0, free(snapshot, rows, resource) - held.get(resource, 0)) + given_back.get(resource, 0)
+        left = max(0, free(snapshot, rows, resource) - kept.get(resource, 0)) + given_back.get(resource, 0)
         if left < amount_needed:
             missing[resource] = amount_needed - left
     return missing

@@ -1,12 +1,12 @@
 """The book of PodGroups: everything that the scheduler knows about them.
 
 One object serves the plugins of all profiles, because the members of a group may belong to any profile, and the
-operator's controller of PodGroups. It knows which pods are members and which of them hold nodes, which groups were
+operator's controller of PodGroups. It knows which pods are members and which of them have nodes, which groups were
 denied or permitted recently, and when each group last failed. All of this is rebuilt from the API after a restart,
 except the caches, which only save work.
 
-What is known of one group is in its record. Three books stay beside it, by key: that a group was denied, backed off or
-permitted holds for a time and no longer, which cachetools' TTL caches see to without a timer for each group.
+What is known of one group is in its record. Denials, backoffs and permits expire, so they are in three TTL caches
+instead, which need no timer per group.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from . import messages
 from .api import PodGroup, group_key
 from .args import DEFAULT_WAIT_SECONDS, CoschedulingArgs
 from .disruption import PodGroupDisruptionMode, mode_of
-from .held_members import HeldMembers
+from .members_at_permit import MembersAtPermit
+from .min_resources import MinResourcesGuard
 from .record import GroupState, PodGroupReason, PodGroupRecord
-from .reservations import Reservations
 
 _FIRST = float("-inf")
 _GROUPS_CACHED = 100_000
@@ -37,8 +37,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     Attributes:
         args: the plugin's arguments, the same in all profiles.
-        held: members that Permit holds.
-        reservations: the capacity that is reserved for members that do not exist yet.
+        at_permit: members that wait at Permit.
+        min_resources: the capacity that is kept free for members that do not exist yet.
     """
 
     counting = frozenset(
@@ -49,8 +49,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def __init__(self, args: CoschedulingArgs, clock: Clock, waiting: WaitingPods) -> None:
         super().__init__(group_key, clock, PodGroupRecord)
         self.args = args
-        self.held = HeldMembers(waiting, self.members)
-        self.reservations = Reservations(self.members, self.holds, self.wait_seconds, clock)
+        self.at_permit = MembersAtPermit(waiting, self.members)
+        self.min_resources = MinResourcesGuard(self.members, self.holds, self.wait_seconds, clock)
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
@@ -61,9 +61,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """A pod that has not ended was added, changed or removed."""
         pod = old or new
-        left = self.members.group_of(pod) if pod is not None else None
-        if left is not None and (new is None or new.terminating or self.members.wanted(new) != left):
-            self.reservations.member_leaves(self.record(left))
+        left = self.members.counted_in(pod) if pod is not None else None
+        if left is not None and (new is None or new.terminating or self.members.named_by(new) != left):
+            self.min_resources.member_leaves(self.record(left))
         super().follow_pod(old, new)
 
     def _member_changed(self, record: PodGroupRecord, old: PodInfo | None, new: PodInfo | None) -> None:
@@ -76,7 +76,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if record.state is None:
             record.state, record.was_incomplete = GroupState(), False
         if old is None and new.node_name:
-            self.reservations.found_bound(record, new)
+            self.min_resources.found_bound(record, new)
             record.state.quorum_announced = record.state.quorum_announced or record.quorum_is_bound
         elif not record.quorum_is_bound:
             record.state.quorum_announced = False
@@ -87,14 +87,14 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if another:
             if record.state is not None:
                 record.state, record.first_seen = GroupState(), self._clock.now()
-            self.reservations.follow(record, None)
+            self.min_resources.follow(record, None)
         hold_changed = known is not None and new is not None and hold_in(known.annotations) != hold_in(new.annotations)
         if hold_changed:
             self._announcements.forget(record)
         if another or hold_changed or (known is not None and new is not None and new.spec != known.spec):
             for cache in (self._denied, self._backed_off, self._permitted):
                 cache.pop(record.key, None)
-        self.reservations.follow(record, new)
+        self.min_resources.follow(record, new)
         if new is None:
             return
         if another or known is None:
@@ -116,7 +116,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return group in self and record.ready >= quorum, max(0, quorum - len(record.placed))
 
     def wait_seconds(self, group: str) -> float:
-        """How many seconds Permit holds a member: the group's value, else the argument's, else 60; 0 means unset."""
+        """How many seconds a member waits at Permit: the group's value, else the argument's, else 60; 0 means unset."""
         found = self.get(group)
         own = found.spec.schedule_timeout_seconds if found is not None else None
         return min(MAX_WAIT_SECONDS, float(own)) if own is not None and own > 0 else self._default_wait()
@@ -132,11 +132,11 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return created, _FIRST if failed_at is None else failed_at
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
-        """The pod's group with the members that hold nodes, and how many of these may be evicted without the others.
+        """The pod's group with the members that have nodes, and how many of these may be evicted without the others.
 
         None for a pod without a group, and if the PodGroup allows evicting its pods one by one.
         """
-        group = self.members.group_of(pod)
+        group = self.members.counted_in(pod)
         record = self.record(group) if group is not None else None
         found = record.group if record is not None else None
         if group is None or record is None or found is None:
@@ -154,18 +154,20 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         return Counter(name for name in names if name not in self.profiles)
 
     def state(self, group: str) -> GroupState:
-        """The state of the group; for a group without members, a new one that is not stored."""
+        """The state of the group's attempts. A group without members has none: it gets a new one that is not stored, so
+        what a caller notes about such a group is dropped, as it should be, because the group has nothing to retry.
+        """
         return self.record(group).state or GroupState()
 
     # Who gets a node.
 
     def bound(self, pod: PodInfo) -> str | None:
         """The API accepted a member's binding. Returns the group if this completed its bound quorum."""
-        self.members.bind(pod)
-        group = self.members.group_of(pod)
+        self.members.count_bound(pod)
+        group = self.members.counted_in(pod)
         if group is None:
             return None
-        self._changed(group)
+        self.mark_changed(group)
         state = self.state(group)
         if state.refused:
             state.refused.pop(pod.key, None)
@@ -188,15 +190,15 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         self._permitted.pop(group, None)
         self._denied[group] = True
 
-    def note_min_resources_short(self, group: str) -> None:
+    def note_min_resources_missing(self, group: str) -> None:
         """Less than minResources is free, but the group has a reservation: capacity that becomes free retries it."""
         self._denied.pop(group, None)
-        self.state(group).is_short = True
+        self.state(group).lacks_min_resources = True
 
     def note_min_resources_free(self, group: str) -> None:
         """minResources is free; it is not checked again for other members for a while."""
         self._permitted[group] = True
-        self.state(group).is_short = False
+        self.state(group).lacks_min_resources = False
 
     def is_denied(self, group: str) -> bool:
         """Whether the group was denied within deniedPGExpirationTimeSeconds."""

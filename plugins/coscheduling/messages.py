@@ -22,12 +22,12 @@ def resumed(user: str) -> str:
 
 
 def denied(group: str, expiration: str) -> str:
-    """The group was denied a moment ago; `expiration` is how long that holds, as Go prints it."""
+    """The group was denied a moment ago; `expiration` is how long a denial lasts, as Go prints it."""
     return f"pod with pgName: {group} last failed in {expiration}, deny."
 
 
 def backed_off(group: str) -> str:
-    """The group found no place a moment ago and podGroupBackoffSeconds is not over."""
+    """The group did not fit a moment ago, and podGroupBackoffSeconds is not over."""
     return f"podGroup {group} failed recently"
 
 
@@ -88,7 +88,7 @@ def rejected_after_post_filter(group: str, pod: PodInfo) -> str:
 
 
 def waits_at_permit(placed: int, min_member: int) -> str:
-    """The member holds a node and waits for the others."""
+    """The member has a node and waits for the others."""
     return f"waiting for minCount pods from a gang to be scheduled: {placed} of {min_member}"
 
 
@@ -103,13 +103,13 @@ def gated_pods(gated: int, pods: int, min_member: int) -> str:
     return f"{_pods(gated, pods)} {has} scheduling gates, and {_are(min_member)} needed"
 
 
-def too_few_tried(tried: int, missing: int, elsewhere: Mapping[str, int], held_back: int) -> str:
+def too_few_tried(tried: int, missing: int, elsewhere: Mapping[str, int], unqueued: int) -> str:
     """For the group: enough members exist, but too few of them are here to be tried.
 
-    `elsewhere` counts members by the schedulers that they are left to, `held_back` those that wait before the queue.
+    `elsewhere` counts members by the schedulers that they are left to, `unqueued` those that PreEnqueue gates.
     """
     parts = [f"{_are(elsewhere[name])} left to scheduler {name}" for name in sorted(elsewhere)]
-    parts += [f"{_are(held_back)} held back before the queue"] if held_back else []
+    parts += [f"{_are(unqueued)} held back before the queue"] if unqueued else []
     members = "member" if missing == 1 else "members"
     return f"{tried} of the {missing} {members} that it needs can be tried: {', '.join(parts)}"
 
@@ -144,5 +144,5 @@ def not_bound(bound: int, min_member: int, refused: Mapping[str, str]) -> str:
 
 
 def timed_out(group: str, seconds: float) -> str:
-    """For the group: members waited at Permit in vain."""
+    """For the group: members timed out at Permit."""
     return f"pod group {group} was given up after its members waited {format_duration(seconds)} for each other"

@@ -62,10 +62,10 @@ ENDED = frozenset({Phase.FINISHED, Phase.FAILED})
 """Phases in which nothing is to be scheduled."""
 
 
-def situation(counts: MemberCounts, needed: int, *, refused: bool) -> Situation:
+def situation(counts: MemberCounts, needed: int, *, rejected: bool) -> Situation:
     """The situation of the members, when `needed` of them (at least 1) are the quorum.
 
-    `refused` says that the scheduler found no place for those that still have no node.
+    `rejected` says that the scheduler found no place for those that still have no node.
     """
     lived_whole = counts.succeeded >= needed
     if lived_whole and counts.alive < needed:
@@ -80,7 +80,7 @@ def situation(counts: MemberCounts, needed: int, *, refused: bool) -> Situation:
     under_way = counts.running + (0 if lived_whole else counts.succeeded)
     if under_way >= needed:
         return Situation.RUNNING
-    if refused and under_way and counts.scheduled < needed:
+    if rejected and under_way and counts.scheduled < needed:
         return Situation.STUCK
     return Situation.STARTING
 

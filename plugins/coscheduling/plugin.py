@@ -51,8 +51,8 @@ from .recorded import RECORDED
 from .reporting import PodGroupReporter
 from .topology import AnnotationError
 
-_GIVEN_UP = f"{NAME}/given-up"
-"""PostFilter's note in an attempt's state that the pod's group has to release its nodes."""
+_DENY = f"{NAME}/deny"
+"""PostFilter's note in an attempt's state that the pod's group is denied and releases its nodes, with the message."""
 
 _NEVER = float("-inf")
 
@@ -79,7 +79,7 @@ class Coscheduling(
         super().__init__(args, handle)
         self._activation = handle.shared(f"{NAME}.activation", lambda: GroupActivation(self._groups, handle))
         self._pod_by_pod = self._groups.args.placement == POD_BY_POD
-        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self._reservation_text)
+        self._pre_filter = GroupPreFilter(self._groups, handle, self._activation, self)
 
     def _new_book(self) -> PodGroups:
         return PodGroups(self.args, self.handle.clock, self.handle.waiting_pods)
@@ -91,20 +91,21 @@ class Coscheduling(
 
         All members have the highest priority among them, so that nothing comes between members.
         """
-        pod, group = queued.info, self._group(queued.info)
+        pod, group = queued.info, self._existing_group(queued.info)
         if group is None:
             return -queued.priority, queued.timestamp, _NEVER, "", queued.timestamp, pod.key, pod.uid
         created, failed = self._groups.order(group)
         return -self._groups.record(group).priority, created, failed, group, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group as long as it lacks its quorum; later members are scheduled one by one.
+        """The group with which a waiting pod is tried: its group as long as that lacks its quorum; later members are
+        scheduled one by one.
 
-        A group with a topology is named even then, because its placed members determine the domain of later ones.
+        A group with a topology is returned even then, because its placed members determine the domain of later ones.
         """
         if self._pod_by_pod:
             return None
-        group = self._group(pod)
+        group = self._existing_group(pod)
         if group is None:
             return None
         return group if self._groups.missing(group) > 0 or self.topology(group) is not None else None
@@ -134,39 +135,39 @@ class Coscheduling(
 
     # What the informers saw.
 
-    def _activate(self, group: str) -> None:
+    def _retry_group(self, group: str) -> None:
         self._activation.activate(group)
 
-    def _gather(self, record: GroupRecord[Any]) -> None:
-        self._activation.member_came(record.key)
+    def _on_member_admitted(self, record: GroupRecord[Any]) -> None:
+        self._on_member_added(record.key)
 
-    def _member_came(self, group: str) -> None:
+    def _on_member_added(self, group: str) -> None:
         self._activation.member_came(group)
 
-    def _member_moved(self, group: str, pod: PodInfo) -> None:
-        """Retry a member that Permit holds and that has left this group."""
-        if self._groups.held.reject_one(group, pod.uid, messages.LEFT):
+    def _on_member_left(self, group: str, pod: PodInfo) -> None:
+        """Retry a member that waits at Permit and has left this group."""
+        if self._groups.at_permit.reject_one(group, pod.uid, messages.LEFT):
             self.handle.activate({pod.key: pod})
 
-    def _quorum_reached(self, group: str) -> None:
-        self._groups.held.allow(group)
+    def _on_quorum_placed(self, group: str) -> None:
+        self._groups.at_permit.allow(group)
 
-    def _fell_short(self, group: str) -> None:
+    def _on_quorum_lost(self, group: str) -> None:
         """Retry members that have reserved capacity or a nomination, so that they release it."""
-        if self._reservation_text(group) is not None or any(self._nominations.of(group)):
+        if self.reservation_text(group) is not None or any(self._nominations.of(group)):
             self._activation.activate(group)
 
-    def _essence(self, group: PodGroup) -> object:
-        return super()._essence(group), group.metadata.annotations
+    def _decision_inputs(self, group: PodGroup) -> object:
+        return super()._decision_inputs(group), group.metadata.annotations
 
-    def _follow_group(self, group: str, new: PodGroup | None) -> None:
+    def _update_book(self, group: str, new: PodGroup | None) -> None:
         """Update the book. Members of a deleted group are rejected at Permit and gated before the queue."""
         known = self._groups.get(group)
         if known is not None and (new is None or known.metadata.uid != new.metadata.uid):
-            self._groups.held.reject(group, messages.NOT_FOUND)
-        reserved = self._groups.reservations.of(group)
-        super()._follow_group(group, new)
-        if reserved is not None:
+            self._groups.at_permit.reject(group, messages.NOT_FOUND)
+        unclaimed = self._groups.min_resources.of(group)
+        super()._update_book(group, new)
+        if unclaimed is not None:
             self._activation.capacity_freed()
         if new is None:
             self._activate_members(group)
@@ -175,14 +176,14 @@ class Coscheduling(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """See `GroupPreFilter`. PENDING if the group was deleted or held after its members were admitted."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return None
         if group not in self._groups:
             return Status.pending(group_missing(group))
-        held = self._groups.holds.text(group)
-        if held is not None:
-            return Status.pending(held)
+        hold = self._groups.holds.text(group)
+        if hold is not None:
+            return Status.pending(hold)
         finding = self._pre_filter.examine(group, pod)
         state.write(NAME, finding)
         if finding.in_all is not None:
@@ -194,16 +195,16 @@ class Coscheduling(
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """With PodByPod, a member found no node: the group is given up, unless nearly all of its quorum has nodes."""
-        group = self._group(pod)
-        turned_away_here = self.name in diagnosis.unschedulable_plugins
-        if group is None or turned_away_here or not self._pod_by_pod:
+        """With PodByPod, a member found no node: the group is denied, unless nearly all of its quorum has nodes."""
+        group = self._existing_group(pod)
+        rejected_here = self.name in diagnosis.unschedulable_plugins
+        if group is None or rejected_here or not self._pod_by_pod:
             return None, Status.unschedulable()
         min_member, missing = self._groups.quorum(group), self._groups.missing(group)
         if missing <= 0 or missing * 100 <= min_member * self._groups.args.pod_group_reject_percentage:
             return None, Status.unschedulable()
         text = messages.rejected_after_post_filter(group, pod)
-        state.write(_GIVEN_UP, text)
+        state.write(_DENY, text)
         return None, Status.unschedulable(text)
 
     def reject_group(
@@ -213,7 +214,7 @@ class Coscheduling(
         if cause.plugin == self.name:
             if cause.code is not Code.UNSCHEDULABLE:
                 return cause
-            text = with_reservation(cause.message, self._reservation_text(group))
+            text = with_reservation(cause.message, self.reservation_text(group))
             return Status(cause.code, (text,), cause.plugin)
         if cause.code is Code.PENDING and not cause.plugin:
             reasons = cause.reasons or (messages.NOT_ENOUGH_WAITING,)
@@ -221,33 +222,33 @@ class Coscheduling(
         if cause.code is Code.PENDING:
             return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
-        text = with_reservation(text, self._reservation_text(group))
+        text = with_reservation(text, self.reservation_text(group))
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)
 
     # Following decisions.
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """Acts on PreFilter's finding. With PodByPod, gives the group up if PostFilter decided so.
+        """Acts on PreFilter's finding. With PodByPod, denies the group if PostFilter decided so.
 
-        Then held siblings are rejected and the group is denied, so that other pods may use the capacity meanwhile.
+        Then siblings at Permit are rejected too, so that other pods may use the capacity meanwhile.
         """
         super().on_pod_decision(decision)
-        group = self._group(decision.pod)
+        group = self._existing_group(decision.pod)
         if group is None:
             return
         self._groups.record(group).tried()
         self._pre_filter.follow_up(group, (decision,))
         if decision.status is None:
-            self._groups.reservations.placed(group)
+            self._groups.min_resources.placed(group)
             return
-        given_up = decision.state.get(_GIVEN_UP)
-        if isinstance(given_up, str):
-            self._groups.held.reject(group, messages.OPTIMISTIC)
-            self._activation.give_up(group)
-            self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, given_up)
+        denied = decision.state.get(_DENY)
+        if isinstance(denied, str):
+            self._groups.at_permit.reject(group, messages.OPTIMISTIC)
+            self._activation.deny_and_retry(group)
+            self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, denied)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Acts on PreFilter's finding, and announces why the group was refused if PreFilter did not refuse it."""
+        """Acts on PreFilter's finding, and announces why the group was rejected if PreFilter did not reject it."""
         super().on_group_decision(decision)
         if decision.plugin != self.name:
             return
@@ -256,14 +257,14 @@ class Coscheduling(
         record.tried()
         self._pre_filter.follow_up(group, decision.members, decision)
         if decision.status is None:
-            self._groups.reservations.placed(group)
+            self._groups.min_resources.placed(group)
         elif cause is None or cause.plugin == self.name:
             return
         elif cause.code is Code.PENDING and not cause.plugin:
             record.was_incomplete = True
             elsewhere = self._groups.left_to_others(group)
-            held_back = sum(1 for _ in record.unplaced_pods()) - elsewhere.total() - decision.placed
-            text = messages.too_few_tried(decision.placed, decision.missing, elsewhere, max(0, held_back))
+            unqueued = sum(1 for _ in record.unplaced_pods()) - elsewhere.total() - decision.placed
+            text = messages.too_few_tried(decision.placed, decision.missing, elsewhere, max(0, unqueued))
             self._groups.announce(group, PodGroupReason.WAITING_FOR_PODS, text)
         else:
             if cause.code is Code.PENDING:
@@ -275,46 +276,47 @@ class Coscheduling(
                 text = messages.group_unschedulable(
                     group, decision.placed, decision.missing, cause.message, no_domain=decision.no_domain
                 )
-                text = with_reservation(text, self._reservation_text(group))
+                text = with_reservation(text, self.reservation_text(group))
             over_quota = cause.condition_reason == QUOTA_EXCEEDED
             reason = PodGroupReason.QUOTA_EXCEEDED if over_quota else PodGroupReason.UNSCHEDULABLE
             self._groups.announce(group, reason, with_preemption(text, decision.post_filter))
 
     def on_pod_released(self, decision: PodDecision) -> None:
-        """Rejects held siblings of a member that released its node. After a timeout, the group is denied.
+        """Rejects siblings at Permit of a member that released its node. After a timeout, the group is denied.
 
         If the API refused to bind the member while others were bound, the member is nominated to its node.
         """
         pod, status = decision.pod, decision.status
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return
-        self._groups.reservations.given_up(group)
+        self._groups.min_resources.released(group)
         if self._keep_node_if_binding_failed(decision) and status is not None:
             self._groups.binding_refused(group, pod, status.message)
-        waited_until = self._groups.held.end(group, pod.uid)
+        waited_until = self._groups.at_permit.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:
-            self._activation.give_up(group)
+            self._activation.deny_and_retry(group)
             self._groups.announce(
                 group, PodGroupReason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group))
             )
-        if self._groups.held.reject(group, messages.UNRESERVED) and self._pod_by_pod:
+        if self._groups.at_permit.reject(group, messages.UNRESERVED) and self._pod_by_pod:
             self._activation.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
-        """Allows the member and all held siblings if the quorum holds nodes; otherwise holds the member."""
-        group = self._group(pod)
+        """Allows the member and its siblings at Permit if the quorum has nodes; otherwise lets the member wait."""
+        group = self._existing_group(pod)
         if group is None:
             return ALLOW
         if self._groups.missing(group) <= 0:
-            self._groups.held.discount_rejected(group)
+            # A sibling whose wait timed out in this turn of the loop counts as placed until its task releases its node.
+            self._groups.at_permit.discount_rejected(group)
         if self._groups.missing(group) <= 0:
             self._groups.state(group).settle()
-            self._groups.held.allow(group)
+            self._groups.at_permit.allow(group)
             return ALLOW
         seconds = self._groups.wait_seconds(group)
-        self._groups.held.add(group, pod.uid, self.handle.clock.now() + seconds)
+        self._groups.at_permit.add(group, pod.uid, self.handle.clock.now() + seconds)
         placed, min_member = len(self._groups.record(group).placed), self._groups.quorum(group)
         if placed == 1 and self._pod_by_pod:
             self._activation.first_placed(group)

@@ -6,8 +6,8 @@
 4. minResources was free recently, or
 5. minResources is free on nodes that the group may use.
 
-A group with a reservation is checked whenever capacity becomes free. Capacity that is kept for other started groups
-does not count against it, because these groups may not use the reserved capacity.
+A group for which the plugin Reservation reserves capacity is checked whenever capacity becomes free. minResources that
+are kept for other started groups do not count against it, because these groups may not use the reserved capacity.
 
 The checks change nothing, so `why`, `explain` and `simulate` may run them any number of times. `follow_up` carries out
 the consequences of a real attempt (denying or permitting the group for a while, and announcing) when the plugin follows
@@ -16,8 +16,9 @@ the decision; until then the finding is in the attempt's cycle state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from muster.framework.contract import (
     Code,
@@ -36,10 +37,10 @@ from muster.framework.model.requests import PODS
 from . import messages
 from .activation import GroupActivation
 from .api import NAME, timeout_fault
-from .capacity import Mask, describe, fault, free, gap, requested, usable_rows
+from .capacity import Mask, describe, fault, free, missing_amounts, requested, usable_rows
 from .groups import PodGroups
+from .min_resources import UnclaimedMinResources
 from .record import PodGroupReason
-from .reservations import MinResourcesReservation
 from .topology import AnnotationError
 
 
@@ -53,8 +54,8 @@ class Finding:
         left_alone: whether the group was rejected without a check, because it was denied or failed recently.
         denied: whether it was denied.
         has_resources: whether minResources is free; None if this attempt did not check it.
-        reserved_until: if minResources is not free, when the first reservation for other groups ends, seconds on the
-            engine's clock; None without one.
+        kept_until: if minResources is not free, until when the minResources of other groups are kept at least, seconds
+            on the engine's clock; None if nothing is kept for others.
         in_all: the capacity that has to be free for the whole group, if checked.
     """
 
@@ -64,30 +65,38 @@ class Finding:
     left_alone: bool = False
     denied: bool = False
     has_resources: bool | None = None
-    reserved_until: float | None = None
+    kept_until: float | None = None
     in_all: TotalCapacity | None = None
 
 
+class ReservationReader(Protocol):
+    """The plugin, which knows for which groups the plugin Reservation reserves capacity."""
+
+    def reservation_text(self, group: str) -> str | None:
+        """The sentence about the group's reservation; None without one."""
+        ...
+
+
 class GroupPreFilter:
-    """Checks groups for one profile's plugin. `reservation_text` returns the sentence about a group's reservation."""
+    """Checks groups for one profile's plugin."""
 
     def __init__(
         self,
         groups: PodGroups,
         handle: Handle,
         activation: GroupActivation,
-        reservation_text: Callable[[str], str | None],
+        reserved: ReservationReader,
     ) -> None:
         self._groups = groups
         self._handle = handle
         self._activation = activation
-        self._reservation_text = reservation_text
+        self._reserved = reserved
 
     def examine(self, group: str, pod: PodInfo) -> Finding:
         """Whether members of `group` may be tried; `pod` is the member in question."""
-        turned_away = self._recently_failed(group) or self._too_few(group, pod) or self._unreadable(group)
-        if turned_away is not None:
-            return turned_away
+        rejection = self._recently_failed(group) or self._too_few(group, pod) or self._unreadable(group)
+        if rejection is not None:
+            return rejection
         if self._groups.has_min_resources(group) or self._handle.snapshot.tentative:
             return Finding()  # checked when the first member was tried, before the others were placed in the trial
         return self._resources(group)
@@ -99,25 +108,27 @@ class GroupPreFilter:
             self._handle.metrics.podgroups_denied.add(())
             self._groups.state(group).may_fit_now = True
         helped = of_group.post_filter if of_group is not None else ""
-        reservation = self._reservation_text(group)
+        reservation = self._reserved.reservation_text(group)
         for finding in found:
-            looked = finding.has_resources is not None
+            checked_resources = finding.has_resources is not None
             if finding.reason is not None:
                 text = with_preemption(finding.message, helped)
-                self._groups.announce(group, finding.reason, with_reservation(text, reservation) if looked else text)
-            if not looked:
+                self._groups.announce(
+                    group, finding.reason, with_reservation(text, reservation) if checked_resources else text
+                )
+            if not checked_resources:
                 continue
             if finding.has_resources:
                 self._groups.note_min_resources_free(group)
             elif of_group is not None and of_group.evictions is not None:
-                self._groups.state(group).is_short = True
+                self._groups.state(group).lacks_min_resources = True
             elif reservation is not None:
-                self._groups.note_min_resources_short(group)
+                self._groups.note_min_resources_missing(group)
             else:
-                self._activation.short_of_resources(group, reserved_until=finding.reserved_until)
+                self._activation.min_resources_missing(group, kept_until=finding.kept_until)
 
     def _recently_failed(self, group: str) -> Finding | None:
-        if self._reservation_text(group) is not None:
+        if self._reserved.reservation_text(group) is not None:
             return None
         if self._groups.is_denied(group):
             expiration = format_duration(self._groups.args.denied_pg_expiration_time_seconds)
@@ -150,26 +161,28 @@ class GroupPreFilter:
         found = self._groups.get(group)
         if found is None or not found.spec.min_resources:
             return Finding(has_resources=True)
-        need = self._groups.reservations.need(group)
+        need = self._groups.min_resources.need(group)
         if need is None:
             text = f"spec.minResources: {fault(found.spec.min_resources)}"
             return Finding(Status.unresolvable(text), PodGroupReason.NOT_ENOUGH_RESOURCES, text)
-        reserved = [*self._groups.reservations.of_others(group)] if self._reservation_text(group) is None else []
+        # Other groups may not use capacity that Reservation reserves for this one; what is kept for them is elsewhere.
+        has_reservation = self._reserved.reservation_text(group) is not None
+        kept = [] if has_reservation else [*self._groups.min_resources.of_others(group)]
         rows = self._rows(group, need)
         back = requested(self._groups.record(group).placed_pods())
-        missing = self._gap(group, need, rows, back, reserved=reserved)
+        missing = self._missing_amounts(group, need, rows, back, kept=kept)
         lacking = {name: amount - back.get(name, 0) for name, amount in need.items() if amount > back.get(name, 0)}
         in_all = TotalCapacity(lacking, rows, free=not missing)
         if not missing:
             return Finding(has_resources=True, in_all=in_all)
         text = messages.resource_gap(describe(missing))
-        until = min((each.until for each in reserved), default=None)
+        until = min((each.until for each in kept), default=None)
         return Finding(
             Status.unschedulable(text),
             PodGroupReason.NOT_ENOUGH_RESOURCES,
             text,
             has_resources=False,
-            reserved_until=until,
+            kept_until=until,
             in_all=in_all,
         )
 
@@ -180,24 +193,26 @@ class GroupPreFilter:
         complete = all(known.get(resource, 0) >= amount for resource, amount in need.items())
         return usable_rows(self._handle.snapshot, members if complete else None)
 
-    def _gap(
+    def _missing_amounts(
         self,
         group: str,
         need: Mapping[str, int],
         rows: Mask,
         back: Mapping[str, int],
         *,
-        reserved: Iterable[MinResourcesReservation],
+        kept: Iterable[UnclaimedMinResources],
     ) -> dict[str, int]:
         snapshot = self._handle.snapshot
         need = {**need, PODS: self._groups.quorum(group)}
-        missing = gap(snapshot, rows, need, back, held=_in_all(reserved))
-        return gap(snapshot, rows, need, back, held=self._within(reserved, rows)) if missing and reserved else missing
+        missing = missing_amounts(snapshot, rows, need, back, kept=_in_all(kept))
+        return (
+            missing_amounts(snapshot, rows, need, back, kept=self._within(kept, rows)) if missing and kept else missing
+        )
 
-    def _within(self, reserved: Iterable[MinResourcesReservation], rows: Mask) -> dict[str, int]:
-        """The capacity reserved on `rows`, by resource: of each group at most what is free where its members may go."""
+    def _within(self, kept: Iterable[UnclaimedMinResources], rows: Mask) -> dict[str, int]:
+        """The capacity kept on `rows`, by resource: for each group at most what is free where its members may go."""
         snapshot, total = self._handle.snapshot, dict[str, int]()
-        for each in reserved:
+        for each in kept:
             shared = rows & usable_rows(snapshot, self._groups.record(each.group).pods.values())
             for resource, amount in each.amounts.items():
                 total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
@@ -213,10 +228,10 @@ def _invalid(fault: str) -> Finding:
     return Finding(Status.unresolvable(fault), PodGroupReason.UNSCHEDULABLE, fault)
 
 
-def _in_all(reserved: Iterable[MinResourcesReservation]) -> dict[str, int]:
-    """The capacity reserved on all nodes, by resource: an upper bound of `_within` that is cheap to compute."""
+def _in_all(kept: Iterable[UnclaimedMinResources]) -> dict[str, int]:
+    """The capacity kept on all nodes, by resource: an upper bound of `_within` that is cheap to compute."""
     total = dict[str, int]()
-    for each in reserved:
+    for each in kept:
         for resource, amount in each.amounts.items():
             total[resource] = total.get(resource, 0) + amount
     return total

@@ -1,7 +1,7 @@
 """Coscheduling's record of one group, besides what every kind of group has.
 
-`PodGroups` changes it, and so do `HeldMembers`, `Reservations` and `GroupActivation`. All times are on the engine's
-clock. After a restart, only what the API stores is known.
+`PodGroups` changes it, and so do `MembersAtPermit`, `MinResourcesGuard` and `GroupActivation`. All times are on the
+engine's clock. After a restart, only what the API stores is known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from muster.framework.groups import GroupRecord
 from .api import PodGroup
 from .topology import topology_of
 
-_LONGEST_SETBACK_SECONDS = 10.0
+_LONGEST_SIBLING_BACKOFF_SECONDS = 10.0
 
 
 class PodGroupReason(StrEnum):
@@ -37,7 +37,7 @@ class PodGroupReason(StrEnum):
     BINDING_FAILED = "BindingFailed"
     """Members of its quorum have nodes, and the API refused to bind the others."""
     TIMEOUT = "Timeout"
-    """Members held nodes, but the others did not get nodes in time."""
+    """Members had nodes, but the others did not get nodes in time."""
     SCHEDULING = "Scheduling"
     """Enough pods exist, but fewer than the quorum have nodes. Not announced: the state of the pods shows it."""
     LOST_MEMBERS = "LostMembers"
@@ -55,7 +55,7 @@ class GroupState:
         failures: how often it has failed since then.
         quorum_announced: whether the bound quorum has been announced.
         has_newcomer: whether a member has arrived since the last attempt.
-        is_short: whether less than minResources was free at the last attempt.
+        lacks_min_resources: whether less than minResources was free at the last attempt.
         may_fit_now: whether an event since then may have freed enough for minResources.
         refused: by pod key, why the API did not bind a member that had a node.
     """
@@ -64,18 +64,18 @@ class GroupState:
     failures: int = 0
     quorum_announced: bool = False
     has_newcomer: bool = False
-    is_short: bool = False
+    lacks_min_resources: bool = False
     may_fit_now: bool = False
     refused: dict[str, str] = field(default_factory=dict)
 
     @property
-    def setback_seconds(self) -> float:
+    def sibling_backoff_seconds(self) -> float:
         """The time, in seconds, for which members are not retried together after the last failure (PodByPod)."""
-        return min(_LONGEST_SETBACK_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
+        return min(_LONGEST_SIBLING_BACKOFF_SECONDS, 2.0 ** (self.failures - 1)) if self.failures else 0.0
 
-    def is_set_back(self, now: float) -> bool:
+    def backs_off_siblings(self, now: float) -> bool:
         """Whether this time is not over at `now`."""
-        return self.failed_at is not None and now - self.failed_at < self.setback_seconds
+        return self.failed_at is not None and now - self.failed_at < self.sibling_backoff_seconds
 
     def fail(self, now: float) -> None:
         """The group did not fit."""
@@ -89,14 +89,14 @@ class GroupState:
 
 
 @dataclass(slots=True)
-class Claim:
+class MinResources:
     """The `minResources` of a group.
 
     Attributes:
         asked: as in the spec.
         need: the same in the units of `capacity.wanted`.
         progressed: when a member last got a node; None before the first.
-        over: whether nothing is reserved for the group any more.
+        over: whether nothing is kept free for the group any more.
     """
 
     asked: Mapping[str, str | int]
@@ -112,16 +112,16 @@ class PodGroupRecord(GroupRecord[PodGroup]):
     Attributes:
         created: when its PodGroup was created.
         state: the state of its attempts; None while it has no member.
-        held_until: by UID, when the wait of each member that Permit holds ends, in the order in which waits began.
-        claim: its minResources; None without any.
+        waits_until: by UID, when the wait of each member at Permit ends, in the order in which waits began.
+        min_resources: its minResources; None without any.
         retry: when the group is retried, and the timer for it.
         is_gathering: whether the group is about to be retried because a member arrived.
     """
 
     created: float = 0.0
     state: GroupState | None = None
-    held_until: dict[str, float] = field(default_factory=dict)
-    claim: Claim | None = None
+    waits_until: dict[str, float] = field(default_factory=dict)
+    min_resources: MinResources | None = None
     retry: tuple[float, Timer] | None = None
     is_gathering: bool = False
 

@@ -115,7 +115,7 @@ def _unschedulable(reason: str, message: str) -> Notice:
 def status_patch(group: PodGroup, before: PodGroupStatus, after: PodGroupStatus) -> bytes | None:
     """The merge patch that turns the group's status from `before` into `after`; None when they are equal.
 
-    It holds only if the group is still at the version that was read.
+    It applies only if the group is still at the version that was read.
     """
     old, new = _fields(before), _fields(after)
     changes = {name: new.get(name) for name in old | new if old.get(name) != new.get(name)}

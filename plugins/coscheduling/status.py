@@ -5,7 +5,7 @@ that was written is not written again.
 
 For the condition, the state of the pods takes precedence over the last announcement, which may be older than the
 deletion of a member, or than a placement by another scheduler. Without an announcement, as after a restart, the last
-refusal remains valid. A condition never disappears once it exists. While the group is held and lacks its quorum, the
+rejection remains valid. A condition never disappears once it exists. While the group is held and lacks its quorum, the
 condition says that and nothing else.
 """
 
@@ -24,7 +24,7 @@ from .api import SCHEDULED, PodGroupCondition, PodGroupStatus
 from .phases import ENDED, STARTED, TABLE, phase_of, situation
 from .record import PodGroupReason
 
-REFUSALS = frozenset(
+REJECTIONS = frozenset(
     {
         PodGroupReason.GATED_PODS,
         PodGroupReason.NOT_ENOUGH_RESOURCES,
@@ -64,8 +64,8 @@ def next_status(previous: PodGroupStatus, seen: Observation, *, now: float) -> P
     said = previous.condition(SCHEDULED)
     before = phase_of(previous.phase)
     gated = seen.announcement is None and _are_gated(counts, needed)  # which the condition is about to say
-    stuck = gated or bool(seen.held) or refused(seen.announcement, said)
-    phase = TABLE[situation(counts, needed, refused=stuck)][before]
+    stuck = gated or bool(seen.held) or is_rejected(seen.announcement, said)
+    phase = TABLE[situation(counts, needed, rejected=stuck)][before]
     ended = phase in ENDED
     if seen.held and not ended and counts.scheduled < needed:
         says: PodGroupCondition | None = _said("False", PodGroupReason.HELD, seen.held)
@@ -111,16 +111,16 @@ def statement(
         return _said("False", PodGroupReason.GATED_PODS, messages.gated_pods(counts.gated, counts.pods, needed))
     if announcement is not None and announcement.reason is not PodGroupReason.SCHEDULED:
         return _said("False", announcement.reason, announcement.message)
-    if previous is None or _is_refusal(previous):
+    if previous is None or _is_rejection(previous):
         return previous
     had_it = previous.status == "True" or previous.reason == PodGroupReason.LOST_MEMBERS
     reason = PodGroupReason.LOST_MEMBERS if had_it and counts.scheduled else PodGroupReason.SCHEDULING
     return _said("False", reason, messages.scheduled(counts.scheduled, needed))
 
 
-def refused(announcement: Announcement | None, previous: PodGroupCondition | None) -> bool:
+def is_rejected(announcement: Announcement | None, previous: PodGroupCondition | None) -> bool:
     """Whether the latest announcement, else the previous condition, says that members cannot be placed."""
-    return announcement.reason in REFUSALS if announcement is not None else _is_refusal(previous)
+    return announcement.reason in REJECTIONS if announcement is not None else _is_rejection(previous)
 
 
 def dated(
@@ -140,8 +140,8 @@ def _said(status: str, reason: StrEnum, message: str) -> PodGroupCondition:
     return PodGroupCondition(type=SCHEDULED, status=status, reason=reason.value, message=message)
 
 
-def _is_refusal(condition: PodGroupCondition | None) -> bool:
-    return condition is not None and condition.status == "False" and condition.reason in REFUSALS
+def _is_rejection(condition: PodGroupCondition | None) -> bool:
+    return condition is not None and condition.status == "False" and condition.reason in REJECTIONS
 
 
 def _with(

@@ -49,13 +49,15 @@ def evictable(
     *,
     protected: Callable[[PodInfo], bool],
 ) -> Evictable:
-    """The pods on these rows, ascending, that the rule permits."""
+    """The pods on these rows, ascending, that the rule permits and its limit does not protect."""
     found: list[tuple[int, Level, int, Placed]] = []
     for row in rows:
         known: set[str] = set()
         here: list[tuple[int, Level, int, Placed]] = []
         for pod in snapshot.pods[row].values():
             if not rule.permits(pod, pod.priority) or (pod.uid in rule.claimable and protected(pod)):
+                continue
+            if rule.limit is not None and units.protected_until(pod, rule.limit):
                 continue
             unit, weight, priority = units.of(pod), 1, pod.priority
             if unit is not None:

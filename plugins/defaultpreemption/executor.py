@@ -84,7 +84,7 @@ class _Run:
 
 
 class Executor:
-    """Evictions in progress. Victims that Permit holds are rejected in the name of `plugin`.
+    """Evictions in progress. Victims that wait at Permit are rejected in the name of `plugin`.
 
     Attributes:
         leaving: UIDs of pods whose eviction was decided, until the watch must have reported their termination.

@@ -109,21 +109,21 @@ class GroupSearch:
             found = self._try(()) if self._is_nominated() else NO_VICTIMS
             return NO_VICTIMS if isinstance(found, Status) else found
         best: GroupPreemption | None = None
-        refused: Status = NO_VICTIMS
+        rejection: Status = NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
             if chosen is None:
                 checkpoint()
                 continue
             found = self._without([pods.pods[position] for position in sorted(chosen)])
             if isinstance(found, Status):
-                refused = found
+                rejection = found
                 continue
             best = found if best is None else min(found, best, key=_cost)
             if len(pods.pods) > _FEW:
                 break
         if best is not None:
             return best
-        return next(iter(self._broken.values()), refused)
+        return next(iter(self._broken.values()), rejection)
 
     # The scenarios.
 

@@ -1,11 +1,11 @@
 """A cache of dry runs: the result on a node, for as long as nothing on that node has changed.
 
 Thousands of equal pods that wait for capacity need nearly the same dry runs, and few nodes change between two of them.
-`VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, and the same
-nominated pods that count against the preemptor. The cache as a whole is keyed by the preemptor's signature and
-priority, the filters that it skips and their epoch, and the budgets. Nothing is cached about a node with a possible
-victim that a group needs, because then other nodes matter. The cache must not be used if a filter's verdict about one
-node depends on others.
+`VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, of which the
+same ones are protected for a time, and the same nominated pods that count against the preemptor. The cache as a whole
+is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. Nothing
+is cached about a node with a possible victim that a group needs, because then other nodes matter. The cache must not be
+used if a filter's verdict about one node depends on others.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from .units import UnitOf
 _KINDS = 32
 """The number of kinds of preemptors whose dry runs are cached."""
 
+_NONE: frozenset[str] = frozenset()
+
 Outcome = Candidate | Status
 """The victims on the node, or why evictions there do not help."""
 
@@ -32,6 +34,7 @@ class _Seen(NamedTuple):
     node: Node | None
     pods: Mapping[str, PodInfo]
     nominated: Sequence[PodInfo]
+    protected: frozenset[str]
     outcome: Outcome
 
 
@@ -90,6 +93,7 @@ class Recollection:
             or self._snapshot.pods[row] != seen.pods
             or self._nominated.get(node_name, ()) != seen.nominated
             or self._needs_others(row)
+            or self._protected(row) != seen.protected
         ):
             del self._seen[node_name]
             return None
@@ -101,7 +105,15 @@ class Recollection:
         if row is not None and not self._needs_others(row):
             pods = dict(self._snapshot.pods[row])
             nominated = self._nominated.get(node_name, ())
-            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, outcome)
+            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, self._protected(row), outcome)
+
+    def _protected(self, row: int) -> frozenset[str]:
+        """UIDs of the pods on this node that may be evicted later but not now."""
+        limit = self._rule.limit
+        if limit is None:
+            return _NONE
+        pods = self._snapshot.pods[row].values()
+        return frozenset(pod.uid for pod in pods if not pod.terminating and limit.protected_until(pod))
 
     def _needs_others(self, row: int) -> bool:
         """Whether a pod on this node that may be evicted is needed by other pods of a group."""

@@ -2,7 +2,8 @@
 
 PostFilter finds the node where evictions cost least, and the victims there, and changes nothing; `muster explain` asks
 it too. When the scheduler acts on the decision, the executor evicts the victims, and PreEnqueue keeps the pod out of
-the queue meanwhile. The rules are those of kube-scheduler's plugin of this name.
+the queue meanwhile. The rules are those of kube-scheduler's plugin of this name. What plugins say besides, by an
+`EvictionRule` and its limit, changes which pods may be evicted, and when.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from math import inf
 
 from muster.framework.contract import (
+    NO_EVICTIONS,
     Action,
     ClusterEvent,
     Code,
@@ -23,7 +26,9 @@ from muster.framework.contract import (
     EventResource,
     EvictionRule,
     Evictions,
+    EvictionWait,
     GroupDecision,
+    Hint,
     Placed,
     PodDecision,
     PodGroupInfo,
@@ -45,10 +50,19 @@ from .budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets, PodDisruptionBud
 from .candidates import pick_one_node
 from .dry_run import NO_VICTIMS, DryRun, VictimSearch
 from .executor import Executor, Preemptor, terminating_by_preemption
-from .extenders import allowed_by_extenders, nodes_to_try
+from .extenders import NOBODY_LEFT, allowed_by_extenders, nodes_to_try
 from .group_search import NO_VICTIMS as NO_GROUP_VICTIMS
 from .group_search import GroupPreemption, GroupSearch
 from .memory import DryRunMemory
+from .time_limits import (
+    all_unprotected,
+    members_of,
+    next_end,
+    own_wait,
+    protected,
+    too_early,
+    without_limit,
+)
 from .units import Units
 from .victims import Victim, without_violations
 
@@ -80,6 +94,7 @@ class DefaultPreemption(
         self._args = args
         self._executor = Executor(handle, self.name, handle.shared(f"{self.name}.leaving", set[str]))
         self._memory = DryRunMemory(handle)
+        self._memory_without_limit = DryRunMemory(handle)
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Gates a pod while its victims are still being evicted."""
@@ -87,21 +102,32 @@ class DefaultPreemption(
 
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Deletions of pods on nodes, after which PreEnqueue may admit a pod that it gated."""
-        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE))]
+        return [EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), self._evictions_over)]
+
+    def _evictions_over(self, pod: PodInfo, old: object | None, new: object | None) -> Hint:
+        """SKIP while PreEnqueue gates the pod. A gang is asked about each member at the end of each of its victims."""
+        return Hint.SKIP if self._executor.is_running(pod.uid) else Hint.QUEUE
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Nominate the pod to the node with the cheapest evictions, and note the victims; or say why none helps."""
         state.write(self.name, ())
         rule = self.handle.eviction_rule((pod,), 1, pod.priority)
-        refused = self._ineligible(pod, diagnosis, rule)
-        if refused is not None:
-            return None, refused
+        rejection = self._ineligible(pod, diagnosis, rule)
+        if rejection is not None:
+            return None, rejection
         if not rule.permits_any(self.handle.snapshot.priorities):
             tried = diagnosis.with_code(Code.UNSCHEDULABLE)
             unhelpful = fit_error(Diagnosis.of_two(diagnosis.node_names, tried, NO_VICTIMS, _NOT_HELPFUL))
             return "", Status.unschedulable(f"preemption: {unhelpful}")
+        wait = own_wait(rule, self.handle.clock.wall())
+        if wait is not None and rule.limit is not None:
+            state.write(EvictionWait.KEY, wait)
+            return None, Status.unschedulable(f"preemption: {too_early(rule.limit)}")
         run = self._dry_run(state, pod, diagnosis, rule)
         if not run.candidates:
+            later = self._later(state, pod, diagnosis, rule)
+            if later is not None:
+                return "", Status.unschedulable(f"preemption: {later.message}")
             errors = [status for status in run.statuses.values() if status.code is Code.ERROR]
             if errors:
                 return None, Status.failure(f"preemption: {errors[0].message}")
@@ -111,6 +137,11 @@ class DefaultPreemption(
         candidates = allowed_by_extenders(self.handle, state, pod, run.candidates)
         if isinstance(candidates, Status):
             return None, candidates
+        if rule.limit is not None:
+            units = self._units()
+            candidates = [each for each in candidates if not all_unprotected(members_of(each.victims), rule, units)]
+            if not candidates:
+                return None, NOBODY_LEFT
         best = pick_one_node(candidates, self.handle.clock.wall())
         checkpoint()
         state.write(self.name, (best,))
@@ -142,7 +173,7 @@ class DefaultPreemption(
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """Nominate each member that the group lacks to a node, and note the victims; or say why no eviction helps."""
         rule = self.handle.eviction_rule(group.members, group.missing, group.priority)
-        nominations, status, plan = self._decide(group, trial, rule)
+        nominations, status, plan = self._decide(state, group, trial, rule)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
@@ -151,14 +182,14 @@ class DefaultPreemption(
         return nominations, status
 
     def _decide(
-        self, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule
     ) -> tuple[Mapping[str, str] | None, Status, GroupPreemption | None]:
         """The nominations by the members' UIDs, the status, and the evictions."""
         if not group.may_preempt:
             return None, Status.unschedulable("not eligible due to preemptionPolicy=Never."), None
         if self._is_clearing(group, rule):
             return None, Status(Code.SUCCESS, ("ongoing preemption on nominated nodes",)), None
-        plan = self._plan(group, trial, rule)
+        plan = self._plan(state, group, trial, rule)
         if plan is NO_GROUP_VICTIMS and group.terse:
             plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
@@ -167,22 +198,33 @@ class DefaultPreemption(
         nominations = {placed.pod.uid: placed.node_name for placed in plan.placement}
         return nominations, Status(Code.SUCCESS, (text,)), plan
 
-    def _plan(self, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule) -> GroupPreemption | Status:
+    def _plan(
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule
+    ) -> GroupPreemption | Status:
         """The evictions that extenders allow; a status if there are none."""
         nominated = self.handle.nominator.any_nominated([pod.uid for pod in group.members])
-        if not nominated and not rule.permits_any(self.handle.snapshot.priorities):
-            return NO_GROUP_VICTIMS
-        refused = trial.ask_about_nodes()
-        if refused is not None:
-            return refused
-        budgets = self._budgets()
-        plan = GroupSearch(self.handle, group, trial, budgets, units=self._units(), rule=rule).run()
-        if isinstance(plan, Status):
-            return plan
+        permitted = rule.permits_any(self.handle.snapshot.priorities)
+        wait = own_wait(rule, self.handle.clock.wall()) if permitted else None
+        waiting = None
+        if wait is not None and rule.limit is not None:
+            state.write(EvictionWait.KEY, wait)
+            waiting = Status.unschedulable(too_early(rule.limit))
+        if not nominated and (waiting is not None or not permitted):
+            return waiting or NO_GROUP_VICTIMS
+        rejection = trial.ask_about_nodes()
+        if rejection is not None:
+            return rejection
+        budgets, units = self._budgets(), self._units()
+        found = GroupSearch(
+            self.handle, group, trial, budgets, units=units, rule=NO_EVICTIONS if waiting else rule
+        ).run()
+        if isinstance(found, Status):
+            return waiting or self._group_later(state, group, trial, rule, units=units) or found
+        plan = found
         if not plan.victims and self._is_nominated_as(plan.placement, group):
             return NO_GROUP_VICTIMS
-        refused = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
-        return plan if refused is None else refused
+        rejection = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
+        return plan if rejection is None else rejection
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Evict the victims of the decision. The waiting members stay out of the active queue until that is done."""
@@ -252,7 +294,8 @@ class DefaultPreemption(
         names = [*names[first:], *names[:first]]
         wanted = max(self._candidates_wanted(len(names)), 1)
         found, units, budgets = DryRun(), self._units(), self._budgets()
-        search = VictimSearch(self.handle, state, pod, budgets, rule=rule, units=units, memory=self._memory)
+        memory = self._memory_without_limit if rule.limit is None else self._memory
+        search = VictimSearch(self.handle, state, pod, budgets, rule=rule, units=units, memory=memory)
         for start in range(0, len(names), wanted):
             part = search.run(names[start : start + wanted], partial(self._victims_on, rule, units, budgets))
             found.candidates += part.candidates
@@ -261,6 +304,40 @@ class DefaultPreemption(
                 break
         found.candidates.sort(key=lambda candidate: candidate.violations > 0)
         return found
+
+    def _later(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis, rule: EvictionRule) -> Status | None:
+        """The status if evictions will help the pod once victims are no longer protected; None if they will not."""
+        if rule.limit is None:
+            return None
+        units = self._units()
+        tried = nodes_to_try(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
+        retry = next_end((other for name in tried for other in self._on(name)), rule, units)
+        if retry == inf:
+            return None
+        run = self._dry_run(state, pod, diagnosis, without_limit(rule))
+        ends = [all_unprotected(members_of(each.victims), rule, units) for each in run.candidates]
+        until = min(ends, default=inf)
+        if until == inf:
+            return None
+        state.write(EvictionWait.KEY, EvictionWait(retry, shared=True))
+        return protected(until)
+
+    def _group_later(
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule, *, units: Units
+    ) -> Status | None:
+        """The status if evictions will help the group once victims are no longer protected; None if they will not."""
+        if rule.limit is None:
+            return None
+        names = self.handle.snapshot.names
+        retry = next_end((other for name in names for other in self._on(name)), rule, units)
+        if retry == inf:
+            return None
+        plan = GroupSearch(self.handle, group, trial, self._budgets(), units=units, rule=without_limit(rule)).run()
+        until = inf if isinstance(plan, Status) else all_unprotected(members_of(plan.victims), rule, units)
+        if until == inf:
+            return None
+        state.write(EvictionWait.KEY, EvictionWait(retry, shared=True))
+        return protected(until)
 
     def _evictions(self, node_name: str, victims: Sequence[Placed]) -> Evictions:
         """The evictions as users see them, without pods that are terminating already."""

@@ -1,4 +1,4 @@
-"""Units: which pods are evicted together, cached during one decision, while nothing changes.
+"""Units: which pods are evicted together, and whether they may be, cached during one decision, while nothing changes.
 
 The searches for victims need the unit of each pod that they may evict. A group of thousands is the unit of each of its
 pods, so the facts about it are computed once.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from muster.framework.contract import DisruptionUnit, EvictionRule, Placed, checkpoint
+from muster.framework.contract import DisruptionUnit, EvictionLimit, EvictionRule, Placed, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .victims import Victim, member, single, whole
@@ -29,6 +29,7 @@ class Units:
         self._now = now
         self._known: dict[str, DisruptionUnit | None] = {}
         self._whole: dict[str, Victim] = {}
+        self._protected_until: dict[str, float] = {}
 
     def of(self, pod: PodInfo) -> DisruptionUnit | None:
         """The unit of the pod, without pods that are leaving: the group can spare fewer others then."""
@@ -37,7 +38,7 @@ class Units:
         return self._known[pod.uid]
 
     def victims_among(self, pods: Iterable[Placed], rule: EvictionRule) -> list[Victim]:
-        """The victims if all of these pods that the rule permits are evicted.
+        """The victims if all of these pods are evicted that the rule permits and its limit does not protect.
 
         Single pods keep their order. If more pods of a group are evicted than it can spare, the whole group is a
         victim, unless the rule protects one of them.
@@ -48,6 +49,8 @@ class Units:
             if not rule.permits(placed.pod, placed.pod.priority):
                 continue
             checkpoint()
+            if rule.limit is not None and self.protected_until(placed.pod, rule.limit):
+                continue
             unit = self.of(placed.pod)
             if unit is None:
                 victims.append(single(placed.pod, placed.node_name, self._now))
@@ -60,6 +63,19 @@ class Units:
             elif rule.by_priority_alone or all(rule.permits(placed.pod, unit.priority) for placed in unit.pods):
                 victims.append(self._all_of(unit))
         return victims
+
+    def protected_until(self, pod: PodInfo, limit: EvictionLimit) -> float:
+        """When the limit ceases to protect the pod and all that it is evicted with; 0.0 if it protects none of them.
+
+        A pod that is terminating is not protected: evicting it costs nothing more.
+        """
+        unit = self.of(pod)
+        if unit is None:
+            return 0.0 if pod.terminating else limit.protected_until(pod)
+        if unit.key not in self._protected_until:
+            staying = (placed.pod for placed in unit.pods if not placed.pod.terminating)
+            self._protected_until[unit.key] = max(map(limit.protected_until, staying), default=0.0)
+        return self._protected_until[unit.key]
 
     def _learn(self, pod: PodInfo) -> None:
         unit = self._known[pod.uid] = self._unit_of(pod)

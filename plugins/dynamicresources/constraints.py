@@ -1,7 +1,7 @@
 """Constraints between the devices of a claim: an attribute that is equal, or distinct, on all of them.
 
-Both are monotonic: a refused device stays refused when more devices are added. A device without the attribute is
-refused.
+Both are monotonic: a rejected device stays rejected when more devices are added. A device without the attribute is
+rejected.
 """
 
 from __future__ import annotations

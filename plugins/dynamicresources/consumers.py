@@ -1,7 +1,7 @@
 """Consumers: the pod, or the PodGroup for all its pods, that a claim is reserved for (upstream: `BindTo`).
 
 A group's reservation belongs to every pod of the group, so no single pod releases it. It is released when the group is
-refused and none of its pods holds a node.
+rejected and none of its pods has a node.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Consumers:
         return ConsumerReference(api_group="scheduling.k8s.io", resource="podgroups", name=name, uid=uid)
 
     def idle_group(self, pod: PodInfo) -> str:
-        """The UID of the pod's group, if none of its pods holds a node; "" otherwise."""
+        """The UID of the pod's group, if none of its pods has a node; "" otherwise."""
         group = self._group(pod)
         return "" if group is None or _key(pod) in self._holders else group.metadata.uid
 

@@ -13,7 +13,7 @@ def blocking(pod: PodInfo, claiming: Claiming, idle_group: str) -> ResourceClaim
     """A claim that some node cannot use and no other pod uses, or what is left of the pod's extended resources.
 
     No other pod uses it where it is reserved for the pod alone, or for `idle_group` alone: the UID of the pod's group,
-    if none of its pods holds a node.
+    if none of its pods has a node.
     """
     extended = claiming.extended_claim
     left_over = extended is not None and not in_memory(extended)

@@ -163,7 +163,7 @@ class DynamicResources(
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Names a claim that some node could not use: without its allocation the pod may find a node.
 
-        A pod that another plugin's PreFilter turned away is an error to kube-scheduler's plugin, with these words.
+        A pod that another plugin's PreFilter rejected is an error to kube-scheduler's plugin, with these words.
         """
         if state.get(self.name) is None and not state.skips_filter(self.name):
             return None, _NOT_ASKED

@@ -1,7 +1,7 @@
 """Pools: which devices a node can use, from the slices that drivers publish (upstream: `GatherPools`).
 
 A pool consists of the slices of its newest generation. It is incomplete while some are missing, and invalid if they
-contradict each other; nothing is allocated from either, and a request for all devices is refused.
+contradict each other; nothing is allocated from either, and a request for all devices is rejected.
 """
 
 from __future__ import annotations

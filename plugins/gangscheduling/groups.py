@@ -1,84 +1,36 @@
 """The groups: everything that the scheduler knows about all PodGroups of scheduling.k8s.io now.
 
 One object serves the plugins of all profiles, and the operator's controller, which writes the reports that it yields.
-It knows which pods are members and which of them hold nodes; all of it is rebuilt from the API after a restart.
+It knows which pods are members and which of them have nodes; all of it is rebuilt from the API after a restart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part, Topology
-from muster.framework.groups import GroupBook, GroupRecord, HealingPolicy, healing_policy
+from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part
+from muster.framework.groups import GroupBook, QuorumFollower
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
 from .api import NativePodGroup, group_key
 from .composite_api import CompositePodGroup
-from .conditions import NativePodGroupReason
-from .trees import CompositeRecord, GroupTrees, is_composite, topology_of
+from .record import NativePodGroupReason, NativePodGroupRecord
+from .trees import CompositeRecord, GroupTrees, is_composite
 from .validation import GroupFaults
 
 
-@dataclass(slots=True, eq=False)
-class NativePodGroupRecord(GroupRecord[NativePodGroup]):
-    """The record of one PodGroup.
-
-    Attributes:
-        was_unfit: whether too few members fitted in the last attempt, and no member has arrived since.
-        lateness_reported: whether an Event has reported that the group waits for pods.
-    """
-
-    was_unfit: bool = False
-    lateness_reported: bool = False
-
-    @property
-    def has_been_scheduled(self) -> bool:
-        """Whether SCHEDULED has been announced."""
-        return self.announced is not None and self.announced.reason is NativePodGroupReason.SCHEDULED
-
-    @property
-    def is_called_held(self) -> bool:
-        """Whether the latest announcement is HELD, or else the condition, which an earlier process may have written."""
-        if self.announced is not None:
-            return self.announced.reason is NativePodGroupReason.HELD
-        said = None if self.group is None else self.group.condition()
-        return said is not None and said.reason == NativePodGroupReason.HELD
-
-    @property
-    def placed_or_succeeded(self) -> int:
-        """How many members hold a node or have succeeded; a member that succeeded needs no successor."""
-        return len(self.placed) + self.succeeded
-
-    @property
-    def existing(self) -> int:
-        """The number of members that exist or have succeeded, of any scheduler, placed or not."""
-        return len(self.pods) + self.succeeded
-
-    @property
-    def has_enough(self) -> bool:
-        """Whether as many members exist as the gang needs; always, without a gang policy."""
-        spec = None if self.group is None else self.group.spec
-        return spec is None or spec.scheduling_policy.gang is None or self.existing >= spec.min_count
-
-    @property
-    def topology(self) -> Topology | None:
-        """The domain in which its own members have to be together; None for anywhere."""
-        return None if self.group is None else topology_of(self.group.spec.scheduling_constraints)
-
-
 class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
-    """All groups.
+    """The book of all PodGroups of scheduling.k8s.io.
 
     Attributes:
         trees: which groups are parts of which.
         faults: why pods cannot be one group.
     """
 
-    def __init__(self, clock: Clock, ended: Callable[[str, tuple[bool, int]], None] | None = None) -> None:
+    def __init__(self, clock: Clock, quorum: QuorumFollower | None = None) -> None:
         self.trees = GroupTrees(self)
-        super().__init__(group_key, clock, NativePodGroupRecord, ended, above=self.trees.above)
+        super().__init__(group_key, clock, NativePodGroupRecord, quorum, above=self.trees.above)
         self.faults = GroupFaults(self)
 
     # Reports of the watches.
@@ -101,13 +53,13 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
         """A CompositePodGroup was added, changed or deleted."""
         name = COMPOSITE_PREFIX + key
-        self.holds.follow(name, {} if new is None else new.annotations)
+        self.holds.follow(name, None if new is None else new.annotations)
         self.trees.follow_composite(key, new)
         self.faults.forget_all()
-        self._changed(name)
+        self.mark_changed(name)
         for group in self.trees.leaves(name):
             self._announce_state(self.record(group))
-            self._changed(group)
+            self.mark_changed(group)
 
     # Questions about groups.
 
@@ -135,14 +87,18 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         root = self.trees.root_of(group)
         return root is not None and self.trees.is_ready(root)
 
-    def lack(self, group: str) -> str | None:
+    def why_not_ready(self, group: str) -> str | None:
         """The reason why a group that exists is not tried yet; None when it may be tried."""
         if self.is_ready(group):
             return None
         if not self.trees.is_part(group):
             return messages.TOO_FEW
         root = self.trees.root_of(group)
-        return self.trees.gap(group) if root is None else messages.tree_lacks(root, self.trees.lack(root))
+        return (
+            self.trees.why_no_root(group)
+            if root is None
+            else messages.tree_not_ready(root, self.trees.why_not_ready(root))
+        )
 
     def waits_for(self, group: str) -> str | None:
         """The reason for users why a group of ours that has pods is not tried; None when it may be tried."""
@@ -151,7 +107,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             return None
         if not record.has_enough:
             return messages.waiting_for_pods(record.existing, record.group.spec.min_count)
-        return self.lack(group)
+        return self.why_not_ready(group)
 
     def quorum_state(self, group: str) -> tuple[bool, int]:
         """Whether a gang may be tried, and how many more of its pods must get a node."""
@@ -167,7 +123,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
         If none is, the pod is evicted alone, as a disruption of its group. The priority is that of the outermost group.
         """
-        group = self.members.group_of(pod)
+        group = self.members.counted_in(pod)
         found = self.get(group) if group is not None else None
         if group is None or found is None:
             return None
@@ -180,20 +136,18 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
                 return Disruption(name, together, priority, spare=0, composite=composite)
         return Disruption(f"{group}/{pod.name}", [pod], priority, spare=1)
 
-    def healing(self, group: str) -> HealingPolicy:
-        """The group's healing policy: its own, else that of the innermost group above it that has one."""
-        found = self.get(group)
-        if found is None:
-            return HealingPolicy.KEEP
-        return healing_policy(found.annotations, *(above.annotations for _, above in self.trees.known_above(group)))
+    def annotations_around(self, group: str) -> Sequence[Mapping[str, str]]:
+        """Muster's annotations of the group's object, then of the groups above it, the innermost first."""
+        own = super().annotations_around(group)
+        return (*own, *(above.annotations for _, above in self.trees.known_above(group))) if own else ()
 
     def tree_around(self, group: str) -> Part | None:
         """The tree that a PodGroup is in."""
         return self.trees.tree_of(self.trees.tree_key(group))
 
-    def falling_with(self, group: str) -> Sequence[str]:
+    def evicted_with(self, group: str) -> Sequence[str]:
         """The other leaves of its tree that cannot continue without it."""
-        return self.trees.falling_with(group)
+        return self.trees.evicted_with(group)
 
     def remaining(self, group: str) -> list[PodInfo]:
         """Members without a node and without scheduling gates that name one of our profiles, in no certain order."""
@@ -204,7 +158,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         ]
 
     def remaining_count(self, group: str) -> int:
-        """The number of `remaining` members; computed without listing them where none can be held back."""
+        """The number of `remaining` members; computed without listing them if none can be gated or left to others."""
         record = self.record(group)
         if record.gated or any(kind.scheduler not in self.profiles for kind in record.kinds):
             return len(self.remaining(group))
@@ -214,8 +168,8 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def bound(self, pod: PodInfo) -> None:
         """The API accepted a member's binding, which may complete the quorum of its group."""
-        self.members.bind(pod)
-        group = self.members.group_of(pod)
+        self.members.count_bound(pod)
+        group = self.members.counted_in(pod)
         if group is not None:
             self._announce_state(self.record(group))
 
@@ -229,12 +183,12 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         """Announce of a group of ours that its quorum is bound, or else that the group is held or no longer held."""
         if record.group is None or record.has_been_scheduled or not self._is_ours(record):
             return
-        held = self.holds.text(record.key)
+        hold = self.holds.text(record.key)
         if len(record.bound) + record.succeeded >= record.group.spec.min_count:
             self.announce_once(record.key, NativePodGroupReason.SCHEDULED)
-        elif held is not None:
-            self.announce_once(record.key, NativePodGroupReason.HELD, held)
-        elif record.is_called_held:
+        elif hold is not None:
+            self.announce_once(record.key, NativePodGroupReason.HELD, hold)
+        elif record.reports_hold:
             user = self.holds.resumed_by(record.key)
             note = f"Resumed by {user}" if user else ""
             self.announce_once(record.key, NativePodGroupReason.UNSCHEDULABLE, messages.RESUMED, note)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from muster.framework.contract import GroupKind, GroupStatus, JoiningPod
-from muster.framework.groups import HEALING_POLICY, HOLD_ANNOTATIONS
+from muster.framework.groups import HEALING_POLICY, HOLD_ANNOTATIONS, TIMING_ANNOTATIONS
 from muster.framework.model.pod import Pod
 
 from .api import NAME, POD_GROUPS, GroupSpec, NativePodGroup, group_named
@@ -22,7 +22,7 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
     composites = COMPOSITE_POD_GROUPS
     short_names = ("pg", "pgs")
     tag = "native"
-    annotations = frozenset({HEALING_POLICY, *HOLD_ANNOTATIONS})
+    annotations = frozenset({HEALING_POLICY, *HOLD_ANNOTATIONS, *TIMING_ANNOTATIONS})
 
     def group_of(self, pod: JoiningPod) -> str | None:
         """The group that the pod's spec names."""

@@ -55,9 +55,9 @@ def too_deep(name: str) -> str:
     return f'composite pod groups above "{name}" are nested too deeply, or in a circle'
 
 
-def tree_lacks(root: str, lack: str) -> str:
+def tree_not_ready(root: str, reason: str) -> str:
     """A hierarchy is not tried yet."""
-    return f'waiting for composite pod group "{root.rpartition("/")[2]}" tree to meet quorum: {lack}'
+    return f'waiting for composite pod group "{root.rpartition("/")[2]}" tree to meet quorum: {reason}'
 
 
 def lacks_parts(name: str, ready: int, needed: int) -> str:

@@ -1,8 +1,8 @@
 """GangScheduling: the extension points, each a few lines on top of `NativePodGroups`.
 
 The methods that decide (PreEnqueue, PreFilter, `reject_group`) change nothing; the methods that follow decisions carry
-out the consequences. kube-scheduler's plugin also holds pods at Permit until their group has its quorum: here the group
-cycle places all of them in one step, and binds none if the quorum is lost before binding.
+out the consequences. kube-scheduler's plugin also lets pods wait at Permit until their group has its quorum: here the
+group cycle places all of them in one step, and binds none if the quorum is lost before binding.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from muster.framework.groups import GroupReporter, group_missing
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, NativePodGroup
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .conditions import NativePodGroupReason, reason_of
+from .group_statuses import NativeGangPlugin
 from .groups import NativePodGroups
 from .kind import NATIVE_POD_GROUP_KIND
+from .record import NativePodGroupReason, reason_of
 from .recorded import RECORDED
 from .reporting import NativePodGroupReporter
 from .trees import is_composite
 from .validation import fault
-from .verdicts import NativeGangPlugin
 
 
 class GangScheduling(
@@ -54,21 +54,23 @@ class GangScheduling(
         self._trees = self._groups.trees
 
     def _new_book(self) -> NativePodGroups:
-        return NativePodGroups(self.handle.clock, self._quorum_changed)
+        return NativePodGroups(self.handle.clock, self)
 
     # The queue.
 
-    def _lack(self, group: str) -> str | None:
+    def _why_not_ready(self, group: str) -> str | None:
         """The reason why the group, or its tree, is not ready."""
-        return self._groups.lack(group)
+        return self._groups.why_not_ready(group)
 
     def group_of(self, pod: PodInfo) -> str | None:
-        """The group as long as it lacks its quorum; later members are scheduled one by one.
+        """The group with which a waiting pod is tried: its group as long as that lacks its quorum; later members are
+        scheduled one by one.
 
-        For a part of a tree, always the root. A group with a topology is named even when it has its quorum, because its
-        placed members determine the domain of later ones. So is the group of a pod that may not belong to it (`fault`).
+        For a part of a tree, always the root. A group with a topology is returned even after its quorum has nodes,
+        because its placed members determine the domain of later ones. So is a group whose validation fails for this
+        pod, so that the error is reported.
         """
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         found = None if group is None else self._groups.get(group)
         if group is None or found is None:
             return None
@@ -105,7 +107,7 @@ class GangScheduling(
 
     def part_of(self, pod: PodInfo) -> str:
         """The pod's PodGroup."""
-        return self._groups.members.wanted(pod) or ""
+        return self._groups.members.named_by(pod) or ""
 
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         """Whether the group may evict pods: its own policy decides, or else the policy that all its pods share."""
@@ -119,17 +121,17 @@ class GangScheduling(
 
     # Reports of the informers.
 
-    def _member_came(self, group: str) -> None:
+    def _on_member_added(self, group: str) -> None:
         tree = self._trees.tree_key(group)
         record = self._groups.record_of(tree)
         if record.was_unfit:
             record.was_unfit = False
             self._retry_soon(tree)
 
-    def _fell_short(self, group: str) -> None:
-        """Wake waiting members, so that they report what their group lacks, and take back nominations."""
+    def _on_quorum_lost(self, group: str) -> None:
+        """Wake waiting members, so that they report what their group lacks, and withdraw nominations."""
         self._activate_members(*self._trees.leaves(self._trees.tree_key(group)))
-        self._nominations.take_back(group)
+        self._nominations.withdraw(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Follows PodGroups, see `GangPlugin`, and CompositePodGroups."""
@@ -139,47 +141,47 @@ class GangScheduling(
             return
         name = f"{COMPOSITE_PREFIX}{composite.key}"
         tree = self._trees.tree_key(name)
-        held = self._groups.holds.own(name)
+        hold = self._groups.holds.own(name)
         self._groups.follow_composite(composite.key, composite if new is not None else None)
-        if self._groups.holds.own(name) != held:
+        if self._groups.holds.own(name) != hold:
             for leaf in self._trees.leaves(name):
                 self._held.begin(leaf)
             self._activate_members(*self._trees.leaves(tree), *self._trees.leaves(name))
         if old is None:
-            self._activate(name)
+            self._retry_group(name)
         if new is None:
             self._activate_members(*self._trees.leaves(name), *self._trees.leaves(tree))
 
-    def _follow_group(self, group: str, new: NativePodGroup | None) -> None:
+    def _update_book(self, group: str, new: NativePodGroup | None) -> None:
         tree = self._trees.tree_key(group)
         was_enough, _ = self._groups.quorum_state(group)
-        super()._follow_group(group, new)
+        super()._update_book(group, new)
         if was_enough and not self._groups.quorum_state(group)[0]:
             self._activate_members(group, *self._trees.leaves(tree))
 
-    def _group_changed(self, group: str) -> None:
-        super()._group_changed(group)
-        self._say_too_few(group)
+    def _on_group_changed(self, group: str) -> None:
+        super()._on_group_changed(group)
+        self._announce_too_few(group)
 
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Rejects members of held groups and of gangs with too few of them, and pods that may not form one group."""
-        group = self._groups.members.wanted(pod)
+        group = self._groups.members.named_by(pod)
         if group is None:
             return None
         found = self._groups.get(group)
         if found is None:
             return Status.pending(group_missing(group))
-        held = self._groups.holds.text(group)
-        if held is not None:
-            return Status.pending(held)
-        wrong = self._groups.faults.of(self._trees.tree_key(group))
-        if wrong is not None:
-            return Status.failure(wrong)
+        hold = self._groups.holds.text(group)
+        if hold is not None:
+            return Status.pending(hold)
+        fault = self.fault(self._trees.tree_key(group))
+        if fault is not None:
+            return Status.failure(fault)
         if self._trees.is_part(group):
-            lack = self._groups.lack(group)
-            return None if lack is None else Status.pending(lack)
+            reason = self._groups.why_not_ready(group)
+            return None if reason is None else Status.pending(reason)
         missing, remaining = self._groups.missing(group), self._groups.remaining_count(group)
         if missing > remaining:
             scheduled = self._groups.record(group).placed_or_succeeded
@@ -189,7 +191,7 @@ class GangScheduling(
     # What follows from decisions.
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Announces why the group was refused."""
+        """Announces why the group was rejected."""
         super().on_group_decision(decision)
         if decision.plugin != self.name:
             return
@@ -208,7 +210,7 @@ class GangScheduling(
         self._groups.announce_once(decision.group, reason, status.message, note)
 
     def _on_tree_decision(self, decision: GroupDecision) -> None:
-        """Announce why each part was refused. Members that the others leave behind are retried soon."""
+        """Announce why each part was rejected. Members that the others leave behind are retried soon."""
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
         parts = decision.parts or dict.fromkeys(self._trees.leaves(decision.group), decision.status)
         for part, status in parts.items():
@@ -227,17 +229,17 @@ class GangScheduling(
         """Announces that the group is scheduled once its quorum is bound."""
         self._groups.bound(pod)
 
-    def _say_too_few(self, group: str) -> None:
+    def _announce_too_few(self, group: str) -> None:
         """Announce that a group now needs more pods than exist, because its earlier announcement no longer holds."""
         record = self._groups.record(group)
-        if record.announced is None or record.has_enough or record.is_called_held:
+        if record.announced is None or record.has_enough or record.reports_hold:
             return
         text = messages.too_few(
             self._groups.quorum(group), record.placed_or_succeeded, self._groups.remaining_count(group)
         )
         self._groups.announce_once(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
-    def _activate(self, group: str) -> None:
+    def _retry_group(self, group: str) -> None:
         """Retry the group, or its whole tree once the tree is ready. PreEnqueue gates members that are not ready."""
         leaves = [*self._trees.leaves(self._trees.tree_key(group))]
         if len(leaves) > 1 and not self._groups.is_ready(leaves[0]):

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from muster.framework.groups import Announcement, GroupReporter, Notice, Report, ReportTime
+from muster.framework.groups import Announcement, GroupReporter, Notice, Report, ReportTime, transition_time
 
 from . import messages
-from .api import NativePodGroup, NativePodGroupCondition
-from .conditions import NativePodGroupReason, next_condition
+from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
+from .record import NativePodGroupReason, NativePodGroupRecord
 
 if TYPE_CHECKING:
-    from .groups import NativePodGroupRecord, NativePodGroups
+    from .groups import NativePodGroups
 
 _PATIENCE_SECONDS = 5.0
 """How long a group may wait for pods, which may come one after another, before an Event reports it."""
@@ -55,11 +55,32 @@ class NativePodGroupReporter(GroupReporter):
                 return None
             record.lateness_reported = True
             return Report(accepted=lambda _: [Notice("Warning", "WaitingForPods", note)])
-        after = next_condition(found, said, now=self._clock.wall())
+        after = _next_condition(found, said, now=self._clock.wall())
         if after is None:
             record.reported = said
             return None
         return self.report_of(record, _patch(found, after), partial(_notices, record, found, said), strategic=True)
+
+
+def _next_condition(group: NativePodGroup, said: Announcement, *, now: float) -> NativePodGroupCondition | None:
+    """The condition to write; None if nothing is to be written. Upstream: `updatePodGroupCondition`.
+
+    Once True, the condition stays as it is. Its transition time is `now`, in seconds since the epoch, if its status
+    changes.
+    """
+    before = group.condition()
+    status = "True" if said.reason is NativePodGroupReason.SCHEDULED else "False"
+    if before is not None and before.status == "True" != status:
+        return None
+    after = NativePodGroupCondition(
+        type=INITIALLY_SCHEDULED,
+        status=status,
+        reason=said.reason.value,
+        message=said.message,
+        last_transition_time=transition_time(before, status, now=now),
+        observed_generation=said.generation,
+    )
+    return None if after == before else after
 
 
 def _notices(record: NativePodGroupRecord, group: NativePodGroup, said: Announcement) -> Iterator[Notice]:

@@ -32,7 +32,7 @@ class LeafRecord(Protocol):
         ...
 
     def placed_pods(self) -> Iterator[PodInfo]:
-        """Members that hold a node."""
+        """Members that have a node."""
         ...
 
 
@@ -95,7 +95,7 @@ class CompositeRecord:
 
 @dataclass(slots=True)
 class _Derived:
-    """Answers about one group that hold until an object in a tree changes; None if not computed yet.
+    """Answers about one group that are valid until an object in a tree changes; None if not computed yet.
 
     Attributes:
         ready: of leaves and roots, whether they may be tried; composites in between are computed each time.
@@ -149,7 +149,7 @@ class GroupTrees:
         self._derived.clear()
 
     def members_changed(self, group: str) -> None:
-        """The members of a PodGroup changed, and so, perhaps, their number."""
+        """Members of a PodGroup were added, changed or removed: recompute readiness if it changed."""
         if group in self._parent_of and self._derived[group].ready is not self._find_ready(group):
             self._derived[group].ready = None
             for above in self.above(group):
@@ -195,14 +195,14 @@ class GroupTrees:
         derived = self._derived[group]
         if derived.root is None:
             above = [*self.above(group)]
-            derived.root = above[-1] if self.gap(group) is None else ""
+            derived.root = above[-1] if self.why_no_root(group) is None else ""
         return derived.root or None
 
     def tree_key(self, group: str) -> str:
         """The key under which a group is decided: that of its tree, or its own if it has no root."""
         return self.root_of(group) or group
 
-    def gap(self, group: str) -> str | None:
+    def why_no_root(self, group: str) -> str | None:
         """The reason for users why a PodGroup that is a part has no root; None when it has one."""
         above = [*self.above(group)]
         for name in above:
@@ -220,7 +220,7 @@ class GroupTrees:
             else:
                 yield each
 
-    def falling_with(self, group: str) -> list[str]:
+    def evicted_with(self, group: str) -> list[str]:
         """The other PodGroups that cannot continue without this one.
 
         They are the leaves of the outermost CompositePodGroup that has too few parts left, or is disrupted as a whole.
@@ -244,26 +244,26 @@ class GroupTrees:
         return running >= self._spec(name).min_group_count
 
     def _parts_below(self, name: str, above: str) -> Sequence[str]:
-        """The parts of a group except `above`: as each part has one parent, only that one could close a circle."""
+        """The parts of a group except `above`; a part has one parent, so skipping `above` is enough to avoid cycles."""
         return [part for part in self._parts_of(name) if part != above]
 
-    def lack(self, name: str) -> str:
+    def why_not_ready(self, name: str) -> str:
         """The reason for users why a group is not ready, with the reason of its first part that is not."""
-        held = self._leaves.holds.own(name)
-        if held is not None:
-            return held
+        hold = self._leaves.holds.own(name)
+        if hold is not None:
+            return hold
         if not is_composite(name):
             group = self._leaves.get(name)
             needed = 1 if group is None else group.spec.min_count
             return messages.lacks_members(_name(name), self._leaves.record(name).existing, needed)
         derived = self._derived[name]
-        if derived.parts_ready is None:  # every pod that is kept out asks
+        if derived.parts_ready is None:  # cached, because PreEnqueue asks for each gated pod
             readiness = {part: self.is_ready(part) for part in self._parts_of(name)}
             first = next((part for part, ready in readiness.items() if not ready), None)
             derived.parts_ready = sum(readiness.values()), first
         ready, unready = derived.parts_ready
         text = messages.lacks_parts(_name(name), ready, self._spec(name).min_group_count)
-        return text if unready is None else f"{text}; {self.lack(unready)}"
+        return text if unready is None else f"{text}; {self.why_not_ready(unready)}"
 
     def tree_of(self, name: str) -> Part | None:
         """The tree of a CompositePodGroup as the engine decides about it; None for a PodGroup."""
@@ -312,14 +312,14 @@ class GroupTrees:
     def _parts_of(self, name: str) -> Sequence[str]:
         """The parts that exist, in kube-scheduler's order: the oldest first, then by name."""
 
-        def place(part: str) -> tuple[str, str]:
+        def sort_key(part: str) -> tuple[str, str]:
             found = self.get(part) if is_composite(part) else self._leaves.get(part)
             return (found.metadata.creation_timestamp or "" if found is not None else "", part.rpartition("/")[2])
 
         derived = self._derived[name]
         if derived.in_order is None:
             known = (part for part in self.record(name).parts if not is_composite(part) or self.get(part) is not None)
-            derived.in_order = sorted(known, key=place)
+            derived.in_order = sorted(known, key=sort_key)
         return derived.in_order
 
     def _spec(self, name: str) -> CompositePodGroupSpec:

@@ -14,7 +14,7 @@ class ReservationArgs(PluginArgs):
     """When capacity is reserved.
 
     Attributes:
-        after_seconds: how long a pod or group was refused before capacity is reserved for it; 0 for never.
+        after_seconds: how long a pod or group was rejected before capacity is reserved for it; 0 for never.
         most_reservations: how many of them have reservations at a time: the highest priority first, then the
             longest wait.
     """

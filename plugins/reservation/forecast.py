@@ -1,6 +1,6 @@
 """When pods without capacity start at the latest with a reservation, and which pods have to end before.
 
-`simulate` and `why` add the plugin to every profile of a rehearsal. It records which pods were refused for lack of
+`simulate` and `why` add the plugin to every profile of a rehearsal. It records which pods were rejected for lack of
 capacity, and when pods end, and asks the planner of reservations for the result.
 """
 
@@ -89,16 +89,16 @@ class _Noted:
 
     def starts(self) -> Iterator[Start]:
         """See `Forecaster.starts`."""
-        handle, holds = self._handle, list[ReservedCapacity]()
+        handle, reserved = self._handle, list[ReservedCapacity]()
         by_priority = sorted(self._wanted.items(), key=lambda each: -max(pod.priority for pod in each[1].pods))
         for who, wanted in by_priority:
             endings = [*self.ends.later_than(self._began)]
-            found = plan_for(wanted, endings, holds, handle, now=self._began).holds
+            found = plan_for(wanted, endings, reserved, handle, now=self._began).reserved
             start = found[0].start if found else inf
             if start == inf:
                 continue
-            holds += found
-            nodes = {handle.snapshot.names[row] for hold in found for row in hold.rows.tolist()}
+            reserved += found
+            nodes = {handle.snapshot.names[row] for capacity in found for row in capacity.rows.tolist()}
             before = sorted((each for each in endings if each.at <= start), key=lambda each: each.at)
             after = [each.pod.key for each in before if each.node_name in nodes]
             by = handle.clock.wall() + start - handle.clock.now()

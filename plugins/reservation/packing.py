@@ -123,7 +123,7 @@ class EventualCapacity:
 
     Attributes:
         open_ended: int64, shape (nodes, resources): the capacity of all these pods.
-        long_lived: int64, same shape: the part of it that long-lived pods hold.
+        long_lived: int64, same shape: the part of it that long-lived pods use.
         chosen: bool, shape (nodes,): nodes that were chosen before and should be chosen again.
     """
 

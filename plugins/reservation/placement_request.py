@@ -1,4 +1,4 @@
-"""Placement requests: what pods and groups that were refused for lack of capacity need in order to start.
+"""Placement requests: what pods and groups that were rejected for lack of capacity need in order to start.
 
 They are read from decisions, and `planning` finds capacity for them.
 """
@@ -21,6 +21,7 @@ from muster.framework.contract import (
     Topology,
     TotalCapacity,
     checkpoint,
+    entity_group,
     rank,
 )
 
@@ -80,7 +81,7 @@ def lacks_capacity(decision: PodDecision) -> bool:
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:
-    """The request of a single pod; None if it was not refused for lack of capacity."""
+    """The request of a single pod; None if it was not rejected for lack of capacity."""
     if not _taken_by_none(decision):
         return None
     return PlacementRequest(decision.pod.key, [decision.pod], [decision.state], within=decision.within)
@@ -136,7 +137,7 @@ class _Requests:
 
     def of(self, part: Part, *, one_more: bool) -> PlacementRequest | None:
         """The request of a group, for one more member if it has its quorum; None if its pods do not exist."""
-        key, topology = f"{self.plugin}/{part.key}", part.topology or Topology((), 0)
+        key, topology = entity_group(self.plugin, part.key), part.topology or Topology((), 0)
         levels = topology.levels[: topology.required]
         if part.parts is None:
             count = 1 if one_more else max(0, part.needed)

@@ -1,8 +1,8 @@
-"""Planning: from a placement request to the holds with which it starts as early as possible.
+"""Planning: from a placement request to the reservation with which it starts as early as possible.
 
 `plan_for` reads free capacity, the ends of pods and the needs of members from the snapshot, lets `group_plan` find
-nodes and a time, and makes holds of the result. Thousands of pods may end on thousands of nodes in many domains, so
-other work may run in between; the snapshot does not change meanwhile.
+nodes and a time, and returns the capacity to reserve. Thousands of pods may end on thousands of nodes in many domains,
+so other work may run in between; the snapshot does not change meanwhile.
 """
 
 from __future__ import annotations
@@ -65,29 +65,29 @@ class PlanningResult(NamedTuple):
     """The result of planning.
 
     Attributes:
-        holds: the holds with which the request starts as early as possible; empty if no capacity helps.
+        reserved: the capacity with which the request starts as early as possible; empty if none helps.
         hindered: whether something other than capacity and the nodes themselves excludes some nodes.
     """
 
-    holds: Sequence[ReservedCapacity]
+    reserved: Sequence[ReservedCapacity]
     hindered: bool
 
 
 def plan_for(
     wanted: PlacementRequest,
     endings: Iterable[ExpectedEnd],
-    holds: Iterable[ReservedCapacity],
+    reserved: Iterable[ReservedCapacity],
     handle: PreemptionHandle,
     *,
     now: float,
     assumptions: Assumptions = Assumptions(),
     giving_way: Iterable[ReservedCapacity] = (),
 ) -> PlanningResult:
-    """The holds with which the request starts as early as possible.
+    """The capacity to reserve with which the request starts as early as possible.
 
-    For a tree, the holds of its parts come in the order in which the parts are tried. The plan uses no capacity of
-    `holds`, but it may use that of holds `giving_way`. There are no holds if the request could start at once even
-    beside the latter, because it does not lack capacity then.
+    For a tree, the capacity of its parts comes in the order in which the parts are tried. The plan uses nothing that is
+    `reserved` for others, except capacity of reservations that are `giving_way`. The result is empty if the request
+    could start at once even beside the latter, because it does not lack capacity then.
     """
     snapshot = handle.snapshot
     rows = snapshot.live_rows()
@@ -109,7 +109,7 @@ def plan_for(
     besides = _besides(wanted, rows, snapshot.resources)
     if besides is None:
         return PlanningResult((), hindered)
-    timeline = _timeline(rows, endings, holds, handle, assumptions=assumptions)
+    timeline = _timeline(rows, endings, reserved, handle, assumptions=assumptions)
     asked = _group(wanted, kinds, domains)
     asked = replace(asked, needs=[*asked.needs, *besides])
     within = None if wanted.within is None else np.flatnonzero(np.isin(rows, wanted.within))
@@ -121,12 +121,12 @@ def plan_for(
         if beside is not None and beside.start <= now:  # it does not wait for lack of capacity
             return PlanningResult((), hindered)
     placed = {each.group.key: each for each in found.placed}
-    holds = [
-        _hold(wanted, group, found, placed[group.key], handle=handle, rows=rows)
+    planned = [
+        _reserved_capacity(wanted, group, found, placed[group.key], handle=handle, rows=rows)
         for group in wanted.groups()
         if group.members and group.key in placed
     ]
-    return PlanningResult(holds, hindered)
+    return PlanningResult(planned, hindered)
 
 
 def _group(
@@ -270,7 +270,7 @@ def _amounts(pod: PodInfo, columns: ResourceColumns) -> list[int]:
 def _timeline(
     rows: Rows,
     endings: Iterable[ExpectedEnd],
-    holds: Iterable[ReservedCapacity],
+    reserved: Iterable[ReservedCapacity],
     handle: PreemptionHandle,
     *,
     assumptions: Assumptions,
@@ -292,21 +292,21 @@ def _timeline(
         np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, assumptions.chosen)
     )
     timeline = CapacityTimeline(offered - used, ends, nodes, given_back, later, assumptions.horizon)
-    return _beside(holds, timeline, rows, snapshot)
+    return _beside(reserved, timeline, rows, snapshot)
 
 
 def _beside(
-    holds: Iterable[ReservedCapacity], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
+    reserved: Iterable[ReservedCapacity], timeline: CapacityTimeline, rows: Rows, snapshot: SnapshotReader
 ) -> CapacityTimeline:
-    """The timeline that these holds leave to others."""
+    """The timeline that these reservations leave to others."""
     place = np.full(snapshot.height, -1, np.intp)
     place[rows] = np.arange(len(rows))
     free = timeline.free.copy()
-    for hold in holds:
-        there = place[hold.rows] >= 0
-        at = place[hold.rows][there]
-        free[at, -1] -= hold.pods[there]
-        for name, amounts in hold.amounts.items():
+    for capacity in reserved:
+        there = place[capacity.rows] >= 0
+        at = place[capacity.rows][there]
+        free[at, -1] -= capacity.pods[there]
+        for name, amounts in capacity.amounts.items():
             index = snapshot.resources.index(name)
             if index is not None:
                 free[at, index] -= amounts[there]
@@ -315,7 +315,7 @@ def _beside(
 
 
 def _long_lived(rows: Rows, handle: PreemptionHandle, assumptions: Assumptions) -> Amounts:
-    """int64, shape (rows, resources): the capacity that long-lived pods hold."""
+    """int64, shape (rows, resources): the capacity that long-lived pods use."""
     snapshot = handle.snapshot
     found = np.zeros((len(rows), len(snapshot.resources.names) + 1), np.int64)
     if assumptions.long_lived is None:
@@ -357,7 +357,7 @@ def _given_back(
     return np.array(ends, np.float64)[order], np.array(rows, np.intp)[order], given_back
 
 
-def _hold(
+def _reserved_capacity(
     wanted: PlacementRequest,
     part: PlacementRequest,
     found: GroupPlan,
@@ -367,13 +367,15 @@ def _hold(
     rows: Rows,
 ) -> ReservedCapacity:
     columns = handle.snapshot.resources
-    held = np.zeros((len(rows), len(columns.names) + 1), np.int64)
+    total = np.zeros((len(rows), len(columns.names) + 1), np.int64)
     for need, nodes in placed.by_kind():
-        np.add.at(held, np.array(nodes, np.intp), need.amounts)
-    used = np.flatnonzero(held.any(axis=1))
-    by_name = {name: held[used, index] for index, name in enumerate(columns.names) if name and held[used, index].any()}
+        np.add.at(total, np.array(nodes, np.intp), need.amounts)
+    used = np.flatnonzero(total.any(axis=1))
+    by_name = {
+        name: total[used, index] for index, name in enumerate(columns.names) if name and total[used, index].any()
+    }
     priority = max(pod.priority for pod in part.members)
     members = frozenset(pod.uid for pod in part.members)
     return ReservedCapacity(
-        wanted.key, part.key, priority, members, found.start, rows[used], held[used, -1], by_name, found.cost
+        wanted.key, part.key, priority, members, found.start, rows[used], total[used, -1], by_name, found.cost
     )

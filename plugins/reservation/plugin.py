@@ -1,7 +1,7 @@
 """Reservation: capacity for pods and groups that have waited long, so that a stream of other pods does not starve them.
 
 The catalog puts it in front of every profile. While nothing is reserved it costs a pod nothing. Deciding only reads the
-holds; they are created and ended where decisions are followed.
+reservations; they begin and end where decisions are followed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from muster.framework.contract import (
     StatusTable,
     Timer,
     Verdicts,
+    entity_group,
 )
 from muster.framework.model.run_seconds import run_seconds
 from muster.framework.model.times import rfc3339
@@ -55,15 +56,18 @@ _SKIP = Status.skip()
 
 
 class _Shared:
-    """The state that the plugins of all profiles share. A hold for a pod ends when the pod no longer waits."""
+    """The state that the plugins of all profiles share. A reservation for a pod ends when the pod no longer waits."""
 
     def __init__(self, args: ReservationArgs, handle: PreemptionHandle) -> None:
         self.reserves = args.after_seconds > 0
         self._after_seconds = args.after_seconds
         reservations: dict[str, str] = handle.shared(RESERVATIONS, dict)
         self._handle = handle
-        self.holds = ReservationBook(
-            lambda pod: handle.clock.now() + run_seconds(pod.pod), self._hold_began, self._hold_ended, reservations
+        self.reserved = ReservationBook(
+            lambda pod: handle.clock.now() + run_seconds(pod.pod),
+            self._reservation_began,
+            self._reservation_ended,
+            reservations,
         )
         self.ends = KnownEnds(handle.clock)
         self.faults = PodAnnotationFaults(handle)
@@ -72,8 +76,8 @@ class _Shared:
             args.most_reservations,
             handle.clock,
             handle.activate,
-            left=self.holds.pod_left,
-            start_of=self.holds.start_of,
+            left=self.reserved.pod_left,
+            start_of=self.reserved.start_of,
         )
         snapshot = handle.snapshot
         self.replanning = Replanning(
@@ -86,15 +90,15 @@ class _Shared:
         self._overdue: dict[str, Timer] = {}
         self._retry: Timer | None = None
 
-    def _hold_began(self, hold: ReservedCapacity) -> None:
+    def _reservation_began(self, first: ReservedCapacity) -> None:
         """Count the reservation, and set a timer that retries its holder with a new plan if it is long overdue."""
-        clock, holder = self._handle.clock, hold.holder
+        clock, holder = self._handle.clock, first.holder
         self._handle.metrics.reservations.add((), 1)
-        if hold.start < inf:
-            seconds = hold.start + OVERDUE_SECONDS - clock.now() + SLACK_SECONDS
+        if first.start < inf:
+            seconds = first.start + OVERDUE_SECONDS - clock.now() + SLACK_SECONDS
             self._overdue[holder] = clock.call_later(seconds, partial(self.waiters.try_again, holder))
 
-    def _hold_ended(self, holder: str) -> None:
+    def _reservation_ended(self, holder: str) -> None:
         self._handle.metrics.reservations.add((), -1)
         timer = self._overdue.pop(holder, None)
         if timer is not None:
@@ -103,10 +107,10 @@ class _Shared:
         self.retry_kept_off()
 
     def assumptions(self, waiter: Waiter, chosen: Sequence[ReservedCapacity]) -> Assumptions:
-        """The assumptions about pods in the waiter's round; `chosen` are the holds that it has already."""
+        """The assumptions about pods in the waiter's round; `chosen` is its present reservation."""
         now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
         before = long_lived_before(waiter.since, number, self._after_seconds)
-        rows = [hold.rows for hold in chosen]
+        rows = [capacity.rows for capacity in chosen]
         return Assumptions(
             None if before == -inf else lambda pod: not self.ends.ends(pod.uid) and self.ends.began(pod) < before,
             now + (now - waiter.since),
@@ -134,10 +138,10 @@ class _Shared:
         self.waiters.try_first()
 
 
-def held_in(shared: Mapping[str, object]) -> Sequence[ReservedCapacity]:
+def reserved_in(shared: Mapping[str, object]) -> Sequence[ReservedCapacity]:
     """The current reservations, found among the objects that plugins share."""
     found = shared.get(NAME)
-    return tuple(found.holds) if isinstance(found, _Shared) else ()
+    return tuple(found.reserved) if isinstance(found, _Shared) else ()
 
 
 class Reservation(
@@ -165,11 +169,11 @@ class Reservation(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Nothing to do while nothing is reserved."""
-        return None if self._shared.holds else _SKIP
+        return None if self._shared.reserved else _SKIP
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Rejects nodes on which the pod would take capacity that is reserved for others."""
-        kept_off = self._shared.holds.kept_off(pod, nodes.snapshot, self.handle.clock.now())
+        kept_off = self._shared.reserved.kept_off(pod, nodes.snapshot, self.handle.clock.now())
         if kept_off is None:
             return Verdicts.all_pass(len(nodes), self._table)
         return Verdicts.where(~kept_off[nodes.within], self._table)
@@ -190,7 +194,7 @@ class Reservation(
 
     def reserved_shares(self) -> Mapping[str, float]:
         """The reserved share of each resource that is reserved on any node."""
-        return shares(self._shared.holds, self.handle.snapshot.resources.offered_in_all())
+        return shares(self._shared.reserved, self.handle.snapshot.resources.offered_in_all())
 
     # Following pods and decisions.
 
@@ -210,7 +214,7 @@ class Reservation(
             self._shared.kept_off.pop(left.uid, None)
             self._shared.waiters.pod_gone(left.uid)
         if new is not None and new is not left:
-            self._shared.waiters.refusals.pod_came(new)
+            self._shared.waiters.rejections.pod_came(new)
 
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """Forgets a pod that is kept out of the queue, because it does not wait for capacity."""
@@ -225,14 +229,14 @@ class Reservation(
         pod, wanted = decision.pod, wanted_by_pod(decision)
         if wanted is None:
             self._shared.waiters.pod_left(pod.uid)
-        elif self._shared.waiters.refused(pod.key, [pod]):
+        elif self._shared.waiters.rejected(pod.key, [pod]):
             self._reserve(wanted)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Follows the decision on a group, or on a tree of groups: begins or ends its reservation."""
         if not self._on or any(each.left_alone for each in decision.members):
             return
-        holder = f"{decision.plugin}/{decision.group}"
+        holder = entity_group(decision.plugin, decision.group)
         if decision.status is None:
             self._group_placed(holder, decision)
             return
@@ -240,20 +244,24 @@ class Reservation(
             self._note(each)
         if not any(lacks_capacity(each) for each in decision.members):
             self._shared.waiters.over(holder, decision.waiting)
-        elif self._shared.waiters.refused(holder, decision.waiting):
+        elif self._shared.waiters.rejected(holder, decision.waiting):
             self._reserve_for_group(holder, decision)
 
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
-        """End the holds of the parts that got their nodes; of a tree, other parts than those may have started."""
+        """End the reservations of the parts that got their nodes; other parts of a tree may have started than these."""
         with_node = {each.pod.uid for each in decision.members if each.status is None}
-        unfit = {f"{decision.plugin}/{part}" for part, status in decision.parts.items() if status is not None}
-        holds = self._shared.holds.of(holder)
-        served = [hold for hold in holds if hold.part not in unfit and not with_node.isdisjoint(hold.members)]
-        if not decision.parts or len(served) == len(holds):
+        unfit = {entity_group(decision.plugin, part) for part, status in decision.parts.items() if status is not None}
+        reserved = self._shared.reserved.of(holder)
+        served = [
+            capacity
+            for capacity in reserved
+            if capacity.part not in unfit and not with_node.isdisjoint(capacity.members)
+        ]
+        if not decision.parts or len(served) == len(reserved):
             self._shared.waiters.over(holder, decision.waiting)
             return
-        for hold in served:
-            self._shared.holds.served(hold)
+        for capacity in served:
+            self._shared.reserved.served(capacity)
         self._shared.retry_kept_off()
 
     def _reserve_for_group(self, holder: str, decision: GroupDecision) -> None:
@@ -271,31 +279,31 @@ class Reservation(
 
     def _reserve(self, wanted: PlacementRequest) -> bool:
         """Reserve capacity for these pods, unless their reservation stands; returns whether its message changed."""
-        shared, holds, now, holder = self._shared, self._shared.holds, self.handle.clock.now(), wanted.key
+        shared, reserved, now, holder = self._shared, self._shared.reserved, self.handle.clock.now(), wanted.key
         waiter = shared.waiters.get(holder)
         if waiter is None:
             return False
         first = {each.holder for each in shared.waiters.first()}
-        for other in holds:
+        for other in reserved:
             if other.holder not in first:
-                holds.release(other.holder)
-        known = holds.of(holder)
+                reserved.release(other.holder)
+        known = reserved.of(holder)
         stands = self._stands(known, len(wanted.members), now)
         if stands and (known[0].start < inf or shared.waiters.lately_planned(waiter)):
             waiter.to_plan = False
             return False
         found = self._plan(wanted, waiter, known if stands else ())
         if not found or not shared.waiters.has_place(holder):
-            holds.release(holder)
+            reserved.release(holder)
             shared.replanning.begin()
             shared.retry_kept_off()
             return False
         if stands and _same(known, found):
             return False
         message = self._message(found)
-        is_new = message != holds.message_of(holder)
+        is_new = message != reserved.message_of(holder)
         self._take_from_others(waiter, found)
-        holds.hold(found, message)
+        reserved.reserve(found, message)
         if is_new:
             self.handle.events.event(
                 wanted.pods[0], type="Normal", reason="CapacityReserved", action="Scheduling", note=message
@@ -305,54 +313,61 @@ class Reservation(
     def _plan(
         self, wanted: PlacementRequest, waiter: Waiter, known: Sequence[ReservedCapacity]
     ) -> Sequence[ReservedCapacity]:
-        """The holds for the waiter, empty if no reservation helps it.
+        """The capacity to reserve for the waiter, empty if no reservation helps it.
 
-        They take nothing from earlier reservations, and nothing from reservations with a published time. If the
-        waiter's own chance is slim, they take nothing from any other reservation. If reservations that give way hold
-        what the waiter needs to start at once, they take that.
+        It takes nothing from earlier reservations, and nothing from reservations with a published time. If the waiter's
+        own chance is slim, it takes nothing from any other reservation. If the waiter could start at once with capacity
+        of reservations that give way, it takes that.
         """
         shared, now = self._shared, self.handle.clock.now()
         chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()
         assumptions = shared.assumptions(waiter, chosen)
-        others = [hold for hold in shared.holds if hold.holder != waiter.holder]
-        firm = [hold for hold in others if not self._gives_way(hold, waiter)]
+        others = [capacity for capacity in shared.reserved if capacity.holder != waiter.holder]
+        firm = [capacity for capacity in others if not self._gives_way(capacity, waiter)]
         least = min(pod.priority for pod in wanted.pods)
-        soft = [hold for hold in others if hold not in firm and hold.priority >= least]
+        soft = [capacity for capacity in others if capacity not in firm and capacity.priority >= least]
         found = plan_for(
             wanted, shared.ends.later_than(now), firm, self.handle, now=now, assumptions=assumptions, giving_way=soft
         )
         waiter.hindered = found.hindered
-        shared.waiters.judge(waiter, found.holds[0].cost if found.holds else None)
+        shared.waiters.judge(waiter, found.reserved[0].cost if found.reserved else None)
         if waiter.chance is Chance.SLIM and len(firm) < len(others):
             found = plan_for(wanted, shared.ends.later_than(now), others, self.handle, now=now, assumptions=assumptions)
-            if not found.holds:
+            if not found.reserved:
                 shared.waiters.judge(waiter, None)
-        return () if waiter.chance is Chance.NONE else found.holds
+        return () if waiter.chance is Chance.NONE else found.reserved
 
-    def _gives_way(self, hold: ReservedCapacity, waiter: Waiter) -> bool:
-        other = self._shared.waiters.get(hold.holder)
-        return other is not None and hold.start == inf and self._shared.waiters.comes_before(waiter, other)
+    def _gives_way(self, capacity: ReservedCapacity, waiter: Waiter) -> bool:
+        other = self._shared.waiters.get(capacity.holder)
+        return other is not None and capacity.start == inf and self._shared.waiters.comes_before(waiter, other)
 
     def _take_from_others(self, waiter: Waiter, found: Sequence[ReservedCapacity]) -> None:
         """End the reservations that give way on the same nodes; their holders get a new plan beside the waiter's."""
         if waiter.chance is Chance.OPEN:
-            rows = np.concatenate([hold.rows for hold in found])
-            for other in self._shared.holds:
+            rows = np.concatenate([capacity.rows for capacity in found])
+            for other in self._shared.reserved:
                 if other.holder != waiter.holder and self._gives_way(other, waiter) and np.isin(other.rows, rows).any():
-                    self._shared.holds.release(other.holder)
+                    self._shared.reserved.release(other.holder)
 
-    def _stands(self, holds: Sequence[ReservedCapacity], pods: int, now: float) -> bool:
-        """Whether these holds are for as many pods, their start is not long past, and all their nodes exist."""
-        if not holds or holds[0].start + OVERDUE_SECONDS <= now or sum(len(hold.members) for hold in holds) < pods:
+    def _stands(self, reserved: Sequence[ReservedCapacity], pods: int, now: float) -> bool:
+        """Whether this reservation is for as many pods, its start is not long past, and all its nodes exist."""
+        if (
+            not reserved
+            or reserved[0].start + OVERDUE_SECONDS <= now
+            or sum(len(capacity.members) for capacity in reserved) < pods
+        ):
             return False
         live = self.handle.snapshot.live
-        return all(live[hold.rows].all() for hold in holds)
+        return all(live[capacity.rows].all() for capacity in reserved)
 
-    def _message(self, holds: Sequence[ReservedCapacity]) -> str:
-        pods, nodes = sum(int(hold.pods.sum()) for hold in holds), {row for hold in holds for row in hold.rows.tolist()}
-        groups = f" of {len(holds)} groups" if len(holds) > 1 else ""
+    def _message(self, reserved: Sequence[ReservedCapacity]) -> str:
+        pods, nodes = (
+            sum(int(capacity.pods.sum()) for capacity in reserved),
+            {row for capacity in reserved for row in capacity.rows.tolist()},
+        )
+        groups = f" of {len(reserved)} groups" if len(reserved) > 1 else ""
         where = f"Capacity for {pods} pods{groups} is reserved on {len(nodes)} nodes"
-        start = holds[0].start
+        start = reserved[0].start
         if start == inf:
             return f"{where}, as it comes free there."
         clock = self.handle.clock
@@ -361,7 +376,7 @@ class Reservation(
 
 
 def _same(known: Sequence[ReservedCapacity], found: Sequence[ReservedCapacity]) -> bool:
-    """Whether two reservations hold the same capacity, both without a known start."""
+    """Whether two reservations are for the same capacity, both without a known start."""
     return len(known) == len(found) and all(
         one.part == other.part
         and one.start == other.start == inf

@@ -29,10 +29,10 @@ class ReservedCapacity:
         holder: a group, as `plugin/id`, or a pod, as `namespace/name`.
         part: for a tree, the group of pods in it, as `plugin/id`; otherwise the holder.
         priority: only pods of this priority or a lower one are kept off.
-        members: UIDs of the pods for which it is held.
+        members: UIDs of the pods for which it is reserved.
         start: the latest time at which it is needed, seconds on the engine's clock; infinity if that is unknown.
         rows: intp, shape (n,): the rows of the nodes, each once.
-        pods: int64, shape (n,): the number of members for which each node is held.
+        pods: int64, shape (n,): the number of members for which each node has capacity reserved.
         amounts: by resource, int64 of shape (n,).
         cost: without a start, the capacity that had to become free for the whole holder when it was planned.
     """
@@ -48,12 +48,12 @@ class ReservedCapacity:
     cost: Cost = FREE
 
 
-def shares(holds: Iterable[ReservedCapacity], offered: Mapping[str, int]) -> dict[str, float]:
+def shares(reserved: Iterable[ReservedCapacity], offered: Mapping[str, int]) -> dict[str, float]:
     """The reserved share of the nodes' capacity, by resource, without resources of which nothing is reserved."""
-    held: Counter[str] = Counter()
-    for hold in holds:
-        held.update({name: int(amounts.sum()) for name, amounts in hold.amounts.items()})
-    return {name: amount / offered[name] for name, amount in held.items() if amount and offered.get(name)}
+    total: Counter[str] = Counter()
+    for capacity in reserved:
+        total.update({name: int(amounts.sum()) for name, amounts in capacity.amounts.items()})
+    return {name: amount / offered[name] for name, amount in total.items() if amount and offered.get(name)}
 
 
 class ReservationBook:
@@ -61,7 +61,7 @@ class ReservationBook:
 
     `ends_at` returns when a pod that gets a node now will have ended, infinity if that is unknown. `began` is called
     with the first reserved capacity of a holder when its reservation begins, and `ended` with the holder when it ends.
-    `messages` has the sentence about the reservation for users, by holder and by part, as long as capacity is held.
+    `messages` has the sentence about the reservation for users, by holder and by part, as long as capacity is reserved.
     """
 
     def __init__(
@@ -75,98 +75,104 @@ class ReservationBook:
         self._began = began
         self._ended = ended
         self._messages = messages
-        self._holds: dict[str, Sequence[ReservedCapacity]] = {}
-        self._hold_of: dict[str, ReservedCapacity] = {}
+        self._by_holder: dict[str, Sequence[ReservedCapacity]] = {}
+        self._by_pod: dict[str, ReservedCapacity] = {}
 
     def __len__(self) -> int:
-        return len(self._holds)
+        return len(self._by_holder)
 
     def __iter__(self) -> Iterator[ReservedCapacity]:
-        return iter([*chain.from_iterable(self._holds.values())])
+        return iter([*chain.from_iterable(self._by_holder.values())])
 
     def of(self, holder: str) -> Sequence[ReservedCapacity]:
-        """The holds of this holder."""
-        return self._holds.get(holder, ())
+        """The capacity that is reserved for this holder."""
+        return self._by_holder.get(holder, ())
 
     def start_of(self, holder: str) -> float | None:
-        """The latest start of this holder, infinity if it is unknown; None if nothing is held for it."""
-        holds = self.of(holder)
-        return holds[0].start if holds else None
+        """The latest start of this holder, infinity if it is unknown; None if nothing is reserved for it."""
+        reserved = self.of(holder)
+        return reserved[0].start if reserved else None
 
     def message_of(self, holder: str) -> str | None:
         """The message about this holder's reservation, if it has one."""
         return self._messages.get(holder)
 
-    def hold(self, holds: Sequence[ReservedCapacity], message: str) -> None:
-        """Begin the reservation of the one holder of these holds, in place of its earlier one."""
-        holder = holds[0].holder
+    def reserve(self, reserved: Sequence[ReservedCapacity], message: str) -> None:
+        """Begin the reservation of the one holder of this capacity, in place of its earlier one."""
+        holder = reserved[0].holder
         self.release(holder)
-        self._holds[holder] = holds
-        self._began(holds[0])
-        for hold in holds:
-            self._hold_of.update(dict.fromkeys(hold.members, hold))
-            self._messages[hold.part] = message
+        self._by_holder[holder] = reserved
+        self._began(reserved[0])
+        for capacity in reserved:
+            self._by_pod.update(dict.fromkeys(capacity.members, capacity))
+            self._messages[capacity.part] = message
         self._messages[holder] = message
 
     def release(self, holder: str) -> None:
         """End the reservation of this holder, if it has one."""
-        known = self._holds.pop(holder, None)
+        known = self._by_holder.pop(holder, None)
         if known is None:
             return
-        for hold in known:
-            self._let_go(hold)
+        for capacity in known:
+            self._forget(capacity)
         self._messages.pop(holder, None)
         self._ended(holder)
 
-    def served(self, hold: ReservedCapacity) -> None:
-        """End the hold of one of several parts of a tree, because the part has its nodes."""
-        self._holds[hold.holder] = [each for each in self._holds[hold.holder] if each is not hold]
-        self._let_go(hold)
+    def served(self, capacity: ReservedCapacity) -> None:
+        """End the reservation of one of several parts of a tree, because the part has its nodes."""
+        self._by_holder[capacity.holder] = [each for each in self._by_holder[capacity.holder] if each is not capacity]
+        self._forget(capacity)
 
-    def _let_go(self, hold: ReservedCapacity) -> None:
-        for uid in hold.members:
-            self._hold_of.pop(uid, None)
-        self._messages.pop(hold.part, None)
+    def _forget(self, capacity: ReservedCapacity) -> None:
+        for uid in capacity.members:
+            self._by_pod.pop(uid, None)
+        self._messages.pop(capacity.part, None)
 
     def pod_left(self, uid: str) -> None:
         """End the reservation of the pod's holder, because the pod no longer waits for capacity."""
-        hold = self._hold_of.get(uid)
-        if hold is not None:
-            self.release(hold.holder)
+        capacity = self._by_pod.get(uid)
+        if capacity is not None:
+            self.release(capacity.holder)
 
     def kept_off(self, pod: PodInfo, snapshot: SnapshotReader, now: float) -> Mask | None:
-        """bool, shape (height,): nodes on which the pod would take capacity that is held for others; None for none.
+        """bool, shape (height,): nodes on which the pod would take capacity reserved for others; None for none.
 
-        On nodes that are held for the pod itself, it may use its own hold, which was planned beside the others' holds,
-        even if the capacity for these has not become free yet. Before the start of its own hold, however, older holds
-        count there, and holds that start earlier: pods that end in time may have been placed into its own hold.
-        Parts of its tree that are tried before its own part do not count, because they have their nodes by then.
+        On nodes of the pod's own reservation, it may use that reservation, which was planned beside the others, even if
+        the capacity for these has not become free yet. Before the start of its own reservation, however, older ones
+        count there, and those that start earlier: pods that end in time may have been placed on the capacity of its
+        own. Parts of its tree that are tried before its own part do not count, because they have their nodes by then.
         """
-        own = self._hold_of.get(pod.uid)
-        siblings = () if own is None else self._holds[own.holder]
-        served = {*takewhile(lambda hold: hold is not own, siblings)}
-        concerned_or_own = [hold for hold in self if hold is own or (hold not in served and self._concerns(hold, pod))]
-        concerned = [hold for hold in concerned_or_own if hold is not own]
+        own = self._by_pod.get(pod.uid)
+        siblings = () if own is None else self._by_holder[own.holder]
+        served = {*takewhile(lambda capacity: capacity is not own, siblings)}
+        concerned_or_own = [
+            capacity
+            for capacity in self
+            if capacity is own or (capacity not in served and self._concerns(capacity, pod))
+        ]
+        concerned = [capacity for capacity in concerned_or_own if capacity is not own]
         if not concerned:
             return None
         found = _short(concerned, pod, snapshot)
         if own is not None and found[own.rows].any():
-            older = {*takewhile(lambda hold: hold is not own, concerned_or_own)}
+            older = {*takewhile(lambda capacity: capacity is not own, concerned_or_own)}
             early = own.start > now
-            counted = [hold for hold in concerned if early and (hold in older or hold.start < own.start)]
+            counted = [
+                capacity for capacity in concerned if early and (capacity in older or capacity.start < own.start)
+            ]
             found[own.rows] &= ~_is_left(own, pod, snapshot, found[own.rows])
             if counted:
                 found[own.rows] |= _short(counted, pod, snapshot)[own.rows]
         return found
 
-    def _concerns(self, hold: ReservedCapacity, pod: PodInfo) -> bool:
-        if pod.priority > hold.priority or pod.uid in hold.members:
+    def _concerns(self, capacity: ReservedCapacity, pod: PodInfo) -> bool:
+        if pod.priority > capacity.priority or pod.uid in capacity.members:
             return False
-        return hold.start == inf or self._ends_at(pod) > hold.start
+        return capacity.start == inf or self._ends_at(pod) > capacity.start
 
 
 def _is_left(own: ReservedCapacity, pod: PodInfo, snapshot: SnapshotReader, asked: Mask) -> Mask:
-    """bool, shape (n,): nodes of a hold on which it is enough for the pod and for the hold's members that are there.
+    """bool, shape (n,): nodes of a reservation on which it suffices for the pod and its members that are there.
 
     Members are on these nodes while their group is tried. Only the nodes in the mask `asked` are checked.
     """
@@ -183,24 +189,25 @@ def _is_left(own: ReservedCapacity, pod: PodInfo, snapshot: SnapshotReader, aske
 
 
 def _short(concerned: Collection[ReservedCapacity], pod: PodInfo, snapshot: SnapshotReader) -> Mask:
-    """bool, shape (height,): nodes on which these holds, one or more, leave too little for the pod."""
+    """bool, shape (height,): nodes on which these reservations, one or more, leave too little for the pod."""
     columns, height = snapshot.resources, snapshot.height
-    rows = np.unique(np.concatenate([hold.rows for hold in concerned]))
+    rows = np.unique(np.concatenate([capacity.rows for capacity in concerned]))
     place = np.zeros(height, np.intp)
     place[rows] = np.arange(len(rows))
     pods = np.zeros(len(rows), np.int64)
-    for hold in concerned:
-        pods[place[hold.rows]] += hold.pods
+    for capacity in concerned:
+        pods[place[capacity.rows]] += capacity.pods
     short = columns.pod_count[rows] + pods >= columns.allowed_pods[rows]
     for name, amount in pod.signature.requests.items():
         index = columns.index(name)
         if not amount or index is None:
             continue
-        held = np.zeros(len(rows), np.int64)
-        for hold in concerned:
-            if name in hold.amounts:
-                held[place[hold.rows]] += hold.amounts[name]
-        short |= (held > 0) & (amount > columns.allocatable[index, rows] - columns.requested[index, rows] - held)
+        reserved = np.zeros(len(rows), np.int64)
+        for capacity in concerned:
+            if name in capacity.amounts:
+                reserved[place[capacity.rows]] += capacity.amounts[name]
+        free = columns.allocatable[index, rows] - columns.requested[index, rows]
+        short |= (reserved > 0) & (amount > free - reserved)
     found = np.zeros(height, np.bool_)
     found[rows] = short
     return found

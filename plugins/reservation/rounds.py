@@ -1,7 +1,7 @@
 """Rounds: how long Muster waits for pods that do not declare their end, in proportion to the wait of the holder.
 
 A reservation begins when its holder has waited for `afterSeconds`, and each round lasts as long as the whole wait
-before it. So rounds follow from the time of the first refusal alone, and a new leader that reads this time knows the
+before it. So rounds follow from the time of the first rejection alone, and a new leader that reads this time knows the
 round. A pod that has run through a whole round is long-lived, and the next round does not count on its end. As rounds
 double, one of them is soon longer than the run time of every pod that ends, and from then on only pods that never end
 count as long-lived; `starts_within` follows from that.
@@ -34,14 +34,14 @@ def long_lived_before(since: float, number: int, after_seconds: float) -> float:
 
 
 def starts_within(after_seconds: float, longest: float, leader_every: float = inf) -> float:
-    """The most seconds between the first refusal of a pod or group that can be helped, and its start.
+    """The most seconds between the first rejection of a pod or group that can be helped, and its start.
 
     It can be helped if there are nodes, in one domain if it needs one, on which it fits as soon as the pods that run
     for at most `longest` seconds have ended, so that no pod that stays is in its way. The bound applies to holders of
     one of the `mostReservations`, as long as no pod of higher priority takes the capacity.
 
     A new leader, at most one in `leader_every` seconds, does not change the rounds, which follow from the first
-    refusal. But it chooses the nodes of the round again, and pods may have just started on them. If pods run for less
+    rejection. But it chooses the nodes of the round again, and pods may have just started on them. If pods run for less
     time than a leader leads, they end before the next change, so the holder waits for such pods only once more.
     Otherwise there is no bound (infinity): nodes may be chosen again and again.
     """

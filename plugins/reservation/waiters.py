@@ -1,7 +1,7 @@
 """Waiters: pods and groups that wait for capacity, and which of them get reservations: those that have waited longest.
 
-One object serves the plugins of all profiles. `refusals` says when a wait begins. A pod waits with one holder at a
-time, the one with which it was refused last. One timer is set, for the waiter whose next round begins first. A waiter
+One object serves the plugins of all profiles. `rejections` says when a wait begins. A pod waits with one holder at a
+time, the one with which it was rejected last. One timer is set, for the waiter whose next round begins first. A waiter
 that no reservation can help, by its last plan, gives its turn to others; `replanning` makes a new plan for it when
 something has changed.
 """
@@ -18,7 +18,7 @@ from math import inf
 from muster.framework.contract import Clock, PodInfo, Timer
 
 from .packing import Cost
-from .refusals import Refusals
+from .rejections import Rejections
 from .rounds import begins_at, round_at
 
 SLACK_SECONDS = 0.01
@@ -40,11 +40,11 @@ class Chance(IntEnum):
 
 @dataclass(slots=True)
 class Waiter:
-    """A pod or a group that was refused for lack of capacity.
+    """A pod or a group that was rejected for lack of capacity.
 
     Attributes:
         holder: the group, as `plugin/id`, or the pod, as `namespace/name`.
-        since: the time of the first refusal of its pods, whichever process led then, seconds on the engine's clock.
+        since: the time of the first rejection of its pods, whichever process led then, seconds on the engine's clock.
         priority: the highest priority of its pods.
         pods: its waiting pods, by UID.
         chance: the result of the last plan.
@@ -81,13 +81,13 @@ class Waiter:
 
 
 class LongWaiters:
-    """Pods and groups that have been refused, and for how long they have waited.
+    """Pods and groups that have been rejected, and for how long they have waited.
 
     `activate` retries pods. `left` is called with the UID of each pod that no longer waits. `start_of` returns the
     start of a holder's reservation, infinity if it is unknown, None if the holder has none.
 
     Attributes:
-        refusals: the first refusals of pods.
+        rejections: the first rejections of pods.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class LongWaiters:
         self._waiters: dict[str, Waiter] = {}
         self._due: dict[str, Waiter] = {}
         self._holder_of: dict[str, str] = {}
-        self.refusals = Refusals(clock)
+        self.rejections = Rejections(clock)
         self._rounds: list[tuple[float, int, Waiter]] = []
         self._numbers = count()
         self._begun: list[Waiter] = []
@@ -120,12 +120,12 @@ class LongWaiters:
         """The waiter, if it waits."""
         return self._waiters.get(holder)
 
-    def refused(self, holder: str, pods: Iterable[PodInfo]) -> bool:
+    def rejected(self, holder: str, pods: Iterable[PodInfo]) -> bool:
         """Note that these pods fit on no node; returns whether to reserve capacity for them now."""
         waiter = self._waiters.get(holder)
         if waiter is None:
             pods = [*pods]
-            waiter = self._waiters[holder] = Waiter(holder, self.refusals.first(pods))
+            waiter = self._waiters[holder] = Waiter(holder, self.rejections.first(pods))
             self._await_round(waiter)
             self._arm()
         before, waiter.pods = waiter.pods, {pod.uid: pod for pod in pods}
@@ -192,8 +192,8 @@ class LongWaiters:
             self.pod_left(uid)
 
     def pod_gone(self, uid: str) -> None:
-        """Forget a pod that got a node, or is gone, and its refusals."""
-        self.refusals.forget(uid)
+        """Forget a pod that got a node, or is gone, and its rejections."""
+        self.rejections.forget(uid)
         self.pod_left(uid)
 
     def pod_left(self, uid: str) -> None:

@@ -29,8 +29,8 @@ def unhealed(server: SimulatedServer, losses: Iterable[Loss]) -> Iterator[str]:
         group = known.get(loss.group)
         if group is None or loss.group in protected or len(loss.left) + 1 < (needed := minimum(group)):
             continue
-        borne = annotation_of(group, HEALING) == HealingPolicy.SHRINK and bound[loss.group] >= needed
-        if not borne and (still := loss.left & running):
+        tolerated = annotation_of(group, HEALING) == HealingPolicy.SHRINK and bound[loss.group] >= needed
+        if not tolerated and (still := loss.left & running):
             yield f"{loss.group} lost a member, and {len(still)} of the others still run"
 
 

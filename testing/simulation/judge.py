@@ -252,7 +252,7 @@ def _misplaced(engine: Engine) -> Iterator[str]:
             yield f"pod {uid} is queued twice"
         seen.add(uid)
         if entity.place is not Place.IN_FLIGHT and engine.cache.is_assumed(uid):
-            yield f"pod {pod.info.key} waits in {entity.place.label}, and holds a node"
+            yield f"pod {pod.info.key} waits in {entity.place.label}, and has a node"
 
 
 def _resource(path: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Set
 from itertools import takewhile
 
 from muster.framework.scheduler.engine import Engine
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.plugins.reservation.reserved_capacity import ReservedCapacity
 from muster.sandbox.objects import Object
 
@@ -15,15 +15,20 @@ class Reserved:
     """The reservations at this moment.
 
     Attributes:
-        holds: one for each pod and group that capacity is held for; of a tree one for each of its parts.
+        capacities: one for each pod and group that has a reservation; of a tree one for each of its parts.
     """
 
     def __init__(self, engine: Engine) -> None:
-        self.holds: Collection[ReservedCapacity] = held_in(engine.shared)
+        self.capacities: Collection[ReservedCapacity] = reserved_in(engine.shared)
         names = engine.cache.snapshot.names
-        self._held = [
-            (hold, dict(zip((names[row] for row in hold.rows.tolist()), hold.amounts["cpu"].tolist(), strict=True)))
-            for hold in self.holds
+        self._by_node = [
+            (
+                capacity,
+                dict(
+                    zip((names[row] for row in capacity.rows.tolist()), capacity.amounts["cpu"].tolist(), strict=True)
+                ),
+            )
+            for capacity in self.capacities
         ]
 
     def against(self, pod: Object, node: str) -> int:
@@ -36,14 +41,14 @@ class Reserved:
         What is reserved for a pod by itself was planned around older reservations, and others around it: on its node it
         comes before those that are younger and not needed earlier.
         """
-        theirs = [hold for hold in self.holds if not uids.isdisjoint(hold.members)]
-        holders = {hold.holder for hold in theirs}
-        others = [held for held in self._held if held[0].holder not in holders]
+        theirs = [capacity for capacity in self.capacities if not uids.isdisjoint(capacity.members)]
+        holders = {capacity.holder for capacity in theirs}
+        others = [each for each in self._by_node if each[0].holder not in holders]
         own = theirs[0] if theirs else None
         if own is not None and len(uids) == 1 and len(own.members) == 1 and self._has(own, node):
-            older = [*takewhile(lambda hold: hold is not own, self.holds)]
-            others = [held for held in others if held[0] in older or held[0].start < own.start]
-        return sum(amounts.get(node, 0) for hold, amounts in others if priority <= hold.priority)
+            older = [*takewhile(lambda capacity: capacity is not own, self.capacities)]
+            others = [each for each in others if each[0] in older or each[0].start < own.start]
+        return sum(amounts.get(node, 0) for capacity, amounts in others if priority <= capacity.priority)
 
     def _has(self, own: ReservedCapacity, node: str) -> bool:
-        return any(hold is own and node in amounts for hold, amounts in self._held)
+        return any(capacity is own and node in amounts for capacity, amounts in self._by_node)

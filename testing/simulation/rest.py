@@ -56,8 +56,8 @@ class Rest:
         known = {name for name in engine.cache.snapshot.names if engine.cache.snapshot.live_row_of(name) is not None}
         if nodes != known:
             yield f"it knows the nodes {sorted(known)}, and there are {sorted(nodes)}"
-        if engine.cache.assumed_count or len(engine.held_pods):
-            yield f"{engine.cache.assumed_count} pods are assumed and {len(engine.held_pods)} held by Permit"
+        if engine.cache.assumed_count or len(engine.waiting_pods):
+            yield f"{engine.cache.assumed_count} pods are assumed and {len(engine.waiting_pods)} wait at Permit"
         wait = sorted(pod["metadata"]["uid"] for pod in waiting(self._server))
         queued = sorted(line.uid for line in engine.queue.contents.dump())
         if wait != queued:
@@ -125,10 +125,10 @@ def leftovers(process: Process) -> Iterator[str]:
         "pods are queued": len(list(engine.queue.contents.dump())),
         "pods are counted": engine.cache.pod_count,
         "pods are nominated": len(engine.nominator),
-        "pods are held by Permit": len(engine.held_pods),
+        "pods wait at Permit": len(engine.waiting_pods),
         "pods are being bound": len(process.writers.bindings),
         "events are kept": process.writers.recorder.backlog,
-        "reservations are kept": len(Reserved(engine).holds),
+        "reservations are kept": len(Reserved(engine).capacities),
         "quotas are used, or have pods without a node": _using(engine),
     }
     return (f"{count} {what}" for what, count in held.items() if count)

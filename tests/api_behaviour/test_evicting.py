@@ -53,7 +53,7 @@ async def test_a_budget_that_is_used_up_forbids_an_eviction(server: Server) -> N
     assert "deletionTimestamp" not in (await server.get(server.pods("web"))).body["metadata"]
 
 
-async def test_a_budget_that_nobody_has_counted_forbids_an_eviction(server: Server) -> None:
+async def test_a_budget_without_a_status_forbids_an_eviction(server: Server) -> None:
     await _running_pod(server, "web")
     await _budget(server)
 

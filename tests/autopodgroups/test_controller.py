@@ -11,8 +11,8 @@ from muster.framework.contract import GroupKind
 from muster.framework.groups import WorkloadGroup, WorkloadGroups
 from muster.framework.groups.book import GroupBook
 from muster.framework.model.meta import OwnerReference
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.operator.kube.client import ApiClient, PatchType
 from muster.operator.kube.errors import ApiError, Conflict, Fenced, Forbidden, NotFound
 from muster.operator.kube.transport import Reply
@@ -102,7 +102,7 @@ class Stage:
         self.wanted = Wanted(first)
         self.clock, self.client, self.recorder = SettlingClock(), Client(), Recorder()
         self.leads = True
-        self.book = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
+        self.book = PodGroups(CoschedulingArgs(), self.clock, PodsAtPermit(Standstill()))
         self.native = NativePodGroups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         kinds: list[tuple[GroupKind[Any], GroupBook[Any, Any]]]

@@ -104,6 +104,6 @@ def test_of_two_groups_of_an_owner_the_one_that_is_left_keeps_the_pods() -> None
     members.own(owner, "default/first")
     members.own(owner, "default/second")
     members.disown(owner, "default/first")
-    assert members.wanted(pod) == "default/second"
+    assert members.named_by(pod) == "default/second"
     members.disown(owner, "default/second")
-    assert members.wanted(pod) is None
+    assert members.named_by(pod) is None

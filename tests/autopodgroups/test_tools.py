@@ -81,9 +81,9 @@ def test_pages_know_the_group_of_a_pod() -> None:
     followed = SimpleNamespace(
         snapshot=SimpleNamespace(nodes=()),
         pods=lambda: known.pods,
-        quotas=lambda: (),
         kinds=KINDS,
         group_objects=lambda kind: known.watched.get(kind, ()),
+        quotas=lambda: (),
     )
     state = ClusterState.of(cast("FollowedCluster", followed))
     assert {state.kinds.group_of(pod) for pod in state.pods} == {TRAIN}

@@ -27,7 +27,7 @@ def test_a_side_that_knows_no_gangs_gets_their_members_as_single_pods() -> None:
     assert (len(groups), len(pods)) == (0, 11)
 
 
-async def test_statuses_of_pods_are_told_from_other_writes() -> None:
+async def test_statuses_of_pods_are_counted_separately_from_other_writes() -> None:
     lines = [
         _requests("pods", "status", "PATCH", 7),
         _requests("pods", "status", "GET", 11),

@@ -21,7 +21,7 @@ EVENTS = [event("a"), event("b")]
 LEDGER = {"a": "n1", "b": "n2"}
 
 
-def test_nothing_is_wrong_when_every_pod_was_bound_once_and_told_of_once() -> None:
+def test_there_is_no_fault_if_every_pod_was_bound_once_and_reported_once() -> None:
     assert not list(find_faults(PODS, [*EVENTS, event("a", reason="FailedScheduling")], LEDGER))
 
 

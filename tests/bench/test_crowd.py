@@ -18,7 +18,7 @@ def test_running_pods_lie_evenly_on_the_nodes_and_have_many_sets_of_labels() -> 
     assert len({pod["metadata"]["name"] for pod in pods}) == 2000
 
 
-def test_running_pods_are_not_in_the_way_of_those_that_wait() -> None:
+def test_running_pods_leave_capacity_for_the_waiting_pods() -> None:
     [(_, crowd)], [(_, pod)] = running(1, 1), waiting(1)
     there, here = msgspec.json.decode(crowd), msgspec.json.decode(pod)
     assert there["metadata"]["namespace"] != here["metadata"]["namespace"]

@@ -37,7 +37,7 @@ async def test_a_side_drains_a_backlog_and_is_measured(side: Side, plane: Contro
     assert result.server_cpu_seconds.keys() == {"kube-apiserver", "etcd"}
 
 
-async def test_a_side_that_ends_early_is_told_with_its_log(plane: ControlPlane, display: Display) -> None:
+async def test_a_side_that_ends_early_is_reported_with_its_log(plane: ControlPlane, display: Display) -> None:
     broken = Side("broken", lambda _: ["/bin/sh", "-c", "echo no more"])
     with pytest.raises(StalledError, match=r"broken bound 0 pods and wrote 0 Events(.|\n)*no more"):
         await measure(broken, Backlog(list(scale.nodes(NODES)), list(scale.pods(2))), plane, display)

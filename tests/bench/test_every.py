@@ -81,14 +81,14 @@ def test_what_was_measured_at_this_commit_is_not_measured_again(tree: Tree) -> N
     assert "[1/2] drain: measured at 0123456789ab already" in tree.told
 
 
-def test_whoever_asks_for_it_measures_again(tree: Tree) -> None:
+def test_again_repeats_benchmarks_that_were_measured_already(tree: Tree) -> None:
     tree.measurement.measure_all(["drain"])
     tree.measurement.measure_all(["drain"], again=True)
 
     assert tree.measured == ["drain", "drain"]
 
 
-def test_at_another_commit_all_is_measured_again_and_the_last_time_is_told(tree: Tree) -> None:
+def test_at_another_commit_all_is_measured_again_and_the_last_duration_is_printed(tree: Tree) -> None:
     tree.measurement.measure_all(["drain"])
     tree.commit = "ba9876543210"
     tree.measurement.measure_all(["drain"])

@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from bench.failures import StalledError, failures_told
+from bench.failures import StalledError, reporting_failures
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,11 @@ from bench.failures import StalledError, failures_told
     ids=["one", "without a text", "several", "one thing several times"],
 )
 def test_a_command_ends_with_the_text_of_what_went_wrong(error: Exception, text: str) -> None:
-    with pytest.raises(click.ClickException) as ended, failures_told():
+    with pytest.raises(click.ClickException) as ended, reporting_failures():
         raise error
     assert ended.value.message == text
 
 
 def test_a_fault_of_the_benchmark_itself_is_not_made_a_text() -> None:
-    with pytest.raises(KeyError), failures_told():
+    with pytest.raises(KeyError), reporting_failures():
         raise KeyError("nodes")

@@ -80,7 +80,7 @@ async def test_waiting_for_bindings_tells_how_many_came() -> None:
     assert sum(told) == 3
 
 
-async def test_waiting_for_bindings_ends_with_whoever_binds() -> None:
+async def test_waiting_for_bindings_ends_when_the_scheduler_ends() -> None:
     async with Ledger(Script([line("a", "n1")])) as ledger:
         assert not await ledger.reach(2, is_alive=lambda: False, advance=unseen)
 

@@ -43,7 +43,7 @@ def test_every_block_is_in_one_page() -> None:
 
 
 @pytest.mark.parametrize("page", sorted({*PAGES} - {SETTINGS}))
-def test_a_page_shows_no_figures_but_those_of_results(page: str) -> None:
+def test_a_page_shows_only_figures_of_results(page: str) -> None:
     assert figures_elsewhere((REPOSITORY / page).read_text()) == []
 
 

@@ -21,7 +21,7 @@ def rows(results: list[Result]) -> dict[str, list[str]]:
     return {first: rest for first, *rest in cells}
 
 
-def test_rates_and_costs_are_those_of_one_pod(result: Result) -> None:
+def test_rates_and_costs_are_per_pod(result: Result) -> None:
     told = rows([result])
     assert told["pods/s"] == ["100"]
     assert told["pods/s until the last Event"] == ["91"]

@@ -34,7 +34,7 @@ def test_a_shape_may_be_measured_with_fewer_pods() -> None:
     }
 
 
-def test_pods_that_have_no_room_are_refused_beforehand() -> None:
+def test_a_backlog_that_does_not_fit_is_rejected_beforehand() -> None:
     assert too_many(5000, 2000) is None
     assert too_many(60, 61) == "60 nodes have no capacity for 61 pods that keep apart by host"
     assert too_many(3, 3) is None

@@ -5,8 +5,8 @@ from random import Random
 
 import pytest
 
-from bench.soak import MEDIAN, MEMORY, Seen, faults, highest_borne
-from bench.steadiness import is_borne, trend_of, trends
+from bench.soak import MEDIAN, MEMORY, Seen, faults, highest_sustained
+from bench.steadiness import is_sustained, trend_of, trends
 
 MINUTE = 60.0
 RUN = 30 * MINUTE
@@ -102,7 +102,7 @@ async def test_the_highest_rate_is_found_at_which_pods_do_not_pile_up(most: int,
         tried.append(rate)
         return 10.0 * rate + 45 * max(0, rate - most)
 
-    assert await highest_borne((20, 60, 120, 200, 240), alive_at) == borne
+    assert await highest_sustained((20, 60, 120, 200, 240), alive_at) == borne
     assert tried == [rate for rate in (240, 200, 120, 60, 20) if rate >= borne]
 
 
@@ -112,11 +112,11 @@ def run_of(*alive: float, left: tuple[str, ...] = ()) -> Seen:
 
 
 def test_a_run_fails_for_what_climbs_for_a_rate_that_is_not_borne_and_for_what_is_left() -> None:
-    assert is_borne(1100, 120)
+    assert is_sustained(1100, 120)
     seen = run_of(1000.0, 1100.0, 1900.0, 2500.0, left=("x is 1",))
     assert faults(seen, trends(seen.values, RUN), 120) == [
         f"{MEDIAN} climbs by 4.8, mean 24.0",
-        "this machine does not bear 120 pods a second: set --rate",
+        "this machine does not sustain 120 pods a second: set --rate",
         "when all is gone, x is 1",
     ]
     stalled = run_of(1000.0)

@@ -119,7 +119,7 @@ def test_each_object_of_the_file_is_a_line_under_the_path_of_its_list(tmp_path: 
     assert len({item["metadata"]["uid"] for item in items}) == len(items)
 
 
-def test_a_side_that_ends_is_told_with_the_end_of_musters_log(
+def test_a_side_that_ends_is_reported_with_the_end_of_musters_log(
     display: Display, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager

@@ -17,7 +17,7 @@ scheduler_schedule_attempts_total{profile="bench",result="unschedulable"} 10000.
 """
 
 
-def test_pods_of_200_signatures_fit_nowhere_where_small_ones_do() -> None:
+def test_pods_of_200_signatures_fit_no_node_that_small_pods_fit() -> None:
     async def play() -> tuple[dict[str, str], Counter[str]]:
         world = VirtualScheduler(configuration=configuration_of(["Coscheduling"], names=[SCHEDULER_NAME]))
         world.add_nodes(*(json.loads(body) for _, body in scale.nodes(6)))

@@ -10,8 +10,8 @@ import pytest
 
 from bench.arrivals import Waits
 from bench.attack import document as document_of_attacks
+from bench.attack_effects import MIB, AttackEffects
 from bench.backlog import Found as BacklogFound
-from bench.bearing import MIB, Borne
 from bench.beside import Found as Beside
 from bench.beside import Stretch
 from bench.pages import Drawn
@@ -136,7 +136,7 @@ def test_shapes_are_compared_with_plain_pods_and_a_failed_side_has_no_rate(sides
     ]
 
 
-def test_groups_are_of_two_benchmarks_and_the_longest_work_of_the_loop_is_told(sides: dict[str, Any]) -> None:
+def test_the_table_of_groups_has_two_benchmarks_and_the_longest_work_of_the_loop(sides: dict[str, Any]) -> None:
     racks = {
         "6 gangs of 1,000": sides | {"longest_work_seconds": 0.02},
         "9 gangs of 4": sides | {"longest_work_seconds": 0.005},
@@ -285,7 +285,7 @@ def test_a_soak_is_shown_with_what_it_left() -> None:
 
 
 def test_attacks_are_shown_with_what_others_noticed_and_the_faults() -> None:
-    borne = Borne(
+    borne = AttackEffects(
         "a stall", held=0.05, livez=0.9, bound=[0.2, 0.91], before=200 * MIB, highest=400 * MIB, after=219 * MIB
     )
     silent = replace(borne, name="a flood", bound=[])
@@ -391,7 +391,7 @@ def test_faults_are_told_apart_as_histories_draw_them() -> None:
     assert {what for what, _ in history._TROUBLES} == FAULTS
 
 
-def test_results_of_different_commits_are_told_apart(sides: dict[str, Any]) -> None:
+def test_results_of_different_commits_are_distinguished(sides: dict[str, Any]) -> None:
     racks = kept("topology", {"gangs": sides | {"longest_work_seconds": 0}}, commit="ba9876543210")
 
     assert shown("groups", kept("native", sides), racks)[-1] == (

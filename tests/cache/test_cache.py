@@ -171,7 +171,7 @@ def test_a_pod_confirmed_with_another_shape_is_counted_anew(cache: Cache, web: P
     assert differences(cache) == []
 
 
-def test_a_pod_bound_by_somebody_else_is_counted(cache: Cache, web: PodInfo) -> None:
+def test_a_pod_bound_by_another_scheduler_is_counted(cache: Cache, web: PodInfo) -> None:
     cache.add_pod(bound(web, "b"))
     assert counted(cache) == {"b": {web.uid}}
     assert not cache.is_assumed(web.uid)

@@ -31,7 +31,7 @@ def test_an_image_that_a_node_drops_has_one_holder_less(table: ImageTable) -> No
     assert sorted(table.names()) == ["db:1", "web:1"]
 
 
-def test_an_image_that_nobody_has_is_forgotten_with_its_size(table: ImageTable) -> None:
+def test_an_image_that_no_node_has_is_forgotten_with_its_size(table: ImageTable) -> None:
     table.set(1, [])
     table.set(2, [])
     assert list(table.names()) == []

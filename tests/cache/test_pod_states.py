@@ -17,7 +17,7 @@ ILLEGAL = {
 }
 
 
-def test_every_event_is_legal_in_every_state_but_those_that_only_a_bug_can_bring() -> None:
+def test_every_event_is_legal_in_every_state_except_where_only_a_bug_can_cause_it() -> None:
     missing = {
         (state, event) for state, event in itertools.product(PodState, PodEvent) if state not in TRANSITIONS[event]
     }

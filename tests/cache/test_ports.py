@@ -57,7 +57,7 @@ def test_nothing_is_left_when_everything_was_given_back() -> None:
     assert not table.claims()
 
 
-def test_a_question_about_some_rows_is_answered_for_those_alone() -> None:
+def test_ports_of_some_rows_are_answered_for_these_rows_only() -> None:
     table = PortTable()
     claim = HostPort(EVERY, "TCP", 80)
     for row in (1, 2, 3):

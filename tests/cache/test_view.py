@@ -70,7 +70,7 @@ def test_a_node_info_has_the_values_of_the_columns(snapshot: Snapshot) -> None:
     assert (info.allocatable("cpu"), info.requested("cpu")) == (2000, 100)
 
 
-def test_asking_about_a_resource_that_nobody_named_answers_zero_and_adds_no_column(snapshot: Snapshot) -> None:
+def test_an_unknown_resource_has_the_amount_zero_and_adds_no_column(snapshot: Snapshot) -> None:
     info = NodeInfo(snapshot, 0)
     assert info.allocatable("example.com/gpu") == info.requested("example.com/gpu") == 0
     assert snapshot.resources.allocatable.shape[0] == 3

@@ -26,7 +26,7 @@ import msgspec
 from muster.framework.contract import DisruptionUnit, Placed, PodInfo, PreemptionHandle
 from muster.framework.model.times import rfc3339
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.plugins.capacityscheduling.admission import is_within, need_of, refusal
+from muster.plugins.capacityscheduling.admission import is_within, need_of, rejection_of
 from muster.plugins.capacityscheduling.claims import Claims
 from muster.plugins.capacityscheduling.ledger import QuotaLedger
 from muster.plugins.capacityscheduling.tree import Quota, QuotaTree, branch
@@ -169,7 +169,7 @@ class History:
     def _place(self, gang: Gang, evicted: set[str], claimed: set[str]) -> bool:
         """Place a gang if quota lets it, in free capacity or by a claim; whether it was placed."""
         own, need = self._ledger.tree.by_namespace[gang.namespace], need_of(gang.pods)
-        if refusal(own, need, self._ledger.used, self._ledger.tree.shared) is not None:
+        if rejection_of(own, need, self._ledger.used, self._ledger.tree.shared) is not None:
             return False
         victims = self._victims(gang, need)
         if victims is None:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.model.pod_info import PodInfo
-from muster.plugins.capacityscheduling.admission import Refusal, is_within, need_of, needed_at_once, refusal
+from muster.plugins.capacityscheduling.admission import QuotaRejection, is_within, need_of, needed_at_once, rejection_of
 from muster.plugins.capacityscheduling.tree import Amounts, Quota, QuotaTree
 from tests.builders import make_pod
 from tests.cache.objects import pod
@@ -16,9 +16,9 @@ def of(name: str, **requests: str) -> PodInfo:
     return pod(make_pod(name).requests(requests))
 
 
-def asked(tree: QuotaTree, namespace: str, need: Amounts, used: dict[str, Amounts]) -> Refusal | None:
+def asked(tree: QuotaTree, namespace: str, need: Amounts, used: dict[str, Amounts]) -> QuotaRejection | None:
     """What keeps pods of the namespace out; `used` is by key of the quota, "" for the root."""
-    return refusal(tree.by_namespace[namespace], need, lambda each: used.get(each.key, {}), tree.shared)
+    return rejection_of(tree.by_namespace[namespace], need, lambda each: used.get(each.key, {}), tree.shared)
 
 
 FLAT = QuotaTree.of(
@@ -99,7 +99,7 @@ def test_what_is_nominated_counts_as_used() -> None:
 
     assert is_within(ml, {"cpu": 1000}, nothing, FLAT.shared)
     assert not is_within(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead)
-    assert refusal(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead) == Refusal(
+    assert rejection_of(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead) == QuotaRejection(
         FLAT.root, "cpu", 10_000, 10_000, 1000
     )
 
@@ -117,7 +117,7 @@ def test_of_unlike_members_the_least_or_the_most_that_as_many_can_need_counts() 
 
 
 @given(st.integers(0, 5), st.integers(0, 12_000), st.integers(0, 16_000), st.integers(1, 6000))
-def test_who_is_within_its_min_is_never_refused_for_want_of_something_to_borrow(
+def test_a_request_within_min_is_never_rejected_for_lack_of_unused_capacity_to_borrow(
     ahead: int, own: int, others: int, need: int
 ) -> None:
     ml = FLAT.by_namespace["ml"]
@@ -127,7 +127,7 @@ def test_who_is_within_its_min_is_never_refused_for_want_of_something_to_borrow(
 
     claimed: dict[Quota, Amounts] = {ml: {"cpu": 1000 * ahead}, FLAT.root: {"cpu": 1000 * ahead}}
     within = is_within(ml, {"cpu": need}, used, FLAT.shared, ahead=claimed)
-    found = refusal(ml, {"cpu": need}, used, FLAT.shared, ahead=claimed)
+    found = rejection_of(ml, {"cpu": need}, used, FLAT.shared, ahead=claimed)
     assert within == (own + 1000 * ahead + need <= 4000)
     assert not (within and found is not None)
     if found is not None and found.quota is FLAT.root:

@@ -33,7 +33,7 @@ def test_spec_and_status_have_the_fields_of_scheduler_plugins_and_require_none()
             assert field["description"]
 
 
-def test_the_names_are_those_of_scheduler_plugins() -> None:
+def test_the_names_equal_scheduler_plugins() -> None:
     made = definition()
     assert made["metadata"] == {
         "name": "elasticquotas.scheduling.x-k8s.io",

@@ -16,7 +16,7 @@ def world() -> QuotaWorld:
     return world
 
 
-async def test_amounts_are_told_by_quota_resource_and_kind(world: QuotaWorld) -> None:
+async def test_amounts_are_exposed_by_quota_resource_and_kind(world: QuotaWorld) -> None:
     world.come("ml", "a", cpu="500m")
     world.come("dev", "b", cpu="1")
     await world.settle()
@@ -41,7 +41,7 @@ async def test_pods_within_their_min_that_lack_nodes_are_counted_until_they_have
     assert QUOTAS.unmet(world.engine.shared) == {"ml/quota": 0, "dev/quota": 0}
 
 
-def test_without_the_plugin_nothing_is_told() -> None:
+def test_without_the_plugin_no_amounts_are_exposed() -> None:
     assert QUOTAS.amounts({}) == {}
     assert QUOTAS.unmet({}) == {}
     assert QUOTAS.standing({}, "ml") == ()

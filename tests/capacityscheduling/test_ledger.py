@@ -23,7 +23,7 @@ def counted(snapshot: Snapshot) -> QuotaLedger:
     return QuotaLedger(snapshot.usage())
 
 
-def test_a_quota_counts_its_namespace_and_those_below() -> None:
+def test_a_quota_counts_its_namespace_and_its_childrens() -> None:
     snapshot = Snapshot()
     snapshot.set_node(node("a"))
     ledger = counted(snapshot)
@@ -50,7 +50,7 @@ def test_the_share_is_that_of_the_dominant_resource_by_weight() -> None:
     assert ledger.share(ledger.tree.by_namespace["ml"]) == 2 / 4 / 2
 
 
-def test_who_moved_is_named_once() -> None:
+def test_a_quota_whose_use_changed_is_named_once() -> None:
     snapshot = Snapshot()
     snapshot.set_node(node("a"))
     ledger = counted(snapshot)

@@ -46,13 +46,13 @@ def test_pods_of_others_that_are_within_their_min_count_and_claim_their_node(led
     assert {name: amounts["cpu"] for name, amounts in found.claims.items()} == {"a": 1000}
 
 
-def test_itself_those_decided_with_it_and_pods_without_a_quota_do_not_count(ledger: QuotaLedger) -> None:
+def test_the_pod_itself_pods_decided_with_it_and_pods_without_a_quota_do_not_count(ledger: QuotaLedger) -> None:
     mine, sibling, free = of("ml", "mine"), of("ml", "sibling"), of("none", "free")
     nominations = [(each, "a") for each in (mine, sibling, free)]
     assert nominated_beside(mine, {sibling.uid}, nominations, ledger).ahead == {}
 
 
-def test_those_that_a_trial_has_put_on_their_node_are_not_counted_twice(ledger: QuotaLedger) -> None:
+def test_nominated_pods_that_a_trial_has_placed_are_not_counted_twice(ledger: QuotaLedger) -> None:
     one, other, unknown = of("ml", "one"), of("ml", "other", cpu="2"), of("ml", "unknown")
     found = nominated_beside(of("ml", "pod"), (), [(one, "a"), (other, "a")], ledger)
     left = found.without([other, unknown], ledger)

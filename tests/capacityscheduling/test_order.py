@@ -21,7 +21,7 @@ async def test_without_quotas_the_order_is_that_of_priority_and_age() -> None:
     assert [key for key, _, _ in world.api.bindings] == ["dev/c", "ml/a", "ml/b", "ml/d"]
 
 
-async def test_who_is_below_min_goes_before_who_borrows() -> None:
+async def test_pods_below_min_are_ordered_before_borrowers() -> None:
     world = QuotaWorld()
     world.add_quota("ml", min={"cpu": "1"})
     world.add_quota("dev", min={"cpu": "3"})
@@ -68,7 +68,7 @@ async def test_within_a_namespace_priority_and_age_decide() -> None:
     assert [key for key, _, _ in world.api.bindings] == ["ml/urgent", "ml/a", "ml/b"]
 
 
-async def test_pods_without_a_quota_go_with_those_within_their_min() -> None:
+async def test_pods_without_a_quota_are_ordered_like_pods_within_their_min() -> None:
     world = QuotaWorld()
     world.add_quota("ml", min={"cpu": "1"})
     world.add_quota("idle", min={"cpu": "9"})

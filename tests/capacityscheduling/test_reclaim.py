@@ -74,7 +74,7 @@ async def test_a_gang_claims_what_it_needs_at_once(world: QuotaWorld) -> None:
     assert len({*world.evicted}) == 4
 
 
-async def test_a_gang_that_would_not_fit_evicts_nobody(world: QuotaWorld) -> None:
+async def test_a_gang_that_would_not_fit_evicts_no_pod(world: QuotaWorld) -> None:
     await fill(world)
     keys = world.gang("dev", "train", 5)
     await world.run(30.0)
@@ -82,7 +82,7 @@ async def test_a_gang_that_would_not_fit_evicts_nobody(world: QuotaWorld) -> Non
     assert {world.reason(key)[0] for key in keys} == {"QuotaExceeded"}
 
 
-async def test_a_gang_within_min_that_no_nodes_could_take_evicts_nobody(world: QuotaWorld) -> None:
+async def test_a_gang_within_min_that_fits_no_nodes_evicts_no_pod(world: QuotaWorld) -> None:
     await fill(world)
     world.add_quota("dev", min={"cpu": "8"})
     fitting = world.gang("dev", "train", 1, cpu="2")
@@ -199,7 +199,7 @@ async def test_inside_a_namespace_priority_decides_as_ever(world: QuotaWorld) ->
     assert len({*world.evicted}) == 1
 
 
-async def test_a_gang_makes_room_for_itself_under_max_by_priority(world: QuotaWorld) -> None:
+async def test_a_gang_at_the_max_of_its_quota_evicts_pods_of_lower_priority(world: QuotaWorld) -> None:
     world.add_quota("ml", max={"cpu": "4"})
     world.come("ml", *(f"ml-{n}" for n in range(4)))
     await world.settle()

@@ -68,7 +68,7 @@ def test_each_resource_has_a_sentence(used: Mapping[str, str], fields: Mapping[s
     assert standing(ledger, "ml") == sentences
 
 
-def test_who_is_within_its_guarantee_but_uses_all_of_it_reclaims_nothing() -> None:
+def test_a_quota_that_uses_all_of_its_guarantee_reclaims_nothing() -> None:
     ledger = ledger_of(of("ml", cpu="6"), of("dev", cpu="1"), ml={"min": {"cpu": "4"}}, dev={"min": {"cpu": "1"}})
     assert standing(ledger, "ml") == ["namespace ml uses 6 of 4 cpu; 2 of them borrowed"]
 

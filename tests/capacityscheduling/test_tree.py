@@ -3,8 +3,10 @@
 from itertools import pairwise
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from muster.plugins.capacityscheduling.api import ElasticQuota
+from muster.plugins.capacityscheduling.api import KNOWN_ANNOTATIONS, PARENT, WEIGHT, ElasticQuota
 from muster.plugins.capacityscheduling.tree import MOST_LEVELS, QuotaTree, branch
 from tests.capacityscheduling.objects import quota
 
@@ -66,9 +68,7 @@ def test_a_parent_is_guaranteed_at_least_what_its_children_are() -> None:
         ),
     ],
 )
-def test_a_parent_that_cannot_be_is_told_and_left_out(
-    objects: list[ElasticQuota], problems: dict[str, list[str]]
-) -> None:
+def test_an_invalid_parent_is_reported_and_ignored(objects: list[ElasticQuota], problems: dict[str, list[str]]) -> None:
     tree = QuotaTree.of(objects)
     assert tree.problems == problems
     [at_the_top] = problems
@@ -93,6 +93,17 @@ def test_faults_of_fields_are_among_the_problems() -> None:
         "metadata.annotations[muster-scheduler.io/quota-weight]"
     ]
     assert tree.by_namespace["ml"].weight == 1
+
+
+@given(parent=st.text(max_size=20), weight=st.text("0123456789-+.e x", max_size=12) | st.text(max_size=12))
+def test_whatever_the_annotations_are_there_is_a_quota_and_each_fault_names_its_field(parent: str, weight: str) -> None:
+    tree = QuotaTree.of([quota("ml", parent=parent, weight=weight), quota("dev", parent="ml/quota")])
+    found = tree.by_namespace["ml"]
+    assert found.weight >= 1
+    assert tree.by_namespace["dev"].path[1] is found
+    at = tuple(f"metadata.annotations[{name}]" for name in KNOWN_ANNOTATIONS)
+    assert [line for line in tree.problems.get("ml/quota", ()) if not line.startswith((*at, "its parent"))] == []
+    assert {PARENT, WEIGHT} == KNOWN_ANNOTATIONS
 
 
 def test_a_branch_is_the_quota_below_the_first_one_in_common() -> None:

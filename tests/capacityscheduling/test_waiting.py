@@ -54,7 +54,7 @@ async def test_the_end_of_a_pod_of_its_quota_wakes_it(world: QuotaWorld) -> None
     assert world.placed("ml") == ["b", "c"]
 
 
-async def test_a_pod_that_ends_without_making_room_wakes_nobody(world: QuotaWorld) -> None:
+async def test_a_pod_that_ends_without_freeing_quota_wakes_no_pod(world: QuotaWorld) -> None:
     [other] = world.come("dev", "other")
     world.come("ml", *"abc")
     await world.settle()
@@ -182,7 +182,7 @@ async def test_pods_that_ended_are_not_counted(world: QuotaWorld) -> None:
     assert world.used("ml").get("cpu", 0) == 0
 
 
-async def test_a_change_of_the_status_alone_wakes_nobody(world: QuotaWorld) -> None:
+async def test_a_change_of_only_the_status_wakes_no_pod(world: QuotaWorld) -> None:
     world.come("ml", *"abc")
     await world.settle()
     decided = world.engine.scheduler.decided

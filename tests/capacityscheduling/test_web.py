@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from muster.operator.podgroups.membership import GroupKinds
-from muster.operator.web.changes import ChangeLog, Glance
+from muster.operator.web.change_log import ChangeLog, StateIndex
 from muster.operator.web.cluster import ClusterState
 from muster.operator.web.templating import Templates
-from muster.operator.web.views.quotas import QuotaRow, quotas_view
+from muster.operator.web.views.quotas import QuotaRow, quotas_page
 from muster.plugins.capacityscheduling.api import ElasticQuota
 from muster.plugins.catalog import QUOTAS, group_kinds
 from tests.capacityscheduling.objects import make_quota
@@ -27,7 +27,7 @@ DEV = used("dev", {"memory": "1Gi"}, min={"cpu": "4"}, max={"memory": "1Gi"}, pa
 
 
 def test_each_resource_of_a_quota_is_a_row() -> None:
-    view = quotas_view(QUOTAS.report([ML, DEV]), all_known=True)
+    view = quotas_page(QUOTAS.report([ML, DEV]), all_known=True)
     assert view.rows == [
         QuotaRow("dev", "cpu", "0", "4", 0, "4", "", "", "0.0%", "ml/quota"),
         QuotaRow("dev", "memory", "1Gi", "1Gi", 100, "0", "1Gi", "", "", "ml/quota"),
@@ -36,20 +36,20 @@ def test_each_resource_of_a_quota_is_a_row() -> None:
     assert (view.problems, view.hidden) == ([], 0)
 
 
-def test_shares_are_not_told_by_some_of_the_quotas() -> None:
-    assert {row.share for row in quotas_view(QUOTAS.report([ML, DEV]), all_known=False).rows} == {""}
+def test_shares_are_not_shown_if_only_some_quotas_are_known() -> None:
+    assert {row.share for row in quotas_page(QUOTAS.report([ML, DEV]), all_known=False).rows} == {""}
 
 
 @pytest.mark.parametrize(
     ("amount", "limit", "filled"), [("0", "0", 0), ("1", "0", 100), ("9", "4", 100), ("1", "3", 33)]
 )
 def test_the_bar_is_filled_to_the_limit_at_most(amount: str, limit: str, filled: int) -> None:
-    [row] = quotas_view(QUOTAS.report([used("ml", {"cpu": amount}, max={"cpu": limit})]), all_known=True).rows
+    [row] = quotas_page(QUOTAS.report([used("ml", {"cpu": amount}, max={"cpu": limit})]), all_known=True).rows
     assert row.filled == filled
 
 
 async def test_the_page_names_what_is_not_followed() -> None:
-    view = quotas_view(QUOTAS.report([ML, used("dev", {}, parent="none/quota")]), all_known=True)
+    view = quotas_page(QUOTAS.report([ML, used("dev", {}, parent="none/quota")]), all_known=True)
     drawn = await Templates().render(
         "quotas", quotas=True, view=view, page="Quotas", base="", about="", version=0, missing=[]
     )
@@ -58,9 +58,11 @@ async def test_the_page_names_what_is_not_followed() -> None:
     assert '<a href="/quotas" aria-current="page">Quotas</a>' in drawn
 
 
-def test_the_page_is_drawn_anew_when_a_quota_changes() -> None:
+def test_a_changed_quota_counts_as_a_change_of_the_cluster() -> None:
     log = ChangeLog()
-    before, after = (Glance.of(ClusterState((), (), KINDS, {}, [quota])) for quota in (ML, used("ml", {"cpu": "7"})))
-    log.take_in(before, [])
+    before, after = (
+        StateIndex.of(ClusterState((), (), KINDS, {}, [quota])) for quota in (ML, used("ml", {"cpu": "7"}))
+    )
+    log.record(before, [])
     assert log.differences(before, 1.0) is None
     assert log.differences(after, 2.0) == []

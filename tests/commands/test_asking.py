@@ -292,7 +292,7 @@ def test_a_watch_prints_what_there_is_and_then_what_changes(kubeconfig: Path) ->
         kubectl(kubeconfig, "patch", "podgroup", "train", "--type=merge", "-p", '{"spec":{"minMember":3}}')
 
 
-def test_a_watch_that_a_shell_runs_in_the_background_ends_by_an_interrupt_all_the_same(kubeconfig: Path) -> None:
+def test_a_watch_that_a_shell_runs_in_the_background_ends_by_an_interrupt_too(kubeconfig: Path) -> None:
     with watching("groups", "train", "-w", "--kubeconfig", str(kubeconfig), ignoring_interrupts=True) as printed:
         assert printed.readline().startswith("NAME")
 
@@ -344,7 +344,7 @@ def test_the_shell_offers_what_the_cluster_has(
     [("closed pipe", -signal.SIGPIPE, ""), ("/dev/full", 1, "No space left on device")],
 )
 @pytest.mark.parametrize("words", [("groups", "-A"), ("why", "pod/huge"), ("simulate", "-f", "-")])
-def test_output_that_nobody_takes_ends_a_command_without_a_traceback(
+def test_a_closed_output_ends_a_command_without_a_traceback(
     kubeconfig: Path, sink: str, code: int, message: str, words: Sequence[str]
 ) -> None:
     if sink == "closed pipe":

@@ -71,7 +71,7 @@ def test_a_node_that_fails_with_and_without_its_nominated_pods_has_the_status_th
     }
 
 
-def test_a_pod_evicts_nobody_while_room_is_being_made_on_its_nominated_node() -> None:
+def test_a_pod_evicts_no_pod_while_victims_terminate_on_its_nominated_node() -> None:
     victim = make_pod("victim").node("a").requests(cpu="4").priority(0)
     victim["metadata"]["deletionTimestamp"] = "2026-01-02T00:00:00Z"
     leaving = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}

@@ -82,7 +82,7 @@ def test_a_pod_is_explained_as_extenders_have_it(
     assert f"{REFUSED} node-2" in table
 
 
-def test_without_extenders_nobody_is_asked(kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path) -> None:
+def test_without_extenders_no_extender_is_called(kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path) -> None:
     extender.rules(nodes=[])
     config = configured(tmp_path, extender.url)
     assert len(asked(kubeconfig, config, "why", "web", "--no-extenders")["feasible"]) == 3

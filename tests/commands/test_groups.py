@@ -133,9 +133,7 @@ def test_groups_are_named_as_kubectl_names_their_kind(kubeconfig: Path) -> None:
 
 
 @pytest.mark.parametrize("form", [(), ("-o", "wide")])
-def test_a_watch_prints_native_groups_that_change_and_those_whose_members_do(
-    kubeconfig: Path, form: Sequence[str]
-) -> None:
+def test_a_watch_prints_native_groups_when_they_or_their_members_change(kubeconfig: Path, form: Sequence[str]) -> None:
     def patch(kind: str, name: str, document: object) -> None:
         kubectl(kubeconfig, "patch", kind, name, "--type=merge", "-p", json.dumps(document))
 

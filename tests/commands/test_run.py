@@ -176,7 +176,7 @@ def test_scheduler_names_must_be_names_and_differ(kubeconfig: Path, names: list[
     assert refusal(kubeconfig, *names) == f"Error: {message}"
 
 
-def test_what_nobody_asked_for_is_not_loaded_and_can_be() -> None:
+def test_optional_modules_are_loaded_only_when_they_are_requested() -> None:
     load = "from muster.operator.cli import main; main.get_command(None, 'run')"
     unwanted = "{'kubernetes', 'jinja2', 'rich', 'muster.sandbox', 'muster.operator.simulate', 'muster.operator.web'}"
     look = f"import sys; assert not {unwanted} & sys.modules.keys(); import gc; assert gc.isenabled()"

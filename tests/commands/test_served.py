@@ -103,7 +103,7 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
     assert rest == [
         "0/3 nodes are available: 3 Insufficient cpu.",
         "It has waited for 90s and was tried 2 times.",
-        "In the queue 4 pods and groups are before it.",
+        "4 pods and groups are ahead of it in the queue.",
         "It is tried again within 2m, or when something happens that NodeResourcesFit waits for.",
     ]
     assert servers.asked == 3
@@ -116,11 +116,11 @@ def test_the_leader_is_asked_where_the_cluster_may_not_be_read(kubeconfig: Path)
             1,
             ("NodeAffinity", "NodePorts"),
             [
-                "In the queue 1 pod or group is before it.",
+                "1 pod or group is ahead of it in the queue.",
                 "It is tried again within 2m, or when something happens that NodeAffinity or NodePorts waits for.",
             ],
         ),
-        (0, (), ["In the queue nobody is before it.", "It is tried again within 2m."]),
+        (0, (), ["It is first in the queue.", "It is tried again within 2m."]),
     ],
 )
 def test_the_queue_is_described_in_whole_sentences(ahead: int, plugins: tuple[str, ...], sentences: list[str]) -> None:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from tests.commands.asking import MUSTER, ask
-from tests.words import PYTHON
+from tests.python_words import PYTHON
 
 OF_PYTHON = re.compile(rf"{PYTHON.pattern}| object at 0x|ConnectionKey|_ssl\.c|Errno|Error\(")
 PAGE = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>"

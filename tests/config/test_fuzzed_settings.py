@@ -23,12 +23,13 @@ from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.errors import CredentialsError
 from muster.operator.process.settings import assemble
 from muster.plugins.autopodgroups.workloads import LABEL as AUTO_POD_GROUPS
+from muster.plugins.capacityscheduling.api import KNOWN_ANNOTATIONS as QUOTA_ANNOTATIONS
 from muster.plugins.catalog import IN_TREE
 from tests.model.test_fuzzed_kinds import without_texts
 from tests.model.wire import EXAMPLES
+from tests.python_words import PYTHON
 from tests.security import test_fuzzed_requests
 from tests.security.test_fuzzed_input import MANY, VALUES
-from tests.words import PYTHON
 
 Way = tuple[Any, ...]
 VERSION = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -194,15 +195,20 @@ def service_account(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_variable_that_is_read_is_here() -> None:
-    sources = [path.read_text() for room in ("framework", "operator", "plugins") for path in Path(room).rglob("*.py")]
+    sources = [
+        path.read_text() for package in ("framework", "operator", "plugins") for path in Path(package).rglob("*.py")
+    ]
     read = {name for text in sources for name in re.findall(r"environ(?:\.get\(|\[)\"(\w+)\"", text)}
     assert read <= set(NAMES)
     assert len(read) >= 5
 
 
 def test_every_annotation_that_is_read_is_drawn_where_annotations_are() -> None:
-    sources = [path.read_text() for room in ("framework", "operator", "plugins") for path in Path(room).rglob("*.py")]
+    sources = [
+        path.read_text() for package in ("framework", "operator", "plugins") for path in Path(package).rglob("*.py")
+    ]
     whole = {name for text in sources for name in re.findall(r"[a-z.]*muster-scheduler\.io/[a-z-]+", text)}
     parts = {f"{PREFIX}{name}" for text in sources for name in re.findall(r"\{PREFIX\}([a-z-]+)", text)}
     labels = {AUTO_POD_GROUPS}
-    assert (whole | parts) - labels == {*test_fuzzed_requests.NAMES, RUN_SECONDS}
+    of_quotas = QUOTA_ANNOTATIONS  # drawn in tests/capacityscheduling/test_tree.py
+    assert (whole | parts) - labels - of_quotas == {*test_fuzzed_requests.NAMES, RUN_SECONDS}

@@ -62,6 +62,14 @@ def _version_variables(binary: Binary) -> list[tuple[str, str]]:
     return []
 
 
+def fetched(module: str, version: str) -> Path:
+    """The folder with the source of a module, in Go's cache of modules, where Go puts it if it is not there yet.
+
+    Raises `subprocess.CalledProcessError` where Go cannot fetch it.
+    """
+    return Path(_go_json("mod", "download", "-json", f"{module}@v{version}")["Dir"])
+
+
 def _published_go_mod(module: str, version: str) -> dict[str, Any]:
     """The published go.mod of a module, as `go mod edit -json` describes it."""
     download = _go_json("mod", "download", "-json", f"{module}@v{version}")

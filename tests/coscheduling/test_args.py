@@ -67,7 +67,7 @@ def test_the_ends_of_the_range_of_percentages_are_fine(percentage: int) -> None:
     assert World({"podGroupRejectPercentage": percentage}).groups.args.pod_group_reject_percentage == percentage
 
 
-def test_a_placement_that_does_not_exist_is_refused_with_those_that_do() -> None:
+def test_an_unknown_placement_is_rejected_with_a_list_of_the_known_ones() -> None:
     assert faults({"placement": "Sometimes"}) == [
         "profiles[0].pluginConfig[0].args.placement: "
         'Unsupported value: "Sometimes": supported values: "Transaction", "PodByPod"'

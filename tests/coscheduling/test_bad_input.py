@@ -10,27 +10,29 @@ from tests.coscheduling.world import World
 
 
 @pytest.fixture
-def room(world: World) -> World:
-    """A world with room for a hundred."""
+def large_world(world: World) -> World:
+    """A world with capacity for a hundred pods."""
     world.add_nodes(make_node("a", cpu="100"))
     return world
 
 
 @pytest.mark.parametrize("min_member", [None, 0, -3])
-async def test_a_minmember_of_nothing_lets_every_member_go_by_itself(room: World, min_member: int | None) -> None:
-    room.add_group("g", min_member)
-    room.add(*make_members("g", 2))
-    await room.settle()
+async def test_a_minmember_of_nothing_lets_every_member_go_by_itself(
+    large_world: World, min_member: int | None
+) -> None:
+    large_world.add_group("g", min_member)
+    large_world.add(*make_members("g", 2))
+    await large_world.settle()
 
-    assert len(room.bound("g")) == 2
-    room.check()
+    assert len(large_world.bound("g")) == 2
+    large_world.check()
 
 
 @pytest.mark.parametrize("seconds", [0, -1, -(2**31)])
-async def test_a_timeout_of_nothing_is_none(room: World, seconds: int) -> None:
-    room.add_group("g", 2, timeout=seconds)
+async def test_a_timeout_of_nothing_is_none(large_world: World, seconds: int) -> None:
+    large_world.add_group("g", 2, timeout=seconds)
 
-    assert room.groups.wait_seconds("default/g") == 60
+    assert large_world.groups.wait_seconds("default/g") == 60
 
 
 async def test_a_timeout_of_nothing_is_the_one_of_the_configuration(make_world: MakeWorld) -> None:
@@ -49,50 +51,50 @@ async def test_a_timeout_of_nothing_is_the_one_of_the_configuration(make_world: 
     assert len(world.bound("g")) == 3
 
 
-async def test_a_timeout_that_never_ends_ends_after_a_quarter_of_an_hour(room: World) -> None:
-    room.add_group("g", 2, timeout=2**31 - 1)
+async def test_a_timeout_that_never_ends_ends_after_a_quarter_of_an_hour(large_world: World) -> None:
+    large_world.add_group("g", 2, timeout=2**31 - 1)
 
-    assert room.groups.wait_seconds("default/g") == 900
+    assert large_world.groups.wait_seconds("default/g") == 900
 
 
-async def test_a_minmember_that_no_cluster_can_meet_waits_and_harms_nobody(room: World) -> None:
-    room.add_group("g", 2**31 - 1)
-    room.add(*make_members("g", 3))
-    [other] = room.add(make_pod("other"))
-    await room.run(60)
+async def test_a_group_with_an_unreachable_min_member_waits_and_delays_no_other_pod(large_world: World) -> None:
+    large_world.add_group("g", 2**31 - 1)
+    large_world.add(*make_members("g", 3))
+    [other] = large_world.add(make_pod("other"))
+    await large_world.run(60)
 
-    assert room.bound() == [other]
+    assert large_world.bound() == [other]
 
 
 @pytest.mark.parametrize("amount", ["", "a lot", "1e", "--1", "1 Gi", "0x10"])
-async def test_quantities_that_cannot_be_read_are_the_groups_own_trouble(room: World, amount: str) -> None:
-    room.add_group("broken", 1, min_resources={"memory": amount})
-    room.add_group("fine", 1, min_resources={"memory": "1Gi"})
-    [broken] = room.add(make_member("b", "broken"))
-    [fine] = room.add(make_member("f", "fine"))
-    await room.run(60)
+async def test_quantities_that_cannot_be_read_are_the_groups_own_trouble(large_world: World, amount: str) -> None:
+    large_world.add_group("broken", 1, min_resources={"memory": amount})
+    large_world.add_group("fine", 1, min_resources={"memory": "1Gi"})
+    [broken] = large_world.add(make_member("b", "broken"))
+    [fine] = large_world.add(make_member("f", "fine"))
+    await large_world.run(60)
 
-    assert room.bound() == [fine]
-    assert "spec.minResources: " in room.notes(broken)[-1]
-    room.change_group("default/broken", minResources={"memory": "1Gi"})
-    await room.settle()
-    assert room.node_of(broken) == "a"
-
-
-async def test_amounts_below_nothing_ask_for_nothing(room: World) -> None:
-    room.add_group("g", 1, min_resources={"cpu": "-5", "memory": 0})
-    [key] = room.add(make_member("p", "g"))
-    await room.settle()
-
-    assert room.node_of(key) == "a"
+    assert large_world.bound() == [fine]
+    assert "spec.minResources: " in large_world.notes(broken)[-1]
+    large_world.change_group("default/broken", minResources={"memory": "1Gi"})
+    await large_world.settle()
+    assert large_world.node_of(broken) == "a"
 
 
-async def test_resources_that_no_node_has_are_missing_in_full(room: World) -> None:
-    room.add_group("g", 1, min_resources={"example.com/quantum": 2})
-    [key] = room.add(make_member("p", "g"))
-    await room.run(5)
+async def test_amounts_below_nothing_ask_for_nothing(large_world: World) -> None:
+    large_world.add_group("g", 1, min_resources={"cpu": "-5", "memory": 0})
+    [key] = large_world.add(make_member("p", "g"))
+    await large_world.settle()
 
-    assert room.notes(key)[-1].startswith("0/1 nodes are available: resource gap: map[example.com/quantum:2].")
+    assert large_world.node_of(key) == "a"
+
+
+async def test_resources_that_no_node_has_are_missing_in_full(large_world: World) -> None:
+    large_world.add_group("g", 1, min_resources={"example.com/quantum": 2})
+    [key] = large_world.add(make_member("p", "g"))
+    await large_world.run(5)
+
+    assert large_world.notes(key)[-1].startswith("0/1 nodes are available: resource gap: map[example.com/quantum:2].")
 
 
 async def test_a_podgroup_without_a_spec_is_one_that_asks_for_nothing() -> None:
@@ -110,23 +112,23 @@ async def test_fields_that_muster_does_not_know_are_passed_over() -> None:
     assert typed_group(group).spec.min_member == 3
 
 
-async def test_pods_of_another_scheduler_with_the_label_are_never_touched(room: World) -> None:
-    room.add_group("g", 2)
-    room.add(*(pod.scheduler("somebody-else") for pod in make_members("g", 5)))
-    await room.run(60)
+async def test_pods_of_another_scheduler_with_the_label_are_never_touched(large_world: World) -> None:
+    large_world.add_group("g", 2)
+    large_world.add(*(pod.scheduler("somebody-else") for pod in make_members("g", 5)))
+    await large_world.run(60)
 
-    assert room.bound() == []
-    assert room.events == []
-    assert len(room.groups.waits()) == 1
+    assert large_world.bound() == []
+    assert large_world.events == []
+    assert len(large_world.groups.waits()) == 1
 
 
-async def test_a_label_with_odd_characters_is_just_a_name(room: World) -> None:
+async def test_a_label_with_odd_characters_is_just_a_name(large_world: World) -> None:
     name = "a.b-c_D" * 9
-    room.add_group(name, 1)
-    [key] = room.add(make_member("p", name))
-    await room.settle()
+    large_world.add_group(name, 1)
+    [key] = large_world.add(make_member("p", name))
+    await large_world.settle()
 
-    assert room.node_of(key) == "a"
+    assert large_world.node_of(key) == "a"
 
 
 async def test_ten_thousand_podgroups_without_pods_leave_scheduling_as_it_is(make_world: MakeWorld) -> None:
@@ -178,26 +180,26 @@ async def test_a_thousand_pods_that_wait_for_a_podgroup_are_not_asked_about_each
         (2000, "spec.minResources: too many resources: 2001, at most 1000"),
     ],
 )
-async def test_made_up_resources_are_lacking_and_cost_nobody_anything(room: World, names: int, said: str) -> None:
-    columns = [*room.engine.cache.snapshot.resources.names]
+async def test_unknown_resources_are_lacking_and_delay_no_other_pod(large_world: World, names: int, said: str) -> None:
+    columns = [*large_world.engine.cache.snapshot.resources.names]
     made_up = {f"example.com/r{number}": "1" for number in range(names)}
-    room.add_group("g", 1, min_resources={"cpu": "1000", **made_up})
-    [key, other] = room.add(make_member("g-0", "g"), make_pod("other"))
-    await room.settle()
+    large_world.add_group("g", 1, min_resources={"cpu": "1000", **made_up})
+    [key, other] = large_world.add(make_member("g-0", "g"), make_pod("other"))
+    await large_world.settle()
 
-    assert room.node_of(other)
-    [note] = room.notes(key)
+    assert large_world.node_of(other)
+    [note] = large_world.notes(key)
     assert said.removeprefix("map[cpu:1") in note
     assert len(note) < 1024
-    assert room.engine.cache.snapshot.resources.names == columns
+    assert large_world.engine.cache.snapshot.resources.names == columns
 
 
-async def test_members_that_differ_in_all_that_they_ask_of_nodes_are_still_looked_at_in_sum(room: World) -> None:
-    room.add_group("g", 60, min_resources={"cpu": "1000"})
+async def test_members_with_different_requests_are_still_checked_in_sum(large_world: World) -> None:
+    large_world.add_group("g", 60, min_resources={"cpu": "1000"})
     members = make_members("g", 60)
     for number, member in enumerate(members):
         member.node_selector({f"key-{number}": "value"})
-    [first, *_] = room.add(*members)
-    await room.settle()
+    [first, *_] = large_world.add(*members)
+    await large_world.settle()
 
-    assert "resource gap: map[cpu:" in room.notes(first)[0]
+    assert "resource gap: map[cpu:" in large_world.notes(first)[0]

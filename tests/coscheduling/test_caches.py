@@ -29,7 +29,7 @@ def let_through(world: World, key: str) -> None:
     world.plugin().on_pod_decision(PodDecision(info, state, "", Status.unschedulable("no node")))
 
 
-async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_left_alone_until_room_comes(
+async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_not_retried_without_capacity(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()
@@ -49,7 +49,7 @@ async def test_a_group_that_lacks_resources_is_denied_for_three_seconds_and_left
     assert len(world.bound()) == 2
 
 
-async def test_room_that_comes_during_a_denial_and_does_not_suffice_is_looked_at_once(make_world: MakeWorld) -> None:
+async def test_insufficient_capacity_that_is_added_during_a_denial_is_checked_once(make_world: MakeWorld) -> None:
     world = make_world()
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2, min_resources={"cpu": "40"})
@@ -61,7 +61,7 @@ async def test_room_that_comes_during_a_denial_and_does_not_suffice_is_looked_at
     assert world.metrics.podgroup_schedule_attempts.values() == {("unschedulable", "muster"): 2}
 
 
-async def test_room_helps_although_something_else_was_said_of_the_group_meanwhile(make_world: MakeWorld) -> None:
+async def test_added_capacity_wakes_a_group_with_another_reported_reason_too(make_world: MakeWorld) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 0})
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("app", 1, min_resources={"cpu": "2"})
@@ -81,7 +81,7 @@ async def test_room_helps_although_something_else_was_said_of_the_group_meanwhil
     assert world.node_of(executor) == "a"
 
 
-async def test_a_denied_group_whose_pods_are_tried_all_the_same_is_turned_away_without_a_look(
+async def test_a_denied_group_whose_pods_are_tried_is_rejected_without_a_check_of_resources(
     make_world: MakeWorld,
 ) -> None:
     world = make_world()
@@ -118,7 +118,9 @@ async def test_how_long_a_denial_lasts_can_be_said(make_world: MakeWorld) -> Non
     assert len(world.bound()) == 2
 
 
-async def test_without_denials_room_helps_at_once_and_nothing_is_tried_before(make_world: MakeWorld) -> None:
+async def test_without_denials_added_capacity_wakes_a_group_at_once_and_there_is_no_earlier_attempt(
+    make_world: MakeWorld,
+) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 0})
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2, min_resources={"cpu": "4"})
@@ -206,7 +208,7 @@ async def test_with_a_backoff_a_group_that_found_no_place_is_left_alone_for_that
     assert len(world.bound()) == 2
 
 
-async def test_without_a_backoff_room_helps_as_soon_as_the_pods_own_backoff_is_over(world: World) -> None:
+async def test_without_a_group_backoff_added_capacity_helps_once_the_pods_backoff_has_ended(world: World) -> None:
     world.add_nodes(make_node("a", cpu="1"))
     world.add_group("g", 2)
     world.add(*make_members("g", 2))
@@ -232,7 +234,7 @@ async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its
     assert len(world.bound()) == 2
 
 
-async def test_a_group_that_asks_for_less_is_looked_at_at_once_although_it_was_denied_and_left_alone(
+async def test_a_denied_group_with_reduced_min_resources_is_checked_at_once(
     make_world: MakeWorld,
 ) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 1000, "podGroupBackoffSeconds": 1000})
@@ -249,7 +251,7 @@ async def test_a_group_that_asks_for_less_is_looked_at_at_once_although_it_was_d
     assert len(world.bound()) == 2
 
 
-async def test_a_group_that_asks_for_more_is_looked_at_again_although_it_was_let_through(world: World) -> None:
+async def test_an_admitted_group_with_increased_min_resources_is_checked_again(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"))
     group = world.add_group("g", 1, min_resources={"cpu": "2"})
     [driver] = world.add(make_member("driver", "g"))
@@ -261,7 +263,7 @@ async def test_a_group_that_asks_for_more_is_looked_at_again_although_it_was_let
     assert world.bound() == [driver]
 
 
-async def test_members_of_a_podgroup_that_was_made_again_are_woken_by_room_too(make_world: MakeWorld) -> None:
+async def test_members_of_a_recreated_podgroup_are_woken_by_added_capacity_too(make_world: MakeWorld) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 0})
     world.add_nodes(make_node("a", cpu="2"))
     group = world.add_group("g", 2)

@@ -1,7 +1,7 @@
 """A held group: none of its pods is started, each says why, and a resume starts it at once."""
 
 from muster.framework.groups.holds import HOLD
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
@@ -157,11 +157,11 @@ async def test_pods_that_wait_at_permit_give_their_nodes_back_when_their_group_i
     world.add_group("g", 2)
     keys = world.add(*make_members("g", 2))
     await world.settle()
-    assert len(world.engine.held_pods) == 1
+    assert len(world.engine.waiting_pods) == 1
 
     hold(world)
     await world.settle()
-    assert len(world.engine.held_pods) == 0
+    assert len(world.engine.waiting_pods) == 0
     assert world.engine.cache.assumed_count == 0
     assert world.places() == {"gated": 2}
     assert [world.conditions[key] for key in keys] == [GATED] * 2
@@ -261,11 +261,11 @@ async def test_a_reservation_ends_when_its_group_is_held() -> None:
     world.api.put("podgroups", make_group("g", 4))
     world.add(*make_members("g", 4))
     await world.run(60)
-    assert len(held_in(world.engine.shared)) == 1
+    assert len(reserved_in(world.engine.shared)) == 1
 
     hold(world)
     await world.run(5)
-    assert held_in(world.engine.shared) == ()
+    assert reserved_in(world.engine.shared) == ()
     [other] = world.add(make_pod("other").requests(cpu="2"))
     await world.settle()
     assert world.node_of(other) == "b"
@@ -283,9 +283,9 @@ async def test_the_wait_for_a_reservation_begins_when_the_group_is_resumed() -> 
     await world.run(600)
     resume(world)
     await world.run(60)
-    assert held_in(world.engine.shared) == ()
+    assert reserved_in(world.engine.shared) == ()
     await world.run(60)
-    assert len(held_in(world.engine.shared)) == 1
+    assert len(reserved_in(world.engine.shared)) == 1
 
 
 async def test_a_nomination_ends_when_its_group_is_held(world: World) -> None:

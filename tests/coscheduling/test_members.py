@@ -149,11 +149,11 @@ def test_a_member_that_was_bound_and_is_never_reported_has_no_node_any_more(
 ) -> None:
     waiting = pod()
     members = book(waiting)
-    members.place(waiting)
-    members.bind(waiting)
+    members.count_placed(waiting)
+    members.count_bound(waiting)
     if reported:
         members.follow(waiting, pod(2, node="n1"))
-    members.expire(waiting)
+    members.count_expired(waiting)
     assert members.record(TRAIN).counts() == counts
     assert (len(members.record(TRAIN).placed), len(members.record(TRAIN).bound)) == (int(reported), int(reported))
 

@@ -1,6 +1,7 @@
 """Permit: members hold nodes until the quorum does, for as long as the group says."""
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 
 import pytest
 
@@ -24,7 +25,7 @@ async def half_placed(make_world: MakeWorld, args: Mapping[str, object] = {}, **
     world.add_group("g", 2, **group)
     world.add(*make_members("g", 2))
     await world.settle()
-    assert len(world.engine.held_pods) == 1
+    assert len(world.engine.waiting_pods) == 1
     return world
 
 
@@ -60,7 +61,7 @@ async def test_a_group_that_names_no_minmember_is_let_through(make_world: MakeWo
 async def test_a_member_without_the_quorum_holds_its_node(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
 
-    [waiting] = world.engine.held_pods
+    [waiting] = world.engine.waiting_pods
     assert waiting.pending_plugins == {"Coscheduling"}
     assert world.bound("g") == []
     assert world.engine.cache.assumed_count == 1
@@ -86,7 +87,7 @@ async def test_members_that_are_bound_already_count(make_world: MakeWorld) -> No
     assert world.node_of(key) == "a"
 
 
-async def test_members_that_another_scheduler_binds_let_those_that_wait_go(make_world: MakeWorld) -> None:
+async def test_members_bound_by_another_scheduler_count_for_the_members_at_permit(make_world: MakeWorld) -> None:
     world = make_world(POD_BY_POD)
     world.add_nodes(make_node("a", cpu="2"))
     world.add_group("g", 2)
@@ -140,13 +141,13 @@ async def test_how_long_a_member_is_held(
     make_world: MakeWorld, asked: int | None, argument: int, seconds: int, said: str
 ) -> None:
     world = await half_placed(make_world, {"permitWaitingTimeSeconds": argument}, timeout=asked)
-    [waiting] = world.engine.held_pods
+    [waiting] = world.engine.waiting_pods
 
     await world.run(seconds - 0.5)
-    assert len(world.engine.held_pods) == 1
+    assert len(world.engine.waiting_pods) == 1
     await world.run(0.6)
 
-    assert len(world.engine.held_pods) == 0
+    assert len(world.engine.waiting_pods) == 0
     assert world.notes(waiting.pod.key)[-1] == TIMED_OUT.format(said)
     assert word(world, "g") == (
         "Timeout",
@@ -184,7 +185,7 @@ async def test_each_timeout_is_posted(make_world: MakeWorld) -> None:
     world = await half_placed(make_world, timeout=10)
     posted: list[str] = []
     announcements = world.groups._announcements
-    announcements._changed = lambda group: posted.append(word(world, "g")[0])
+    announcements._book = SimpleNamespace(mark_changed=lambda group: posted.append(word(world, "g")[0]))
     await world.run(60)
 
     assert posted == ["Timeout"] * 4
@@ -200,23 +201,23 @@ async def test_a_timeout_turns_all_that_wait_away_together(make_world: MakeWorld
     await world.settle()
     world.change_group("default/g", minMember=2, scheduleTimeoutSeconds=10)
     world.change_group("default/g", minMember=3, scheduleTimeoutSeconds=10)
-    assert len(world.engine.held_pods) == 0  # the quorum needs the gated one
+    assert len(world.engine.waiting_pods) == 0  # the quorum needs the gated one
 
     world.api.change("pods", late, lambda pod: pod["spec"].update(schedulingGates=[], nodeSelector={"later": "yes"}))
     await world.run(5)
-    assert [waiting.pod.key for waiting in world.engine.held_pods] == [early]
+    assert [waiting.pod.key for waiting in world.engine.waiting_pods] == [early]
     world.api.change("nodes", "a", lambda node: node["metadata"]["labels"].update(later="yes"))
     await world.run(2)
-    assert [waiting.pod.key for waiting in world.engine.held_pods] == [early, late]
+    assert [waiting.pod.key for waiting in world.engine.waiting_pods] == [early, late]
     await world.run(4)
 
-    assert len(world.engine.held_pods) == 0
+    assert len(world.engine.waiting_pods) == 0
     assert world.notes(early)[-1] == TIMED_OUT.format("10s")
     assert world.notes(late)[-1] == "0/1 nodes are available: 1 rejection in Unreserve."
     assert world.engine.cache.assumed_count == 0
 
 
-async def test_a_smaller_quorum_lets_those_go_that_wait(make_world: MakeWorld) -> None:
+async def test_a_lowered_min_member_allows_members_at_permit(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     world.change_group("default/g", minMember=1)
     await world.settle()
@@ -224,7 +225,7 @@ async def test_a_smaller_quorum_lets_those_go_that_wait(make_world: MakeWorld) -
     assert len(world.bound("g")) == 1
 
 
-async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: MakeWorld) -> None:
+async def test_members_at_permit_wait_for_a_raised_min_member(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
     world.change_group("default/g", minMember=3)
     world.delete(f"default/{STANDS_IN_WAY}")
@@ -237,9 +238,9 @@ async def test_a_larger_quorum_is_what_those_that_wait_wait_for(make_world: Make
     assert len(world.bound("g")) == 3
 
 
-async def test_without_its_podgroup_nobody_waits(make_world: MakeWorld) -> None:
+async def test_without_its_podgroup_no_member_waits_at_permit(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
-    [waiting] = world.engine.held_pods
+    [waiting] = world.engine.waiting_pods
     world.api.delete("podgroups", "default/g")
     await world.settle()
 
@@ -266,7 +267,7 @@ async def test_a_group_made_again_after_it_went_starts_from_nothing(make_world: 
 
 async def test_a_member_that_is_deleted_while_it_waits_is_no_part_of_the_quorum(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
-    [waiting] = world.engine.held_pods
+    [waiting] = world.engine.waiting_pods
     world.delete(waiting.pod.key, f"default/{STANDS_IN_WAY}")
     await world.run(30)
     assert world.bound("g") == []
@@ -282,7 +283,7 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
 ) -> None:
     """The place of a member whose time has run out is given back a moment later; it must not count until then."""
     world = await half_placed(make_world, timeout=10)
-    [waiting] = world.engine.held_pods
+    [waiting] = world.engine.waiting_pods
     world.delete(f"default/{STANDS_IN_WAY}")
     waiting.reject("Coscheduling", "time is up")
     world.engine.queue.activate([member for member in world.groups.record("default/g").unplaced_pods()])
@@ -293,9 +294,9 @@ async def test_a_wait_that_ends_at_the_very_moment_of_the_quorum_makes_no_part_o
     assert len(world.bound("g")) in (0, 2)
 
 
-async def test_siblings_that_are_turned_away_count_no_more_although_they_have_yet_to_go(make_world: MakeWorld) -> None:
+async def test_rejected_siblings_do_not_count_for_the_quorum_before_they_are_requeued(make_world: MakeWorld) -> None:
     world = await half_placed(make_world)
-    [waiting] = world.engine.held_pods
+    [waiting] = world.engine.waiting_pods
     [other] = world.groups.record("default/g").unplaced_pods()
     world.delete(f"default/{STANDS_IN_WAY}")
     world.plugin().on_pod_released(PodDecision(other, CycleState(), "a", Status.unschedulable("taken")))
@@ -316,12 +317,12 @@ async def test_a_group_whose_members_all_fit_holds_nobody_and_says_nothing(make_
     await world.settle()
 
     assert set(world.bound()) == set(keys)
-    assert world.groups.held.of("default/g") == ()
+    assert world.groups.at_permit.of("default/g") == ()
     assert world.notes(keys[0]) == world.notes(keys[1]) == []
 
 
 @pytest.mark.parametrize("group", ["h", ""])
-async def test_a_member_that_changes_its_group_while_it_waits_is_not_let_go_by_the_quorum_of_the_old_one(
+async def test_a_member_that_changes_its_group_at_permit_is_not_allowed_by_the_old_groups_quorum(
     make_world: MakeWorld, group: str
 ) -> None:
     world = make_world({**POD_BY_POD, "podGroupRejectPercentage": 100})

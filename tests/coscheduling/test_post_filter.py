@@ -18,10 +18,10 @@ NO_VICTIMS = (
 )
 
 
-async def world_with_room(make_world: MakeWorld, room: int, percentage: int, members: int = 10) -> World:
-    """A world with room for some members of a group that needs all of them."""
+async def world_with_cores(make_world: MakeWorld, cores: int, percentage: int, members: int = 10) -> World:
+    """A world with capacity for some members of a group that needs all of them."""
     world = make_world({"placement": "PodByPod", "podGroupRejectPercentage": percentage})
-    world.add_nodes(make_node("a", cpu=str(room)))
+    world.add_nodes(make_node("a", cpu=str(cores)))
     world.add_group("g", members)
     world.add(*make_members("g", members))
     await world.settle()
@@ -38,9 +38,9 @@ async def test_an_ordinary_pod_that_finds_no_node_hears_nothing_of_groups(make_w
 
 
 async def test_a_member_that_finds_no_node_gives_its_group_up(make_world: MakeWorld) -> None:
-    world = await world_with_room(make_world, room=5, percentage=10)
+    world = await world_with_cores(make_world, cores=5, percentage=10)
 
-    assert len(world.engine.held_pods) == 0
+    assert len(world.engine.waiting_pods) == 0
     assert world.engine.cache.assumed_count == 0
     said = [note for key in world.api.pods for note in world.notes(key)]
     [refused] = [note for note in said if "Insufficient cpu" in note and "even after PostFilter" in note]
@@ -52,15 +52,15 @@ async def test_a_member_that_finds_no_node_gives_its_group_up(make_world: MakeWo
 
 
 @pytest.mark.parametrize(
-    ("room", "percentage", "waiting"),
+    ("cores", "percentage", "waiting"),
     [(9, 0, 0), (9, 9, 0), (9, 10, 9), (8, 10, 0), (8, 20, 8), (1, 90, 1), (1, 89, 0), (1, 100, 1)],
 )
 async def test_the_group_is_given_up_when_more_than_the_percentage_is_missing(
-    make_world: MakeWorld, room: int, percentage: int, waiting: int
+    make_world: MakeWorld, cores: int, percentage: int, waiting: int
 ) -> None:
-    world = await world_with_room(make_world, room, percentage)
+    world = await world_with_cores(make_world, cores, percentage)
 
-    assert len(world.engine.held_pods) == waiting
+    assert len(world.engine.waiting_pods) == waiting
 
 
 async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(make_world: MakeWorld) -> None:
@@ -77,7 +77,7 @@ async def test_a_group_that_has_its_quorum_is_not_given_up_for_one_member_more(m
 
 
 async def test_a_group_that_was_given_up_goes_behind_others_as_old_in_the_queue(make_world: MakeWorld) -> None:
-    world = await world_with_room(make_world, room=5, percentage=10)
+    world = await world_with_cores(make_world, cores=5, percentage=10)
 
     created, failed = world.groups.order("default/g")
     assert failed == world.clock.now()
@@ -85,8 +85,8 @@ async def test_a_group_that_was_given_up_goes_behind_others_as_old_in_the_queue(
     assert world.groups.order("default/g") == (created, failed)
 
 
-async def test_a_group_that_was_given_up_starts_whole_when_there_is_room(make_world: MakeWorld) -> None:
-    world = await world_with_room(make_world, room=5, percentage=10)
+async def test_a_denied_group_starts_whole_once_there_is_capacity(make_world: MakeWorld) -> None:
+    world = await world_with_cores(make_world, cores=5, percentage=10)
     await world.run(30)
     world.add_nodes(make_node("b", cpu="5"))
     await world.run(60)
@@ -97,7 +97,7 @@ async def test_a_group_that_was_given_up_starts_whole_when_there_is_room(make_wo
 
 async def test_a_group_that_does_not_fit_does_not_spin(make_world: MakeWorld) -> None:
     """Members give back what they held; that must not wake them again and again."""
-    world = await world_with_room(make_world, room=5, percentage=0)
+    world = await world_with_cores(make_world, cores=5, percentage=0)
     await world.run(60)
     attempts = len(world.events)
     await world.run(600)
@@ -119,9 +119,9 @@ async def test_a_group_that_does_not_fit_does_not_spin_without_denials_either(ma
     assert rounds < 20
 
 
-async def test_a_failure_just_before_the_group_is_looked_at_again_puts_that_off(make_world: MakeWorld) -> None:
+async def test_a_failure_just_before_the_retry_of_a_group_delays_the_retry(make_world: MakeWorld) -> None:
     """The denial is over, the look that was to follow it is not yet due, and the member fails again in between."""
-    world = await world_with_room(make_world, room=5, percentage=10)
+    world = await world_with_cores(make_world, cores=5, percentage=10)
     await world.run(3.005)
     world.engine.queue.activate([*world.groups.record("default/g").unplaced_pods()])
     await world.settle()
@@ -134,7 +134,7 @@ async def test_a_failure_just_before_the_group_is_looked_at_again_puts_that_off(
 
 
 async def test_others_get_what_a_group_gave_back(make_world: MakeWorld) -> None:
-    world = await world_with_room(make_world, room=5, percentage=10)
+    world = await world_with_cores(make_world, cores=5, percentage=10)
     keys = world.add(*(make_pod(f"p-{number}").requests(cpu="1") for number in range(5)))
     await world.run(1)
 

@@ -129,7 +129,7 @@ async def test_a_podgroup_that_goes_before_its_pods_were_tried_gates_them_and_sa
     assert world.bound() == [pod]
 
 
-async def test_a_podgroup_that_comes_again_is_reported_as_missing_again_when_it_goes_again(world: World) -> None:
+async def test_a_recreated_podgroup_is_reported_as_missing_after_it_is_deleted_again(world: World) -> None:
     [pod] = world.add(make_member("g-0", "g"))
     await world.run(5)
     for _ in range(2):

@@ -42,7 +42,7 @@ def test_a_pod_whose_podgroup_has_gone_in_the_meantime_waits_for_it() -> None:
     )
 
 
-def test_fewer_members_than_minmember_are_turned_away_with_both_numbers() -> None:
+def test_fewer_members_than_min_member_are_rejected_with_both_numbers() -> None:
     world = World()
     world.add_group("g", 3)
     world.add_group("other", 3)
@@ -117,7 +117,7 @@ def test_only_some_of_many_gated_members_are_named() -> None:
     assert text(pre_filter(world, keys[0]))[1].endswith(": g-0, g-1, g-2, g-3, g-4 and 2 more")
 
 
-def test_gated_members_beyond_the_quorum_are_nobodys_concern() -> None:
+def test_gated_members_beyond_the_quorum_do_not_delay_the_group() -> None:
     world = World()
     world.add_group("g", 2)
     keys = world.add(*make_members("g", 2), make_member("gated", "g").gate("x"))
@@ -174,7 +174,7 @@ def test_what_the_groups_own_members_use_is_given_back() -> None:
     assert pre_filter(world, keys[1]) is None
 
 
-def test_room_on_nodes_that_no_member_may_use_does_not_count() -> None:
+def test_capacity_of_nodes_that_no_member_may_use_does_not_count() -> None:
     world = World()
     world.add_nodes(
         make_node("fine", cpu="2"),
@@ -189,7 +189,7 @@ def test_room_on_nodes_that_no_member_may_use_does_not_count() -> None:
     assert text(pre_filter(world, keys[0]))[1] == "resource gap: map[cpu:2]"
 
 
-def test_room_that_one_kind_of_member_may_use_counts_for_the_group() -> None:
+def test_capacity_that_one_kind_of_member_may_use_counts_for_the_group() -> None:
     world = World()
     world.add_nodes(make_node("fine", cpu="2"), make_node("tainted", cpu="2").taint("dedicated"))
     world.add_group("g", 2, min_resources={"cpu": "4"})
@@ -199,7 +199,7 @@ def test_room_that_one_kind_of_member_may_use_counts_for_the_group() -> None:
     assert pre_filter(world, keys[0]) is None
 
 
-def test_while_members_are_still_to_come_room_on_any_node_counts() -> None:
+def test_capacity_of_every_node_counts_while_members_are_missing() -> None:
     world = World()
     world.add_nodes(make_node("fine", cpu="2"), make_node("tainted", cpu="8").taint("dedicated"))
     world.add_group("g", 1, min_resources={"cpu": "8"})
@@ -208,7 +208,7 @@ def test_while_members_are_still_to_come_room_on_any_node_counts() -> None:
     assert pre_filter(world, keys[0]) is None
 
 
-def test_minresources_without_minmember_are_looked_at_too() -> None:
+def test_min_resources_without_min_member_are_checked_too() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="1"))
     world.add_group("g", min_resources={"cpu": "2"})

@@ -116,7 +116,7 @@ def test_groups_of_one_moment_go_by_name_and_namespace_and_members_by_their_own_
     assert keys == ["a/x-1", "a/x-0", "a/y-1", "a/y-0", "b/x-1", "b/x-0"]
 
 
-def test_of_groups_of_one_age_those_that_failed_go_last() -> None:
+def test_of_groups_of_the_same_age_the_failed_ones_come_last() -> None:
     world = World()
     for name in ("failing", "other"):
         world.add_group(name, 1)

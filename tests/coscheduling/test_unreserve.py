@@ -49,7 +49,7 @@ def picky(request: pytest.FixtureRequest) -> "type[PickyReserve | PickyPermit]":
 
 
 def of_three(world: World) -> list[str]:
-    """A group of three on a node with room for them."""
+    """A group of three on a node with capacity for them."""
     world.add_nodes(make_node("a", cpu="8"))
     world.add_group("g", 3)
     return world.add(*make_members("g", 3))
@@ -76,7 +76,7 @@ async def test_when_one_member_cannot_be_reserved_none_keeps_its_node(
     world.check()
 
 
-async def test_siblings_that_were_turned_away_are_called_when_the_first_member_has_a_node_again(
+async def test_rejected_siblings_are_activated_when_the_first_member_has_a_node_again(
     make_world: MakeWorld,
 ) -> None:
     PickyReserve.refusals.clear()
@@ -228,7 +228,7 @@ async def test_a_member_that_is_deleted_while_it_is_bound_is_no_burden(world: Wo
     world.check()
 
 
-async def test_a_member_that_somebody_else_binds_while_it_is_bound_keeps_that_place(world: World) -> None:
+async def test_a_member_bound_by_another_scheduler_during_its_binding_keeps_that_node(world: World) -> None:
     keys = of_three(world)
     world.add_nodes(make_node("b"))
     world.binder.latency = lambda: 1.0
@@ -255,7 +255,7 @@ async def test_a_member_that_changes_its_group_while_it_is_bound_counts_in_its_n
     world.check()
 
 
-async def test_siblings_that_were_turned_away_are_called_when_the_backoff_of_their_group_is_over(
+async def test_rejected_siblings_are_activated_when_their_groups_backoff_ends(
     make_world: MakeWorld,
 ) -> None:
     PickyReserve.refusals.clear()

@@ -89,7 +89,7 @@ class World(VirtualScheduler):
             record = self.groups.record(group)
             placed = sum(1 for pod in alive if pod["spec"].get("nodeName"))
             assert (len(record.pods), len(record.placed), len(record.bound)) == (len(alive), placed, placed)
-            assert not self.groups.held.of(group)
+            assert not self.groups.at_permit.of(group)
 
 
 def _group(pod: Mapping[str, Any]) -> str | None:

@@ -61,10 +61,9 @@ def lenient(group_version: str, kind: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def others(cluster: ControlPlane, admin: Api) -> Iterator[None]:
-    """Definitions of all that is not Kubernetes' own, those of Muster as they are, and the release's namespace."""
+    """Definitions of what is not Kubernetes' own, of PodGroups and ElasticQuotas as they are, and the namespace."""
     definitions = [lenient(group, kind) for group, kinds in OTHERS.items() for kind in kinds]
-    own = sorted((REPOSITORY / "deploy" / "crds").glob("*.yaml"))
-    definitions += [yaml.safe_load(path.read_text()) for path in own]
+    definitions += [yaml.safe_load(path.read_text()) for path in (REPOSITORY / "deploy" / "crds").glob("*.yaml")]
     for definition in definitions:
         admin.post(_CRDS, definition)
     cluster.kubectl("apply", "--filename", str(REPOSITORY / "deploy" / "namespace.yaml"))

@@ -46,7 +46,7 @@ def test_nothing_of_the_release_selects_the_pod_of_the_test(helm: Helm) -> None:
         assert not selector.items() <= pod.items()
 
 
-def test_the_pods_of_the_test_are_restricted_and_pulled_as_those_of_the_release(helm: Helm) -> None:
+def test_the_pods_of_the_chart_test_have_the_releases_restrictions_and_image_pull_settings(helm: Helm) -> None:
     values = {"scheduler": {"imagePullSecrets": [{"name": "pull"}], "tolerations": [{"key": "a"}]}}
     made = json.loads(_environment_of(helm.hooks(values))["POD_SPEC"])
     release = at(pick(helm.template(values), "Deployment/muster"), "spec.template.spec")
@@ -57,7 +57,7 @@ def test_the_pods_of_the_test_are_restricted_and_pulled_as_those_of_the_release(
     assert made["automountServiceAccountToken"] is False
 
 
-async def test_the_program_says_which_pods_nobody_scheduled_and_leaves_none(
+async def test_the_program_names_unscheduled_pods_and_deletes_its_pods(
     helm: Helm, nobody_schedules: Path, tmp_path: Path
 ) -> None:
     environment = _environment_of(helm.hooks({"schedulerNames": ["first", "second"]})) | {"SECONDS": "0"}

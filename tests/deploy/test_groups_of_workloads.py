@@ -36,9 +36,7 @@ def test_nothing_of_it_is_installed_by_default(helm: Helm) -> None:
     assert Right("batch", "jobs", "list") not in rights(helm, {})
 
 
-def test_the_value_enables_the_plugin_with_its_arguments_beside_those_that_are_there(
-    helm: Helm, tmp_path: Path
-) -> None:
+def test_the_value_enables_the_plugin_with_its_arguments_besides_the_other_plugins(helm: Helm, tmp_path: Path) -> None:
     own = {"name": "Coscheduling", "args": {"permitWaitingTimeSeconds": 10}}
     groups = {"auto": "All", "apiGroup": "scheduling.k8s.io"}
     text = configuration(helm, {"podGroups": groups, "pluginConfig": [own], "schedulerNames": ["one", "two"]})

@@ -122,7 +122,7 @@ def test_podgroups_can_be_made_while_no_replica_answers_unless_failing_is_asked_
 
 def _define(admin: Api, *, manager: str = "somebody", columns: bool = True) -> dict[str, Any]:
     """Makes the definition as another tool would, and without columns as scheduler-plugins' is; returns it."""
-    [path] = (REPOSITORY / "deploy" / "crds").glob("*.yaml")
+    path = REPOSITORY / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
     definition = yaml.safe_load(path.read_text())
     for version in definition["spec"]["versions"] if not columns else ():
         del version["additionalPrinterColumns"]

@@ -175,7 +175,7 @@ def test_the_example_gang_is_bound_and_its_group_says_so(gang: dict[str, Any], a
     assert reasons() == [["Scheduled"]] * 4
 
 
-def test_a_pod_that_fits_nowhere_says_so_in_its_condition_and_in_events_that_count(
+def test_an_unschedulable_pod_has_a_condition_and_events_with_a_count(
     misfit: list[dict[str, Any]], admin: Api, workspace: str
 ) -> None:
     path = f"/api/v1/namespaces/{workspace}/pods/misfit"
@@ -190,7 +190,7 @@ def test_a_pod_is_bound_with_volumes_that_are_there_and_volumes_that_are_made(vo
     assert volumes == "two"
 
 
-def test_metrics_are_for_those_whom_the_chart_lets_read_them(replica: Replica, admin: Api) -> None:
+def test_only_users_with_the_charts_role_may_read_metrics(replica: Replica, admin: Api) -> None:
     reader = service_account_token(admin, READER["name"])
     status, text = replica.page("/metrics", reader)
     assert status == 200

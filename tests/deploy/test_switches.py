@@ -144,7 +144,7 @@ def test_a_name_that_no_service_may_have_is_refused_with_the_way_out(helm: Helm,
         helm.template({"fullnameOverride": override}, release=release)
 
 
-def test_a_release_named_by_a_number_is_a_label_all_the_same(helm: Helm) -> None:
+def test_a_numeric_release_name_is_a_valid_label(helm: Helm) -> None:
     manifests = helm.template({"fullnameOverride": "ours"}, release="123")
     selector = at(pick(manifests, "Deployment/ours"), "spec.selector.matchLabels")
     assert selector == {"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "123"}

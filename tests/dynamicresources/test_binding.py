@@ -150,7 +150,7 @@ async def test_it_is_said_after_which_write_it_was_given_up() -> None:
     )
 
 
-def test_a_reserved_device_is_nobody_elses_until_it_is_given_back() -> None:
+def test_a_reserved_device_is_unavailable_until_it_is_released() -> None:
     world = bench(claim(), claim("other"))
     first, second = start(world), start(world, "second", "other")
     assert first.nodes() == second.nodes() == ["one"]

@@ -93,7 +93,7 @@ def test_an_allocated_claim_ties_the_pod_to_where_its_devices_are() -> None:
     assert allocated_to(POD, GPU_CLASS, *SLICES, claim) == {"wanted": [("r0", "two", "a")]}
 
 
-def test_devices_that_nobody_can_reach_are_worse_than_those_that_cannot_be_had() -> None:
+def test_a_claim_that_cannot_be_allocated_is_reported_before_a_claim_on_another_node() -> None:
     pod = claiming_pod("user", "there", "wanted")
     there = allocated(make_claim("there", exactly(1)), (GPU, "gone", "a"), node="gone")
     wanted = make_claim("wanted", exactly(2))

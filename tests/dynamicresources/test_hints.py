@@ -69,7 +69,7 @@ def test_a_pod_whose_claim_was_generated_comes_back_if_that(there: list[Object],
     assert hint(world, EventResource.TARGET_POD)(info, info, info) is expected
 
 
-def test_the_events_are_kube_schedulers_and_those_of_taint_rules() -> None:
+def test_the_events_are_kube_schedulers_and_events_of_taint_rules() -> None:
     registered = {each.event.resource: each.event.action for each in Bench().plugin.events_to_register()}
     came_or_changed = Action.ADD | Action.UPDATE
     assert registered == {
@@ -82,7 +82,7 @@ def test_the_events_are_kube_schedulers_and_those_of_taint_rules() -> None:
     }
 
 
-def test_a_pod_is_kept_out_of_the_queue_until_its_claims_are_there() -> None:
+def test_a_pod_is_gated_until_its_claims_exist() -> None:
     world = Bench(make_node("one"))
     info = PodInfo(msgspec.convert(POD, Pod))
     waits = world.plugin.pre_enqueue(info)

@@ -247,7 +247,7 @@ def members(group: str, count: int) -> list[PodDict]:
     return found
 
 
-def test_preemption_waits_for_a_search_on_nodes_that_have_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preemption_waits_for_a_device_search_on_full_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a dry run, devices are not looked at until the victims are removed."""
     room = pairs_of(SLOTS + 1, "n2", number=2)
     world = Cluster(monkeypatch, *HARD[:4], room, HARD[5], cpu="1")
@@ -289,7 +289,7 @@ def test_devices_that_share_counters_are_as_before_when_a_trial_is_undone() -> N
     assert states[0] == states[1] != before
 
 
-def test_a_search_that_nobody_continues_does_not_keep_the_devices_in_memory() -> None:
+def test_an_abandoned_search_does_not_keep_the_devices_in_memory() -> None:
     bench = Bench(*(make_node(f"n{number}") for number in range(4)))
     bench.put(*HARD)
     attempt = bench.attempt(claiming_pod("hard", "hard"))

@@ -101,7 +101,7 @@ def test_an_extended_resource_comes_from_a_claim_that_is_made_for_the_pod(
     assert (result["pool"], result["device"]) == (node, "a")
 
 
-def test_a_claim_that_nobody_uses_and_that_no_node_can_serve_is_freed_for_the_pod(
+def test_an_unused_claim_that_no_node_can_serve_is_deallocated_for_the_pod(
     muster: MusterProcess, cluster: Cluster
 ) -> None:
     path = create_claim(cluster, "stuck", exactly(1))

@@ -44,7 +44,7 @@ def test_a_name_that_is_used_again_belongs_to_another_pod(
     assert first != second == event["regarding"]["uid"]
 
 
-def test_a_pod_that_somebody_else_binds_while_it_waits_is_theirs_and_takes_their_room(
+def test_a_waiting_pod_bound_by_another_scheduler_takes_the_capacity_of_that_node(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, core_v1: kubernetes.client.CoreV1Api
 ) -> None:
     add_nodes(make_node("one", cpu="1").taint("dedicated"))
@@ -83,7 +83,7 @@ def test_pods_of_a_node_that_was_removed_count_again_when_it_comes_back(
     assert cluster.wait_until_bound("new") == ["one"]
 
 
-def test_a_pod_that_ends_frees_its_room_though_it_stays_in_the_api(
+def test_an_ended_pod_frees_its_capacity_although_it_stays_in_the_api(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes
 ) -> None:
     add_nodes(make_node("one", cpu="1"))

@@ -44,7 +44,7 @@ def test_a_pod_that_waits_for_its_volume_says_where_it_will_go_until_it_is_there
     assert nominated(cluster, "web", "")
 
 
-def test_a_pod_whose_volume_does_not_come_goes_nowhere_any_more(
+def test_a_pod_whose_volume_claim_is_deleted_loses_its_nomination(
     start_muster: StartMuster, write_config: WriteConfig, cluster: Cluster, storage: PlayedStorage, add_nodes: AddNodes
 ) -> None:
     name = unique_name()
@@ -59,7 +59,7 @@ def test_a_pod_whose_volume_does_not_come_goes_nowhere_any_more(
     assert nominated(cluster, "web", "")
 
 
-def test_whoever_makes_room_for_itself_takes_it_from_those_of_lower_priority_it_was_promised_to(
+def test_a_preemptor_withdraws_nominations_of_lower_priority(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, priorities: tuple[str, str]
 ) -> None:
     lower, higher = priorities

@@ -22,7 +22,7 @@ def condition(pod: Any, kind: str) -> Any:
     return next((each for each in pod["status"].get("conditions", ()) if each["type"] == kind), None)
 
 
-def test_a_pod_of_lower_priority_makes_room_and_nobody_else_takes_it(
+def test_the_capacity_of_a_victim_is_kept_for_the_preemptor(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, urgent: str
 ) -> None:
     add_nodes(make_node("one"))
@@ -56,7 +56,7 @@ def test_a_pod_of_lower_priority_makes_room_and_nobody_else_takes_it(
     assert cluster.node_of("latecomer") == ""
 
 
-def test_the_node_whose_pods_no_budget_protects_makes_room(
+def test_pods_without_a_budget_are_evicted_first(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, urgent: str
 ) -> None:
     add_nodes(make_node("one"), make_node("two"))

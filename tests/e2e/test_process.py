@@ -87,7 +87,7 @@ def test_sigusr2_writes_cache_and_queue_to_the_log_and_finds_no_difference_to_a_
     assert f"gated: {cluster.namespace}/gated, attempts 0, held back by SchedulingGates" in muster.log
 
 
-def test_a_process_that_starts_again_counts_the_pods_that_are_bound_and_takes_up_those_that_are_not(
+def test_a_restarted_process_counts_bound_pods_and_schedules_the_others(
     start_muster: StartMuster, cluster: Cluster, add_nodes: AddNodes
 ) -> None:
     name = unique_name()

@@ -1,4 +1,4 @@
-"""Who goes when room is made and who stays, as the real API server shows it: victims in every state of their lives."""
+"""Which pods preemption evicts, as the real API server shows it: victims in every state of their lives."""
 
 from collections.abc import Callable
 
@@ -47,7 +47,7 @@ def test_the_least_important_pods_go_and_no_more_than_it_takes(
     assert going(cluster, "dear") == []
 
 
-def test_room_that_another_scheduler_has_promised_is_left_to_its_pod(
+def test_capacity_nominated_by_another_scheduler_is_kept_for_its_pod(
     muster: MusterProcess, cluster: Cluster, add_nodes: AddNodes, priority_classes: Classes
 ) -> None:
     add_nodes(make_node("one"))
@@ -65,7 +65,7 @@ def test_room_that_another_scheduler_has_promised_is_left_to_its_pod(
     assert cluster.wait_until_bound("lower") == ["one"]
 
 
-def test_a_pod_that_waits_for_its_volume_is_turned_away_and_not_deleted(
+def test_a_victim_that_waits_for_its_volume_is_rejected_not_deleted(
     start_muster: StartMuster,
     cluster: Cluster,
     add_nodes: AddNodes,

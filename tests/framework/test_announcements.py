@@ -18,12 +18,13 @@ class Board:
         self.clock = VirtualClock()
         self.reported: list[str] = []
         self.group: GroupRecord[Any] = GroupRecord("ml/g")
-        self.announcements = Announcements(self._changed, self.clock, counting=PodGroups.counting)
+        self.announcements = Announcements(self, self.clock, counting=PodGroups.counting)
 
     def say(self, message: str, reason: PodGroupReason = PodGroupReason.UNSCHEDULABLE) -> None:
         self.announcements.announce(self.group, Announcement(reason, message, self.clock.wall()))
 
-    def _changed(self, group: str) -> None:
+    def mark_changed(self, group: str) -> None:
+        """Note the announcement that is new."""
         found = self.group.announced
         assert found is not None
         assert group == "ml/g"

@@ -27,10 +27,10 @@ def test_the_policy_says_whether_the_others_go_on(policy: HealingPolicy, left: s
     run = begun(*"abcd")
     assert run.follow(bound(left), (), 3) == set("abcd") - set(left)
     assert run.decide(policy, bound(left), 3) == bool(evicted)
-    assert run.doomed == set(evicted)
+    assert run.to_evict == set(evicted)
 
 
-def test_a_group_that_has_not_begun_loses_nobody() -> None:
+def test_a_group_that_has_not_begun_loses_no_member() -> None:
     run = GroupRun[str]()
     assert not run.follow(bound("ab"), (), 3)
     assert not run.follow(bound("a"), (), 3)
@@ -38,7 +38,7 @@ def test_a_group_that_has_not_begun_loses_nobody() -> None:
     assert run.follow(bound("ac"), (), 3) == {"d"}
 
 
-def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() -> None:
+def test_a_succeeded_member_counts_as_done_also_after_its_pod_is_deleted() -> None:
     run = begun(*"abc")
     assert not run.follow(bound("ab"), "c", 3)
     assert not run.follow(bound("ab"), "", 3)
@@ -46,7 +46,7 @@ def test_who_succeeded_is_done_and_counts_also_when_its_pod_is_cleaned_away() ->
     assert not run.decide(SHRINK, bound("a"), 2), "one is left, and one is done"
 
 
-def test_who_is_found_to_have_succeeded_after_it_seemed_lost_counts_as_done() -> None:
+def test_a_seemingly_lost_member_that_has_succeeded_counts_as_done() -> None:
     run = begun(*"abc")
     assert run.follow(bound("ab"), (), 3) == {"c"}
     run.finish("c")
@@ -77,11 +77,11 @@ def test_a_run_that_another_process_has_ended_is_no_loss_once_the_quorum_is_boun
     assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
-def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum_is_bound_anew() -> None:
+def test_the_next_run_begins_when_the_evicted_pods_are_gone_and_the_quorum_is_bound_again() -> None:
     run = begun(*"abc")
     run.follow(bound("ab"), (), 3)
     assert run.decide(RESTART, bound("ab"), 3)
-    assert run.doomed == {"a", "b"}
+    assert run.to_evict == {"a", "b"}
     assert not run.follow(bound("b"), (), 3)
     assert not run.follow(bound("bx"), (), 3)
     assert not run.follow(bound("x"), (), 3)
@@ -89,7 +89,7 @@ def test_the_next_run_begins_when_those_who_were_evicted_are_gone_and_the_quorum
     assert run.follow(bound("xy"), (), 3) == {"z"}
 
 
-def test_an_unreadable_policy_evicts_nobody_and_is_reported() -> None:
+def test_an_invalid_policy_evicts_no_pod_and_is_reported() -> None:
     annotations = {"muster-scheduler.io/healing-policy": "Always"}
     assert healing_policy(annotations) is KEEP
     assert healing_fault(annotations) == (

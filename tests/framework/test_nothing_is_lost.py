@@ -55,7 +55,7 @@ async def _play(random: Random, steps: list[str]) -> None:
     world.binder.latency = lambda: 0.0
     world.api.fail_binding = lambda pod, node: None
     for key in [key for key, pod in world.api.pods.items() if "deletionTimestamp" in pod["metadata"]]:
-        world.delete(key)  # while a pod is on its way out, its room may be promised, or promised to it
+        world.delete(key)  # while a pod is on its way out, its capacity may be nominated, or nominated for it
     await world.run(400.0)
     world.check()
     _everyone_is_somewhere(world)

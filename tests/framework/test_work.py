@@ -9,7 +9,7 @@ from weakref import ref
 import pytest
 from greenlet import greenlet
 
-from muster.framework.work import GivenUp, Worker, at_each, checkpoint, commit, shielded
+from muster.framework.work import Aborted, Worker, at_each, checkpoint, commit, shielded
 
 
 class Story:
@@ -42,7 +42,7 @@ def test_it_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> 
     assert not story.worker.busy
 
 
-def test_it_stops_nowhere_while_its_slice_lasts_or_where_no_worker_runs_it() -> None:
+def test_a_checkpoint_does_not_pause_within_the_slice_or_without_a_worker() -> None:
     story = Story(two_parts)
     assert story.worker.go_on()
     alone = Story(two_parts)
@@ -53,14 +53,14 @@ def test_it_stops_nowhere_while_its_slice_lasts_or_where_no_worker_runs_it() -> 
 def test_it_is_given_up_where_it_stands() -> None:
     story = Story(two_parts)
     story.goes_on()
-    story.worker.give_up()
+    story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, ["first", "cleaned up"])
 
 
 def test_what_has_not_begun_is_given_up_without_a_trace() -> None:
     story = Story(two_parts)
-    story.worker.give_up()
-    story.worker.give_up()
+    story.worker.abort()
+    story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, [])
 
 
@@ -71,7 +71,7 @@ def test_what_is_committed_is_carried_through_instead() -> None:
 
     story = Story(committed)
     story.goes_on()
-    story.worker.give_up()
+    story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, ["first", "second", "cleaned up"])
 
 
@@ -86,7 +86,7 @@ def test_what_is_shielded_is_done_to_its_end_before_it_is_given_up() -> None:
 
     story = Story(cleans_up)
     story.goes_on()
-    story.worker.give_up()
+    story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, ["part 0", "part 1", "part 2"])
 
 
@@ -100,11 +100,11 @@ def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
 
     story = Story(cleans_up)
     story.goes_on()
-    story.worker.give_up()
+    story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, ["cleaned up"])
 
 
-def test_an_error_comes_out_where_it_was_let_go_on_and_the_worker_takes_on_another() -> None:
+def test_an_error_is_raised_by_go_on_and_the_worker_can_begin_another_function() -> None:
     def fails(story: Story) -> None:
         checkpoint()
         raise ValueError("no")
@@ -156,7 +156,7 @@ class Observed:
         return self._error
 
 
-def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() -> None:
+def test_an_observer_may_end_the_current_call_but_not_inside_a_shield() -> None:
     reported: list[str] = []
 
     def works() -> None:
@@ -176,7 +176,7 @@ def test_whoever_observes_it_may_end_what_it_is_at_but_not_inside_of_a_shield() 
     worker.go_on(at_each)
     worker.go_on(at_each)
     assert reported == ["shielded", "ended"]
-    worker.give_up()
+    worker.abort()
     assert reported == ["shielded", "ended"]
     assert observed.stops == 2
 
@@ -259,11 +259,11 @@ def goes_on_to_the_end(owner: Owner) -> None:
 
 def is_given_up(owner: Owner) -> None:
     owner.worker.go_on(owner.is_over)
-    owner.worker.give_up()
+    owner.worker.abort()
 
 
 @pytest.mark.parametrize("ends", [goes_on_to_the_end, is_given_up])
-def test_a_worker_without_a_function_keeps_nobody_alive(ends: Callable[[Owner], None]) -> None:
+def test_an_idle_worker_keeps_no_object_alive(ends: Callable[[Owner], None]) -> None:
     owner = Owner()
     ends(owner)
     gone = ref(owner)
@@ -273,4 +273,4 @@ def test_a_worker_without_a_function_keeps_nobody_alive(ends: Callable[[Owner], 
 
 
 def test_giving_up_is_no_exception_that_a_plugin_may_take_for_its_own() -> None:
-    assert not issubclass(GivenUp, Exception)
+    assert not issubclass(Aborted, Exception)

@@ -182,13 +182,13 @@ async def test_what_would_help_a_tree_is_shown_for_it_and_for_each_of_its_parts(
     of_tree = await try_tree(assembly, cluster, NATIVE_POD_GROUP_KIND, ["default/left", "default/right"], now=NOW)
     for trial in (of_part, of_tree):
         assert trial is not None
-        reason, start, room, nodes, ending, place = sentences(trial)
+        reason, start, lack, nodes, ending, place = sentences(trial)
         assert "minCount (2) cannot be satisfied: " in reason
         assert start == (
             "With capacity reserved for it composite pod group default/job would start by 2026-01-05T14:10:00Z at the "
             "latest, when default/old has ended."
         )
-        assert room == "Capacity for 3 more members is lacking: 1 cpu on one node for each."
+        assert lack == "Capacity for 3 more members is lacking: 1 cpu on one node for each."
         assert nodes.startswith("1 more node like one ")
         assert ending == "The group would fit if pod default/old ended."
         assert place == "Place 1 of 2 waiting groups."

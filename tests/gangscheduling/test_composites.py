@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.scheduler.explain import explain
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import COMPOSITE_KIND, NO_VICTIMS, World, make_members
 
@@ -48,7 +48,7 @@ async def test_two_gangs_of_one_composite_start_together_or_not_at_all() -> None
     world.check()
 
 
-async def test_parts_beyond_those_that_a_composite_needs_wait_until_they_fit() -> None:
+async def test_parts_beyond_the_quorum_of_a_composite_wait_until_they_fit() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="3"))
     world.add_composite("job", 1)
@@ -65,7 +65,7 @@ async def test_parts_beyond_those_that_a_composite_needs_wait_until_they_fit() -
     world.check()
 
 
-async def test_pods_beyond_those_that_a_part_needs_wait_until_they_fit() -> None:
+async def test_pods_beyond_the_quorum_of_a_part_wait_until_they_fit() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="4"))
     world.add_composite("job", 2)
@@ -78,7 +78,7 @@ async def test_pods_beyond_those_that_a_part_needs_wait_until_they_fit() -> None
     world.check()
 
 
-async def test_a_part_that_is_in_the_way_of_the_others_takes_no_room() -> None:
+async def test_a_part_that_cannot_start_with_the_others_takes_no_capacity() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="3"))
     world.add_composite("job", 2)
@@ -112,7 +112,7 @@ async def test_what_is_missing_is_named_and_all_start_when_it_comes(late: str, l
     if late != "group":
         world.part("right", 2, 1 if late == "pods" else 2)
     await world.settle()
-    assert (world.started("left", "right"), world.groups.lack(left)) == ([0, 0], lack)
+    assert (world.started("left", "right"), world.groups.why_not_ready(left)) == ([0, 0], lack)
     assert world.places()["gated"] == {"composite": 4, "group": 2, "pods": 3}[late]
     queued = next(
         world.engine.queue.contents.get(line.uid) for line in world.engine.queue.contents.dump() if "left" in line.pod
@@ -204,7 +204,7 @@ async def test_a_composite_queues_by_the_priority_of_its_root() -> None:
     assert world.started("late", "first") == [0, 1]
 
 
-async def test_a_composite_that_loses_a_pod_while_it_is_bound_binds_nobody() -> None:
+async def test_a_composite_that_loses_a_pod_during_binding_binds_no_pod() -> None:
     world = CompositeWorld()
     world.binder.latency = lambda: 1.0
     world.add_nodes(make_node("one", cpu="8"))
@@ -232,8 +232,8 @@ async def test_groups_that_are_parts_of_themselves_wait_and_say_so(
         above = f"job-{(number + 1) % length}"
         world.add_composite(f"job-{number}", 1, parentCompositePodGroupName=above, disruptionMode={"all": {}})
     await world.settle()
-    assert world.groups.lack(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
-    assert world.groups.falling_with(left) == [right]
+    assert world.groups.why_not_ready(left) == 'composite pod groups above "left" are nested too deeply, or in a circle'
+    assert world.groups.evicted_with(left) == [right]
     assert sorted(world.groups.trees.leaves(f"{COMPOSITE_PREFIX}default/job-0")) == [left, right]
     [running] = world.groups.record(right).placed_pods()
     disruption = world.groups.disruption(running)

@@ -114,7 +114,7 @@ TREE = {"leader-0", "workers-0", "workers-1", "spare-0", "spare-1"}
         "the inner one is disrupted as a whole",
     ],
 )
-async def test_a_part_restarts_with_those_that_cannot_go_on_without_it(
+async def test_a_part_restarts_with_the_parts_that_cannot_continue_without_it(
     needed: Mapping[str, int], specs: Mapping[str, Mapping[str, Any]], lost: str, evicted: set[str]
 ) -> None:
     part = lost.partition("-")[0]

@@ -6,7 +6,7 @@ import pytest
 
 from muster.framework.groups.holds import HOLD, RESUMED_BY
 from muster.plugins.gangscheduling import messages
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from muster.plugins.gangscheduling.reporting import NativePodGroupReporter
 from tests.builders import make_node
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, World, make_members
@@ -146,7 +146,7 @@ async def test_a_held_part_keeps_a_tree_back_that_cannot_do_without_it() -> None
     hold(world, "default/left")
     await world.run(5)
     assert world.places() == {"gated": 4}
-    assert world.groups.lack("default/right") == (
+    assert world.groups.why_not_ready("default/right") == (
         'waiting for composite pod group "job" tree to meet quorum: 1 of the 2 groups that "job" needs has its pods; '
         "pod group default/left is held: rack 4 moves"
     )
@@ -176,7 +176,7 @@ async def test_a_held_composite_holds_all_of_its_parts(first: bool) -> None:
     world.check()
 
 
-async def test_the_hold_of_a_gang_and_its_end_are_told_as_events_of_the_gang() -> None:
+async def test_hold_and_resume_are_recorded_as_events() -> None:
     world, train = gang_world()
     world.add(*make_members("train", 3))
     reporter, told = NativePodGroupReporter(world.groups, world.clock), list[tuple[str, str, str]]()

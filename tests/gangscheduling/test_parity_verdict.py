@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.gangscheduling.parity import verdict
-from tests.gangscheduling.parity.seen import Seen, SeenGroup, SeenPod
+from tests.gangscheduling.parity.observed import Observed, ObservedGroup, ObservedPod
 from tests.gangscheduling.parity.verdict import Scope, compare
 from tests.parity.choices import Choice
 from tests.parity.world import Condition
@@ -18,29 +18,29 @@ REPORTED = Condition("PodScheduled", "False", "Unschedulable", "0/2 nodes are av
 STARTED = Condition("PodGroupInitiallyScheduled", "True", "Scheduled", "", 1)
 WAITS = Condition("PodGroupInitiallyScheduled", "False", "Unschedulable", "minCount (3) cannot be satisfied", 1)
 SCORES = {"node-0": 80, "node-1": 80, "node-2": 60}
-POD = SeenPod("node-0", "", (BOUND,), Choice(80, 3, 2))
-LEFT = SeenPod("", "", (REPORTED,))
-RUNS = SeenGroup(2, False, frozenset("a"), (STARTED,), {"g-0": POD, "g-1": POD, "g-2": LEFT})
-STUCK = SeenGroup(2, False, frozenset(), (WAITS,), {"g-0": LEFT, "g-1": LEFT})
+POD = ObservedPod("node-0", "", (BOUND,), Choice(80, 3, 2))
+LEFT = ObservedPod("", "", (REPORTED,))
+RUNS = ObservedGroup(2, False, frozenset("a"), (STARTED,), {"g-0": POD, "g-1": POD, "g-2": LEFT})
+STUCK = ObservedGroup(2, False, frozenset(), (WAITS,), {"g-0": LEFT, "g-1": LEFT})
 
 
-def seen(group: SeenGroup, evicted: str = "", pods: Mapping[str, SeenPod] = {}, **changes: Any) -> Seen:
-    return Seen({"gang": replace(group, pods={**group.pods, **pods}, **changes)}, frozenset(evicted.split()))
+def seen(group: ObservedGroup, evicted: str = "", pods: Mapping[str, ObservedPod] = {}, **changes: Any) -> Observed:
+    return Observed({"gang": replace(group, pods={**group.pods, **pods}, **changes)}, frozenset(evicted.split()))
 
 
-def theirs_scored(group: SeenGroup, **changes: Any) -> Seen:
+def theirs_scored(group: ObservedGroup, **changes: Any) -> Observed:
     """kube-scheduler's decision, the only one with its scores."""
     pods = {name: replace(pod, scores=SCORES if pod.node else {}) for name, pod in group.pods.items()}
     return seen(group, pods=pods, **changes)
 
 
 @pytest.mark.parametrize("group", [RUNS, STUCK])
-def test_the_same_does_not_differ_and_needs_no_excuse(group: SeenGroup) -> None:
+def test_the_same_does_not_differ_and_needs_no_excuse(group: ObservedGroup) -> None:
     found = compare(theirs_scored(group), seen(group), SCOPE)
     assert (found.differences, found.excused, found.parted) == ([], {}, False)
 
 
-def pod(**changes: Any) -> SeenPod:
+def pod(**changes: Any) -> ObservedPod:
     return replace(POD, **changes)
 
 
@@ -62,13 +62,13 @@ def pod(**changes: Any) -> SeenPod:
         (seen(RUNS, conditions=(STARTED._replace(generation=2),)), "conditions of gang"),
         (seen(RUNS, conditions=(STARTED, BOUND)), "conditions of gang"),
         (seen(RUNS, pods={"g-2": replace(LEFT, nominated="node-0")}), "reported g-2"),
-        (seen(RUNS, pods={"g-2": SeenPod()}), "reported g-2"),
+        (seen(RUNS, pods={"g-2": ObservedPod()}), "reported g-2"),
         (seen(RUNS, pods={"g-2": replace(LEFT, conditions=(REPORTED._replace(message="x"),))}), "reported g-2"),
         (seen(RUNS, pods={"g-2": replace(LEFT, conditions=(REPORTED._replace(reason="x"),))}), "reported g-2"),
         (seen(RUNS, evicted="low-0"), "evicted"),
     ],
 )
-def test_each_thing_counts(ours: Seen, begins: str) -> None:
+def test_each_thing_counts(ours: Observed, begins: str) -> None:
     found = compare(theirs_scored(RUNS), ours, SCOPE)
     assert found.differences[0].startswith(begins)
 
@@ -116,7 +116,9 @@ _VERDICTS: dict[str, Callable[[], verdict.Verdict]] = {
         seen(STUCK),
         replace(SCOPE, in_tree=True),
     ),
-    verdict.ONE_FOR_ALL: lambda: compare(seen(RUNS, pods={"g-3": LEFT}), seen(RUNS, pods={"g-3": SeenPod()}), SCOPE),
+    verdict.ONE_FOR_ALL: lambda: compare(
+        seen(RUNS, pods={"g-3": LEFT}), seen(RUNS, pods={"g-3": ObservedPod()}), SCOPE
+    ),
     verdict.WAITS_BESIDE: lambda: compare(
         seen(STUCK, conditions=(WAITS._replace(message="minCount (4) cannot be satisfied"),)),
         seen(STUCK),

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from muster.framework.groups.record import EndedMember
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import NO_VICTIMS, World, make_group, make_members
 
@@ -253,9 +253,9 @@ async def test_a_label_that_no_node_has_is_named_on_the_group_on_its_pods_and_in
     assert not said.note
 
 
-@pytest.mark.parametrize("kept_by", ["a taint", "too little room"])
+@pytest.mark.parametrize("kept_by", ["a taint", "too little capacity"])
 async def test_a_gang_is_tried_again_by_what_helps_it_in_a_domain_other_than_the_closest(kept_by: str) -> None:
-    """One rack keeps the gang off by a taint, the other lacks room; whichever comes closest, either may change."""
+    """One rack keeps the gang off by a taint, the other lacks capacity; whichever comes closest, either may change."""
     world = World()
     tainted, full = make_node("tainted", cpu="2").labels(rack="a").taint("dedicated"), make_node("full", cpu="2")
     world.add_nodes(tainted, full.labels(rack="b"))
@@ -322,7 +322,7 @@ async def test_groups_of_another_scheduler_are_never_spoken_of() -> None:
     assert world.said(train) is None
 
 
-async def test_a_gang_that_loses_its_quorum_while_it_is_bound_binds_nobody() -> None:
+async def test_a_gang_that_loses_its_quorum_during_binding_binds_no_member() -> None:
     world = World()
     world.binder.latency = lambda: 1.0
     world.add_nodes(make_node("one", cpu="8"))

@@ -1,4 +1,4 @@
-"""Native groups make room for themselves as a whole, and are evicted as their disruption mode says."""
+"""Native groups preempt as a whole, and are evicted as their disruption mode says."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -11,8 +11,8 @@ from muster.framework.groups import Announcement
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.conditions import NativePodGroupReason
 from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group, make_members
@@ -105,7 +105,7 @@ class Extended(World):
         return super().build(replace(ports, extenders=self.extenders))
 
 
-async def test_a_tree_makes_room_where_extenders_let_its_pods_go() -> None:
+async def test_a_tree_evicts_pods_on_nodes_that_extenders_accept() -> None:
     world = Extended()
     world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
     expected = world.fill("a", 2, priority=5)
@@ -132,7 +132,7 @@ async def test_a_pod_by_itself_takes_a_group_of_mode_all_as_a_whole(world: World
     assert world.node_of("default/alone")
 
 
-async def test_who_goes_with_a_pod_is_asked_once_in_a_decision_however_many_nodes_they_are_on(
+async def test_the_disruption_of_a_pod_is_queried_once_per_decision(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked, disruption = list[str](), NativePodGroups.disruption
@@ -197,7 +197,7 @@ async def test_what_a_group_evicts_is_counted_as_kube_scheduler_counts_it() -> N
     assert metrics.preemption_workload_disruptions.sums() == {("podgroup",): 1}
 
 
-async def test_a_group_that_finds_nobody_to_evict_is_counted_as_unschedulable() -> None:
+async def test_a_group_without_victims_is_counted_as_unschedulable() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="4"))
     world.native("high", 5, min_count=5, priority=10)

@@ -88,7 +88,7 @@ def pod(node: str = "", uid: str = "uid-1") -> Json:
     ],
     ids=["bound", "bound by another", "made again", "gone"],
 )
-async def test_where_no_answer_says_whether_a_pod_is_bound_it_is_looked_at(
+async def test_without_an_answer_to_the_binding_the_pod_is_read(
     fake: FakeApi, writer: BindingWriter, found: Json, outcome: Outcome
 ) -> None:
     fake.on("POST", PATH, UNCLEAR)

@@ -189,7 +189,7 @@ async def test_credentials_that_cannot_be_had_are_an_unauthorized_request(fake: 
             await client.get(POD)
 
 
-async def test_nobody_listening_is_a_refused_connection(fake: FakeApi, client: ApiClient) -> None:
+async def test_a_port_without_a_listener_is_a_refused_connection(fake: FakeApi, client: ApiClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
     async with Transport(Connection(f"http://127.0.0.1:{port}", auth=StaticAuth())) as transport:
@@ -268,7 +268,7 @@ async def test_writes_beyond_the_bound_wait_and_are_counted(fake: FakeApi, trans
     assert sorted(asked.body for asked in fake.asked) == [b"0", b"1", b"2", b"3"]
 
 
-async def test_a_failed_write_makes_room_for_the_next(fake: FakeApi, transport: Transport) -> None:
+async def test_a_failed_write_lets_the_next_one_start(fake: FakeApi, transport: Transport) -> None:
     fake.on("POST", POD, status_answer(409, "Conflict", "no"))
     client = ApiClient(transport, max_writes=1)
     for _ in range(3):

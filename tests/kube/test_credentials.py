@@ -259,7 +259,7 @@ def test_a_service_account_without_its_files_is_pointed_out(tmp_path: Path) -> N
         load_connection(environ=environ, service_account=tmp_path)
 
 
-def test_without_any_credentials_all_places_looked_at_are_named(tmp_path: Path) -> None:
+def test_without_credentials_all_checked_places_are_named(tmp_path: Path) -> None:
     with pytest.raises(CredentialsError, match="no kubeconfig was named, KUBECONFIG names no file that exists"):
         load_connection(environ=NOWHERE, service_account=tmp_path)
 

@@ -222,7 +222,7 @@ async def test_nothing_is_kept_of_unreadable_objects_that_are_gone(
     assert sizes(informer)["._told_unreadable"] == 0
 
 
-async def test_a_burst_leaves_room_for_other_tasks(fake: FakeApi, follow: Following) -> None:
+async def test_other_tasks_run_during_a_burst_of_changes(fake: FakeApi, follow: Following) -> None:
     burst = b"".join(frame("ADDED", thing(f"t{number}", 11 + number)) for number in range(1000))
     heard_at_turn: list[int] = []
     fake.on("GET", PATH, Json(page([], 10)))

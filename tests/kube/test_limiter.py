@@ -31,7 +31,7 @@ async def test_a_pause_fills_the_bucket_but_not_beyond_the_burst(time: Time) -> 
     assert time.slept == pytest.approx([0.1])
 
 
-async def test_those_who_wait_together_go_one_after_another(time: Time) -> None:
+async def test_concurrent_callers_are_admitted_one_after_another(time: Time) -> None:
     waits: list[float] = []
 
     async def stand_still(seconds: float) -> None:
@@ -42,7 +42,7 @@ async def test_those_who_wait_together_go_one_after_another(time: Time) -> None:
     assert waits == [0.5, 1.0, 1.5]
 
 
-async def test_who_gives_up_waiting_leaves_the_place_to_others(time: Time) -> None:
+async def test_a_cancelled_caller_leaves_its_slot_to_others(time: Time) -> None:
     async def interrupted(seconds: float) -> None:
         raise asyncio.CancelledError
 

@@ -84,7 +84,7 @@ def test_a_nomination_is_set_replaced_or_cleared(old: str, new: str, written: st
     assert planned(PodStatus(nominated_node_name=old), nominated_node=new)["status"] == {"nominatedNodeName": written}
 
 
-def test_a_nomination_nobody_speaks_of_is_left_alone() -> None:
+def test_an_unmentioned_nomination_is_kept() -> None:
     patch = planned(PodStatus(nominated_node_name="node-1"), condition=WAITING)
     assert "nominatedNodeName" not in patch["status"]
 

@@ -248,7 +248,7 @@ async def test_a_standby_looks_again_just_when_the_lease_runs_out(
     assert leases.written_at - began == 15
 
 
-async def test_a_leader_survives_that_somebody_else_changes_its_lease_at_the_same_moment(
+async def test_a_leader_survives_a_concurrent_change_of_its_lease(
     leases: Leases, clock: Clock, running: list[asyncio.Task[None]]
 ) -> None:
     one = elector(leases, clock)

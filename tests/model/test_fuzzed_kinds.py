@@ -21,8 +21,8 @@ from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.catalog import IN_TREE
 from muster.testing import make_node, make_pod
+from tests.python_words import PYTHON
 from tests.security.test_fuzzed_input import MANY, VALUES, changed, encoded
-from tests.words import PYTHON
 
 from .readers import decoded
 from .wire import EXAMPLES, OBJECTS, accepted, fields, fitting, holding, least, type_info
@@ -50,7 +50,7 @@ def required(type_: Any) -> set[str]:
     return {field.encode_name for field in type_.fields if field.required} if isinstance(type_, OBJECTS) else set()
 
 
-def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those() -> None:
+def test_every_decoder_is_listed_with_its_type_or_decodes_a_listed_type() -> None:
     """A reader whose type only its caller knows is given a watched kind, or one that the caller's own reader names."""
     assert {
         "framework.config.args.table: _without_type(value)",
@@ -75,8 +75,8 @@ def test_every_reader_is_known_by_the_type_that_it_reads_or_reads_one_of_those()
         "operator.simulate.manifests: kind.type",
         "operator.simulate.stored: self._kinds[resource].type",
         "operator.simulate.workload_groups: kind.objects.type",
-        "operator.web.following: kind.type",
-        "operator.web.following: listed.type",
+        "operator.web.remote_cluster: kind.type",
+        "operator.web.remote_cluster: listed.type",
     } == OPEN
     assert len(DISTINCT) > 40
 

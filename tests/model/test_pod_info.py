@@ -129,7 +129,7 @@ def test_ports_that_claim_nothing_of_the_node_do_not_count() -> None:
     assert signature(pod).host_ports == ()
 
 
-def test_host_ports_of_sidecars_count_and_those_of_plain_init_containers_do_not() -> None:
+def test_host_ports_of_sidecars_count_but_host_ports_of_plain_init_containers_do_not() -> None:
     pod = make_pod("a").host_port(1, protocol="UDP", ip="10.0.0.1")
     pod.init_container("proxy", sidecar=True).init_container("loader")
     for port, container in enumerate(pod["spec"]["initContainers"], start=2):

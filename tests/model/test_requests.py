@@ -178,7 +178,7 @@ def test_a_node_counts_no_default_for_what_one_container_of_a_pod_with_requests_
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=range(len(RECORDED)))
-def test_requests_agree_with_those_that_kubernetes_computes(case: dict[str, Any]) -> None:
+def test_requests_equal_the_requests_that_kubernetes_computes(case: dict[str, Any]) -> None:
     pod = {"metadata": {}} | case["pod"]
     assert requests_of(pod) == case["requests"]
     assert nonzero_of(pod) == {name: n for name, n in case["scoring"].items() if name in ("cpu", "memory")}

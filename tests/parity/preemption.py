@@ -1,6 +1,6 @@
-"""Random clusters that are full, and pods of higher priority that come one after another and make room for themselves.
+"""Random clusters that are full, and pods of higher priority that arrive one after another and preempt.
 
-A cluster is a chain of situations: those who made room stay nominated and their victims stay terminating, for nobody
+A cluster is a chain of situations: preemptors stay nominated and their victims stay terminating, for nobody
 ends them here, so each pod decides among nominated pods and pods that go already. kube-scheduler takes any of several
 candidates that are equal by all of its criteria; here none are, because every pod started in a second of its own.
 Pure: the same seed gives the same cluster.
@@ -16,7 +16,7 @@ PODS = 4
 
 
 def make_full_cluster(seed: int) -> Cluster:
-    """The cluster of a seed, with little room on any node."""
+    """The cluster of a seed, with little capacity on any node."""
     rng = Random(f"full cluster {seed}")
     cluster = Cluster(f"p{seed}")
     nodes = [

@@ -53,7 +53,7 @@ def test_each_thing_about_a_placed_pod_counts(ours: Outcome, begins: str) -> Non
         (replace(MADE_ROOM, victims=(replace(VICTIM, notes=()),)), "victims: "),
     ],
 )
-def test_each_thing_about_a_pod_that_makes_room_counts(ours: Outcome, begins: str) -> None:
+def test_each_field_of_an_evicted_pod_is_compared(ours: Outcome, begins: str) -> None:
     assert difference(MADE_ROOM, ours, {}).startswith(begins)
 
 

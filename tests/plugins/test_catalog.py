@@ -122,7 +122,7 @@ def test_a_default_configuration_resolves_against_the_catalog() -> None:
     assert [ref.name for ref in profile.points["score"]] == [name for name in POINTS if "score" in POINTS[name]]
 
 
-def test_plugins_of_other_packages_join_those_in_the_tree() -> None:
+def test_plugins_of_other_packages_are_added_to_the_catalog() -> None:
     found = discover({"Mine"}, [point("Mine")])
     assert found["Mine"] is Mine
     assert found.keys() == IN_TREE.keys() | {"Mine"}
@@ -138,7 +138,7 @@ def test_plugins_of_other_packages_join_those_in_the_tree() -> None:
         [point("POINTS")],
     ],
 )
-def test_what_no_profile_enables_is_not_looked_at(unused: list[EntryPoint]) -> None:
+def test_plugins_that_no_profile_enables_are_not_loaded(unused: list[EntryPoint]) -> None:
     assert discover({"PrioritySort"}, unused) == IN_TREE
 
 

@@ -170,7 +170,7 @@ def test_anti_affinity_of_running_pods_keeps_off_the_pods_it_picks(
     assert away(cluster_with(a1=running), asked) == expected
 
 
-def test_running_pods_on_a_node_without_the_key_keep_nobody_off() -> None:
+def test_running_pods_on_a_node_without_the_key_reject_no_pod() -> None:
     assert away(cluster_with(bare=pod().apart(ZONE, WEB)), incoming(WEB)) == {}
 
 
@@ -217,7 +217,7 @@ def test_affinity_speaks_before_anti_affinity_and_that_before_running_pods() -> 
 
 
 @pytest.mark.parametrize("asked", [incoming(), incoming(DB).near(ZONE, WEB, weight=3)], ids=["no term", "a preference"])
-def test_pods_that_require_nothing_and_that_nobody_keeps_off_are_not_filtered(asked: PodDict) -> None:
+def test_pods_without_required_terms_that_no_running_pod_repels_are_not_filtered(asked: PodDict) -> None:
     cluster = cluster_with(a1=pod(WEB).apart(HOST, WEB))
     assert refused(cluster, cluster.plugin(InterPodAffinity), asked) == Status.skip()
 

@@ -71,7 +71,7 @@ def test_node_selector_and_affinity_both_have_to_hold(cluster: Cluster) -> None:
     assert cluster.rejected(cluster.plugin(NodeAffinityPlugin), pod).keys() == {"ssd", "hdd", "bare"}
 
 
-def test_required_affinity_without_terms_fits_nowhere(cluster: Cluster) -> None:
+def test_required_affinity_without_terms_fits_no_node(cluster: Cluster) -> None:
     pod = named(make_pod("web"))
     assert pre_filtered(cluster, pod) is None
     assert len(cluster.rejected(cluster.plugin(NodeAffinityPlugin), pod)) == 4
@@ -101,7 +101,7 @@ def test_terms_that_each_name_two_nodes_at_once_conflict(cluster: Cluster) -> No
     assert pre_filtered(cluster, pod) == Status.unresolvable("pod affinity terms conflict")
 
 
-def test_enforced_affinity_holds_for_every_pod_and_is_looked_at_first(cluster: Cluster) -> None:
+def test_added_affinity_applies_to_every_pod_and_is_checked_first(cluster: Cluster) -> None:
     terms = [{"matchExpressions": [require("disk", "Exists")]}]
     args = enforcing(requiredDuringSchedulingIgnoredDuringExecution={"nodeSelectorTerms": terms})
     plugin = cluster.plugin(NodeAffinityPlugin, args)
@@ -116,7 +116,7 @@ def test_weights_of_matching_terms_add_up_and_the_highest_sum_is_a_hundred(clust
     assert cluster.scores(cluster.plugin(NodeAffinityPlugin), pod) == {"ssd": 71, "hdd": 0, "big": 100, "bare": 0}
 
 
-def test_added_preferences_count_with_those_of_the_pod(cluster: Cluster) -> None:
+def test_added_preferences_count_with_the_pods_preferences(cluster: Cluster) -> None:
     term = {"weight": 3, "preference": {"matchExpressions": [require("disk", "DoesNotExist")]}}
     plugin = cluster.plugin(NodeAffinityPlugin, enforcing(preferredDuringSchedulingIgnoredDuringExecution=[term]))
     pod = make_pod("web").prefer_nodes(1, require("disk", "In", "hdd"))
@@ -128,7 +128,7 @@ def test_scores_are_all_zero_where_nothing_preferred_matches(cluster: Cluster) -
     assert set(cluster.scores(cluster.plugin(NodeAffinityPlugin), pod).values()) == {0}
 
 
-def test_scoring_is_left_out_when_nobody_prefers_anything(cluster: Cluster) -> None:
+def test_scoring_is_skipped_without_preferences(cluster: Cluster) -> None:
     term = {"weight": 3, "preference": {"matchExpressions": [require("disk", "Exists")]}}
     assert pre_scored(cluster, make_pod("web")) == Status.skip()
     assert pre_scored(cluster, make_pod("web").prefer_nodes(1, require("disk", "Exists"))) is None
@@ -148,7 +148,7 @@ def test_a_preferred_term_that_cannot_be_parsed_is_an_error_that_says_where(clus
     )
 
 
-def test_preferred_terms_that_are_empty_or_weigh_nothing_are_not_looked_at(cluster: Cluster) -> None:
+def test_empty_preferred_terms_and_terms_of_weight_zero_are_ignored(cluster: Cluster) -> None:
     pod = make_pod("web").prefer_nodes(0, require("cores", "Gt", "many")).prefer_nodes(5)
     assert pre_scored(cluster, pod) == Status.skip()
 

@@ -15,7 +15,7 @@ def test_a_pod_that_names_no_node_passes_everywhere_and_leaves_the_filter_out() 
     assert cluster.rejected(plugin, make_pod("web")) == {}
 
 
-def test_a_pod_that_names_a_node_fits_nowhere_else() -> None:
+def test_a_pod_that_names_a_node_fits_no_other_node() -> None:
     cluster = Cluster(make_node("n1"), make_node("n2"))
     plugin = cluster.plugin(NodeName)
     pod = make_pod("web").node("n2")
@@ -23,6 +23,6 @@ def test_a_pod_that_names_a_node_fits_nowhere_else() -> None:
     assert cluster.rejected(plugin, pod) == {"n1": Status.unresolvable("node(s) didn't match the requested node name")}
 
 
-def test_a_pod_that_names_an_unknown_node_fits_nowhere() -> None:
+def test_a_pod_that_names_an_unknown_node_fits_no_node() -> None:
     cluster = Cluster(make_node("n1"))
     assert cluster.rejected(cluster.plugin(NodeName), make_pod("web").node("gone")).keys() == {"n1"}

@@ -129,7 +129,7 @@ def test_every_profile_runs_it_first_and_may_configure_it(plugins: str) -> None:
     assert profile.args["PodLimits"].containers == 7
 
 
-def test_without_a_word_the_limits_are_those_of_the_model() -> None:
+def test_the_default_limits_are_the_defaults_of_the_model() -> None:
     assert resolved(HEAD).args["PodLimits"] == PodLimitsArgs()
 
 

@@ -152,7 +152,7 @@ def test_listed_defaults_may_be_hard() -> None:
     assert refused(cluster, plugin, make_pod("p").labels(app="db")) == Status.skip()
 
 
-def test_an_empty_list_spreads_nobody_by_default() -> None:
+def test_an_empty_list_spreads_no_pod_by_default() -> None:
     cluster = zones(a=1, b=0)
     plugin = cluster.plugin(
         PodTopologySpread, PodTopologySpreadArgs(defaulting_type="List"), objects=[obj(Service, WEB)]

@@ -28,6 +28,6 @@ def test_a_pod_without_priority_counts_as_zero() -> None:
     assert order(queued(make_pod("none")), queued(make_pod("below").priority(-1))) == ["none", "below"]
 
 
-def test_pods_that_came_at_the_same_moment_have_an_order_all_the_same() -> None:
+def test_pods_added_at_the_same_moment_have_a_fixed_order() -> None:
     first, second = queued(make_pod("web-0")), queued(make_pod("web-1"))
     assert order(second, first) == order(first, second) == ["web-0", "web-1"]

@@ -65,7 +65,7 @@ def test_what_is_not_asked_for_does_not_matter_however_short_it_is(cluster: Clus
     assert why(cluster, make_pod("web").requests(cpu="1")) is None
 
 
-def test_names_that_no_scheduler_knows_are_not_looked_at(cluster: Cluster) -> None:
+def test_unknown_resource_names_are_ignored(cluster: Cluster) -> None:
     assert why(cluster, make_pod("web").requests({"storage": "1Ti"})) is None
 
 
@@ -82,7 +82,7 @@ def test_init_containers_sidecars_and_overhead_count(cluster: Cluster) -> None:
         NodeResourcesFitArgs(ignored_resource_groups=("example.com",)),
     ],
 )
-def test_ignored_extended_resources_are_not_looked_at(cluster: Cluster, args: NodeResourcesFitArgs) -> None:
+def test_ignored_extended_resources_are_not_checked(cluster: Cluster, args: NodeResourcesFitArgs) -> None:
     assert why(cluster, make_pod("web").requests({GPU: "9", "example.com/fpga": "1"}), args) is None
     pod = make_pod("web").requests({GPU: "9", "example.org/gpu": "1"})
     assert why(cluster, pod, args) == Status.unresolvable("Insufficient example.org/gpu")
@@ -102,7 +102,7 @@ def test_more_resources_than_an_int64_has_bits_can_be_short_at_once(cluster: Clu
     assert status == Status.unresolvable(*(f"Insufficient {name}" for name in many))
 
 
-def test_a_resource_that_nobody_has_named_before_is_no_trouble_for_other_pods(cluster: Cluster) -> None:
+def test_a_new_resource_does_not_affect_other_pods(cluster: Cluster) -> None:
     plugin = cluster.plugin(NodeResourcesFit)
     before = make_pod("web").requests(cpu="1")
     assert cluster.rejected(plugin, before) == {}
@@ -185,7 +185,7 @@ def test_a_pod_that_leaves_helps_if_what_is_free_on_its_node_is_enough(
     assert hint(ASSIGNED_POD_DELETE, left, gone, None, cluster) is expected
 
 
-def test_room_given_back_on_a_node_that_is_not_named_helps() -> None:
+def test_capacity_released_on_an_unnamed_node_wakes_a_pod() -> None:
     pod = make_pod("web").requests(cpu="9")
     assert hint(ASSIGNED_POD_DELETE, pod, info(make_pod("reserved")), None) is Hint.QUEUE
 

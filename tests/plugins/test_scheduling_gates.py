@@ -6,7 +6,7 @@ from tests.builders import make_pod
 from tests.plugins.cluster import Cluster, info
 
 
-def test_a_pod_without_gates_is_let_in() -> None:
+def test_a_pod_without_gates_is_admitted() -> None:
     assert Cluster().plugin(SchedulingGates).pre_enqueue(info(make_pod("web"))) is None
 
 

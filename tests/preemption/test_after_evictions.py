@@ -1,7 +1,11 @@
 """Pods that wait for their victims: those that can start do, and none is forgotten."""
 
+import pytest
+
+from muster.framework.contract import Status
 from muster.framework.model.pod_info import PodInfo
-from tests.builders import make_node
+from muster.plugins.defaultpreemption.plugin import DefaultPreemption
+from tests.builders import make_node, make_pod
 from tests.preemption.world import EvictingStage, urgent
 
 FIRST, SECOND = "default/first", "default/second"
@@ -14,23 +18,23 @@ def waiting(stage: EvictingStage, key: str) -> PodInfo:
     return queued.info
 
 
-async def test_a_pod_gets_its_room_while_one_like_it_still_waits_for_its_own() -> None:
+async def test_a_preemptor_gets_its_capacity_while_an_equal_one_still_waits() -> None:
     stage = EvictingStage()
     stage.fill("one", "two")
     stage.put_pod(urgent("first"), urgent("second"))
     await stage.settle()
-    room = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in (FIRST, SECOND)}
-    assert sorted(room.values()) == ["one", "two"]
+    nominated = {key: stage.engine.nominator.nominated_node(stage.uid(key)) for key in (FIRST, SECOND)}
+    assert sorted(nominated.values()) == ["one", "two"]
 
-    stage.drop_pod(f"default/{room[SECOND]}-0")
+    stage.drop_pod(f"default/{nominated[SECOND]}-0")
     await stage.wait(10.0)
 
-    assert stage.binds == [(SECOND, room[SECOND])]
+    assert stage.binds == [(SECOND, nominated[SECOND])]
     assert stage.place(FIRST) == "unschedulable"
     await stage.close()
 
 
-async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_end() -> None:
+async def test_a_pod_gated_during_its_evictions_is_admitted_when_they_end() -> None:
     stage = EvictingStage()
     stage.fill("one")
     stage.answers.clear()
@@ -49,7 +53,7 @@ async def test_a_pod_that_was_kept_out_during_its_evictions_is_let_in_when_they_
     await stage.close()
 
 
-async def test_a_pod_whose_victims_went_by_themselves_during_its_evictions_is_let_in_when_these_end() -> None:
+async def test_a_pod_whose_victims_ended_during_its_evictions_is_admitted_when_these_end() -> None:
     stage = EvictingStage()
     stage.fill("one", each=2)
     stage.answers.clear()
@@ -64,6 +68,37 @@ async def test_a_pod_whose_victims_went_by_themselves_during_its_evictions_is_le
     await stage.settle()
 
     assert stage.binds == [(FIRST, "one")]
+    await stage.close()
+
+
+async def test_pods_that_go_meanwhile_do_not_have_a_pod_checked_whose_evictions_last(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checked: list[str] = []
+    check = DefaultPreemption.pre_enqueue
+
+    def noting(plugin: DefaultPreemption, pod: PodInfo) -> Status | None:
+        checked.append(pod.key)
+        return check(plugin, pod)
+
+    monkeypatch.setattr(DefaultPreemption, "pre_enqueue", noting)
+    stage = EvictingStage()
+    stage.fill("one")
+    stage.put_node(make_node("small", cpu="1"))
+    others = [f"other-{number}" for number in range(3)]
+    stage.put_pod(*(make_pod(name).node("small") for name in others))
+    stage.answers.clear()
+    stage.put_pod(urgent("first"))
+    await stage.settle()
+    stage.engine.queue.activate([waiting(stage, FIRST)])
+    await stage.settle()
+    checked.clear()
+
+    for name in others:
+        stage.drop_pod(f"default/{name}")
+    await stage.settle()
+
+    assert (stage.place(FIRST), checked) == ("gated", [])
     await stage.close()
 
 
@@ -87,7 +122,7 @@ async def test_a_refused_eviction_is_tried_again_after_a_while_and_not_at_once()
     await stage.close()
 
 
-async def test_other_room_is_taken_while_victims_go() -> None:
+async def test_other_free_capacity_is_used_while_victims_terminate() -> None:
     stage = EvictingStage()
     stage.fill("one")
     stage.put_pod(urgent("first"))

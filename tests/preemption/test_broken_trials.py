@@ -116,7 +116,7 @@ def why(point: str, pod: str) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(("how", "point"), CASES)
-async def test_a_pod_evicts_nobody_from_a_node_on_a_trial_that_broke(
+async def test_a_pod_evicts_no_pod_from_a_node_whose_trial_failed(
     stage: EvictingStage, broken: Callable[[dict[str, Breaks]], None], how: dict[str, Breaks], point: str
 ) -> None:
     broken(how)
@@ -162,7 +162,7 @@ async def test_a_nominated_pod_that_breaks_a_plugin_fails_its_node_in_a_dry_run(
 
 
 @pytest.mark.parametrize(("how", "point"), CASES)
-async def test_a_gang_evicts_nobody_on_a_trial_that_broke(
+async def test_a_gang_evicts_no_pod_after_a_failed_trial(
     broken: Callable[[dict[str, Breaks]], None], how: dict[str, Breaks], point: str
 ) -> None:
     world = gangs()
@@ -179,7 +179,7 @@ async def test_a_gang_evicts_nobody_on_a_trial_that_broke(
     await world.kill()
 
 
-async def test_a_gang_makes_room_where_no_trial_breaks(broken: Callable[[dict[str, Breaks]], None]) -> None:
+async def test_a_gang_evicts_pods_on_nodes_without_failed_trials(broken: Callable[[dict[str, Breaks]], None]) -> None:
     world = gangs()
     broken({"on_add": raises})
     breaking(world, world.fill("a", 2))
@@ -204,7 +204,7 @@ def breaking(world: EvictingWorld, *keys: Sequence[str]) -> None:
         world.api.change("pods", key, lambda pod: pod["metadata"].setdefault("labels", {}).update(breaks="yes"))
 
 
-async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin(
+async def test_no_capacity_is_kept_on_a_node_whose_nominated_pod_makes_a_plugin_fail(
     stage: EvictingStage, broken: Callable[[dict[str, Breaks]], None]
 ) -> None:
     broken({"on_add": answers})
@@ -217,6 +217,6 @@ async def test_no_room_is_reserved_on_a_node_whose_nominated_pod_breaks_a_plugin
     framework.pre_filtering.run(state, pod, NodeView(snapshot, snapshot.live_rows()))
     ends = [ExpectedEnd(info(running[node]), node, at) for node, at in (("one", 10.0), ("two", 20.0))]
     [preemption] = stage.engine.plugins(DefaultPreemption)
-    [hold] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, now=0.0).holds
+    [capacity] = plan_for(PlacementRequest(pod.key, [pod], [state]), ends, (), preemption.handle, now=0.0).reserved
 
-    assert [snapshot.names[row] for row in hold.rows] == ["two"]
+    assert [snapshot.names[row] for row in capacity.rows] == ["two"]

@@ -21,7 +21,7 @@ def backlog(*names: str, harness: Harness | None = None) -> Harness:
     return harness
 
 
-def test_an_event_brings_out_the_first_alone_and_the_next_when_that_one_found_a_node() -> None:
+def test_an_event_releases_one_pod_of_a_batch_and_the_next_after_it_is_placed() -> None:
     harness = backlog("a", "b", "c")
     harness.queue.move_all(NODE_ADD, None, None)
     entity = harness.pop()
@@ -54,7 +54,7 @@ def test_one_that_backs_off_keeps_no_other_from_being_tried() -> None:
     assert harness.pop_names() == ["b"]
 
 
-def test_while_one_is_about_to_be_tried_an_event_brings_out_no_other() -> None:
+def test_an_event_releases_no_pod_while_another_of_the_batch_is_ready() -> None:
     harness = backlog("a", "b")
     harness.queue.move_all(NODE_ADD, None, None)
     harness.queue.move_all(NODE_ADD, None, None)
@@ -79,7 +79,7 @@ def test_batches_are_woken_in_the_order_of_their_firsts_among_all_that_is_ready(
     assert harness.drain() == [["important"], ["b"], ["d"], ["newer"]]
 
 
-def test_for_a_batch_whose_room_is_taken_by_now_no_plugin_is_asked_and_nobody_is_moved() -> None:
+def test_a_woken_batch_without_capacity_calls_no_plugin_and_moves_no_pod() -> None:
     harness = backlog("a", "b")
     harness.has_room = False
     asked, entered = [*harness.asked], harness.metrics.pods.copy()
@@ -89,7 +89,7 @@ def test_for_a_batch_whose_room_is_taken_by_now_no_plugin_is_asked_and_nobody_is
     assert (harness.asked, harness.metrics.pods) == (asked, entered)
 
 
-def test_one_whose_room_is_taken_by_now_waits_on_untried_until_the_next_event_or_its_time_is_up() -> None:
+def test_a_pod_without_capacity_waits_for_the_next_event_or_timeout() -> None:
     harness = backlog("a", "b")
     harness.has_room = False
     harness.queue.move_all(NODE_ADD, None, None)
@@ -128,7 +128,7 @@ def test_the_next_is_tried_when_the_first_ends_in_any_other_way() -> None:
         assert harness.pop_names() == ["b"], end
 
 
-def test_the_next_is_tried_when_the_first_is_kept_out_at_a_gate() -> None:
+def test_the_next_pod_of_a_batch_is_tried_when_the_first_is_gated() -> None:
     harness = backlog("a", "b")
     harness.closed["Gate"] = {"a"}
     harness.queue.move_all(NODE_ADD, None, None)
@@ -190,7 +190,7 @@ def test_where_labels_count_one_is_tried_for_all_that_have_the_same() -> None:
     assert harness.drain() == [["x1"], ["y1"]]
 
 
-def test_a_pod_that_gets_other_labels_leaves_those_that_waited_with_it_for_their_labels() -> None:
+def test_a_pod_with_changed_labels_leaves_its_batch() -> None:
     harness = Harness({**FIT, "Labels": [EventRegistration(NODE_ADD)]})
     first, second = labelled("x", "x1", "x2")
     for info in (first, second):
@@ -232,7 +232,7 @@ def test_a_pod_that_is_activated_is_tried_whatever_the_others_do() -> None:
     assert harness.drain() == [["a"]]
 
 
-def test_pods_that_go_are_missed_by_nobody() -> None:
+def test_deleted_pods_leave_no_trace_in_a_batch() -> None:
     harness = backlog("a", "b", "c")
     for name in ("b", "a", "c"):
         harness.queue.remove(pod(name))
@@ -242,7 +242,7 @@ def test_pods_that_go_are_missed_by_nobody() -> None:
     assert harness.queue.next_deadline() is None
 
 
-def test_without_backoff_events_and_finds_bring_out_one_after_another() -> None:
+def test_without_backoff_events_and_placements_release_one_pod_after_another() -> None:
     harness = backlog("a", "b", "c", harness=Harness(FIT, backoff=BackoffPolicy(max_seconds=0)))
     harness.queue.move_all(NODE_ADD, None, None)
     tried = []

@@ -55,7 +55,7 @@ def sorting(harness: Harness, about: str, answer: Callable[[object], object]) ->
 
 
 @pytest.mark.parametrize(("answer", "reason"), SORT_KEYS.values(), ids=list(SORT_KEYS))
-def test_a_pod_without_a_sort_key_comes_back_after_backoff_and_delays_nobody(
+def test_a_pod_without_a_sort_key_is_retried_after_backoff_and_delays_no_other_pod(
     answer: Callable[[object], object], reason: str
 ) -> None:
     harness = Harness()
@@ -115,7 +115,7 @@ GATES = {
 
 
 @pytest.mark.parametrize(("answer", "message"), GATES.values(), ids=list(GATES))
-def test_a_pod_at_a_broken_gate_comes_back_after_backoff_and_delays_nobody(
+def test_a_pod_whose_pre_enqueue_fails_is_retried_after_backoff_and_delays_no_other_pod(
     answer: Callable[[object], Status], message: str
 ) -> None:
     harness = Harness()
@@ -158,7 +158,7 @@ def test_without_backoff_a_broken_gate_is_asked_once_a_second(no_backoff: Harnes
     assert len(no_backoff.asked) == 11
 
 
-def test_a_pod_that_an_error_keeps_out_is_asked_about_again_when_it_changes_or_is_activated() -> None:
+def test_pre_enqueue_runs_again_for_a_pod_with_an_error_when_it_changes_or_is_activated() -> None:
     harness = Harness()
     harness.gate = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     changed, activated = harness.add("changed", "activated")
@@ -170,7 +170,7 @@ def test_a_pod_that_an_error_keeps_out_is_asked_about_again_when_it_changes_or_i
     assert harness.place(activated) is Place.ACTIVE
 
 
-def test_a_pod_that_an_error_keeps_out_may_be_gated_next() -> None:
+def test_a_pod_with_a_pre_enqueue_error_may_be_gated_next() -> None:
     harness = Harness()
     harness.gate = raising(BUG)  # type: ignore[assignment]  # a plugin that breaks its contract
     [info] = harness.add("bad")

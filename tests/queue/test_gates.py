@@ -38,7 +38,7 @@ def test_an_event_of_the_gating_plugin_has_it_asked_again_and_first() -> None:
     assert harness.metrics.pods["active", "NodeAdd"] == 1
 
 
-def test_events_that_the_gating_plugin_did_not_register_for_ask_nobody() -> None:
+def test_events_that_the_gating_plugin_did_not_register_for_call_no_hint() -> None:
     harness, info = gated({"Gate": [], "Other": [EventRegistration(NODE_ADD)]})
     harness.open("Gate")
     harness.queue.move_all(NODE_ADD, None, None)
@@ -47,7 +47,7 @@ def test_events_that_the_gating_plugin_did_not_register_for_ask_nobody() -> None
     assert harness.place(info) is Place.GATED
 
 
-def test_events_that_help_only_whom_the_plugin_refused_ask_nobody_that_it_keeps_out() -> None:
+def test_events_for_rejected_pods_call_no_hint_for_gated_pods() -> None:
     harness, info = gated({"Gate": [EventRegistration(NODE_ADD, of_gated=False)]})
     harness.open("Gate")
     harness.queue.move_all(NODE_ADD, None, None)

@@ -83,7 +83,7 @@ def test_a_sibling_joins_a_group_that_backs_off() -> None:
     assert harness.drain() == [["g1", "g2"]]
 
 
-def test_a_pod_of_another_group_wakes_nobody() -> None:
+def test_a_pod_of_another_group_wakes_no_member() -> None:
     harness = Harness(ON_SIBLING)
     [first] = harness.wait(rejected_by("Gang"), "g1", group="g")
     [stranger] = harness.add("h1", group="h")
@@ -92,7 +92,7 @@ def test_a_pod_of_another_group_wakes_nobody() -> None:
     assert harness.place(first) is Place.UNSCHEDULABLE
 
 
-def test_a_gated_sibling_is_no_member_until_it_is_let_in() -> None:
+def test_a_gated_sibling_is_no_member_until_it_is_ungated() -> None:
     harness = Harness({**ON_SIBLING, "Gate": [EventRegistration(NODE_ADD)]})
     harness.closed["Gate"] = {"g2"}
     first, second = harness.add("g1", "g2", group="g")
@@ -116,7 +116,7 @@ def test_a_gate_that_closes_for_one_member_does_not_hold_the_others() -> None:
     assert harness.drain() == [["g2"]]
 
 
-def test_a_group_whose_members_are_all_gated_is_gone_until_one_is_let_in() -> None:
+def test_a_group_whose_members_are_all_gated_is_not_queued_until_one_is_ungated() -> None:
     harness = Harness({**ON_SIBLING, "Gate": [EventRegistration(NODE_ADD)]})
     infos = harness.wait(rejected_by("Fit"), "g1", "g2", group="g")
     harness.closed["Gate"] = {"g1", "g2"}

@@ -208,7 +208,7 @@ def test_only_the_plugins_that_rejected_a_pod_are_asked() -> None:
     assert harness.place(info) is Place.BACKOFF
 
 
-def test_an_event_that_nobody_registered_for_asks_nobody_however_many_wait() -> None:
+def test_an_event_without_a_registered_plugin_calls_no_hint() -> None:
     harness = Harness({"P": [EventRegistration(NODE_ADD, forbidden)]})
     infos = harness.wait(rejected_by("P"), *(f"pod-{number}" for number in range(100)))
 

@@ -38,7 +38,7 @@ def places(harness: Harness, infos: list[PodInfo]) -> set[Place | None]:
     return {harness.place(info) for info in infos}
 
 
-def test_an_event_that_helps_it_asks_nobody_at_once() -> None:
+def test_an_event_calls_no_hint_before_settle() -> None:
     harness, infos = large()
     harness.queue.move_all(NODE_ADD, None, None)
     assert (harness.asked, places(harness, infos)) == ([], {Place.UNSCHEDULABLE})
@@ -55,7 +55,7 @@ def test_an_event_that_helps_it_asks_nobody_at_once() -> None:
     assert harness.drain() == [NAMES]
 
 
-def test_whoever_pops_is_woken_for_it() -> None:
+def test_on_ready_is_called_for_a_large_group_that_is_due() -> None:
     harness, _ = large()
     woken = harness.woken
     harness.queue.move_all(NODE_ADD, None, None)
@@ -81,7 +81,7 @@ def test_keys_are_asked_for_one_in_each_step_when_its_backoff_is_over() -> None:
     assert places(harness, infos) == {Place.ACTIVE}
 
 
-def test_a_pod_of_it_that_is_not_let_in_waits_by_itself() -> None:
+def test_a_gated_pod_of_a_large_group_waits_by_itself() -> None:
     harness, infos = large()
     harness.closed["Gate"] = {"m2"}
     harness.queue.move_all(NODE_ADD, None, None)

@@ -20,7 +20,7 @@ def test_nothing_is_ready_in_an_empty_queue() -> None:
     assert Harness().queue.pop() is None
 
 
-def test_a_pod_that_failed_goes_behind_those_that_came_meanwhile() -> None:
+def test_a_failed_pod_is_behind_pods_that_were_added_meanwhile() -> None:
     harness = Harness()
     harness.add("old")
     entry = harness.pop()

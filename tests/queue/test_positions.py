@@ -27,7 +27,7 @@ async def test_a_pod_that_no_node_can_run_shows_whose_event_it_waits_for_and_unt
     assert (again.attempts, cluster.clock.now() >= until) == (2, True)
 
 
-async def test_those_of_higher_priority_and_those_that_came_before_are_ahead() -> None:
+async def test_pods_of_higher_priority_and_earlier_pods_are_ahead() -> None:
     cluster = VirtualScheduler()
     cluster.add_nodes(make_node("node", cpu="4"))
     for name, priority in (("first", 0), ("second", 0), ("urgent", 100)):
@@ -43,7 +43,7 @@ async def test_those_of_higher_priority_and_those_that_came_before_are_ahead() -
     assert ahead == {"first": 1, "second": 2, "urgent": 0}
 
 
-async def test_a_gated_pod_is_in_no_line_and_one_that_runs_is_nowhere() -> None:
+async def test_a_gated_pod_has_no_rank_and_a_running_pod_no_position() -> None:
     cluster = VirtualScheduler()
     cluster.add_nodes(make_node("node"))
     gated = make_pod("gated")

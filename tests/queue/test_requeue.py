@@ -87,7 +87,7 @@ def test_missed_events_are_judged_by_the_hints_in_order_until_one_helps() -> Non
     assert asked == [0, 1, 2]
 
 
-def test_missed_events_are_forgotten_when_nobody_is_left_who_missed_them() -> None:
+def test_missed_events_are_forgotten_after_the_last_pod_in_flight() -> None:
     harness = Harness({"P": [EventRegistration(NODE_ADD), EventRegistration(ASSIGNED_POD_DELETE)]})
     harness.add("early", "late")
     early = harness.pop()
@@ -104,7 +104,7 @@ def test_missed_events_are_forgotten_when_nobody_is_left_who_missed_them() -> No
     assert in_flight.kept_events == 0
 
 
-def test_events_that_nobody_registered_for_are_not_kept() -> None:
+def test_events_without_a_registered_plugin_are_not_kept() -> None:
     harness = Harness(ON_NODE_ADD)
     harness.add("a")
     harness.pop()
@@ -114,7 +114,7 @@ def test_events_that_nobody_registered_for_are_not_kept() -> None:
     assert harness.queue._in_flight.kept_events == 0
 
 
-def test_a_pod_that_is_activated_in_flight_backs_off_though_nobody_registered_for_anything() -> None:
+def test_a_pod_that_is_activated_in_flight_backs_off_even_without_registered_events() -> None:
     harness = Harness({})
     [info] = harness.add("a")
     entry = harness.pop()
@@ -124,7 +124,7 @@ def test_a_pod_that_is_activated_in_flight_backs_off_though_nobody_registered_fo
     assert harness.place(info) is Place.BACKOFF
 
 
-def test_nobody_is_asked_about_missed_events_that_the_rejecting_plugin_did_not_register_for() -> None:
+def test_missed_events_without_a_registration_of_the_rejecting_plugin_call_no_hint() -> None:
     def forbidden(pod: PodInfo, old: object, new: object) -> Hint:
         raise AssertionError("nobody may ask")
 

@@ -70,7 +70,7 @@ def test_without_tenants_it_is_a_plain_heap() -> None:
     assert heap.peek(0.0) is None
 
 
-def test_nobody_is_asked_before_pods_may_have_tenants() -> None:
+def test_without_tenants_the_order_asks_no_plugin() -> None:
     order = Order({"ml": (1.0,)})
     assert drained(heap_of(order, item("ml", "b", 2), item("dev", "a", 1), divided=False)) == ["a", "b"]
     assert not order.asked

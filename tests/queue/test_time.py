@@ -34,7 +34,7 @@ def test_what_the_time_limit_brought_out_says_so_until_it_fails_again() -> None:
     assert not harness.pop().flushed
 
 
-def test_the_limit_is_looked_at_every_thirty_seconds() -> None:
+def test_the_longest_unschedulable_time_is_checked_every_thirty_seconds() -> None:
     harness = Harness(NEVER_HELPED)
     harness.clock.time += 10
     [info] = harness.wait(rejected_by("P"), "a")
@@ -124,7 +124,7 @@ def test_flushing_at_the_deadline_is_enough_to_bring_everything_back() -> None:
     assert popped == [["c"], ["a"], ["b"]]
 
 
-def test_whoever_pops_is_woken_by_everything_that_enters_a_part() -> None:
+def test_on_ready_is_called_when_an_entity_enters_a_sub_queue() -> None:
     harness = Harness({"P": [EventRegistration(NODE_ADD)]})
 
     def woken_by(action: Callable[[], object]) -> bool:
@@ -141,7 +141,7 @@ def test_whoever_pops_is_woken_by_everything_that_enters_a_part() -> None:
     assert woken_by(lambda: harness.add("b"))
 
 
-def test_whoever_pops_is_left_alone_by_what_changes_nothing_for_them() -> None:
+def test_on_ready_is_not_called_without_a_new_entity() -> None:
     harness = Harness({"P": []})
     [info] = harness.wait(rejected_by("P"), "a")
     before = harness.woken

@@ -67,7 +67,7 @@ def test_a_change_that_the_rejecting_plugin_registered_for_moves_the_pod() -> No
     assert harness.metrics.pods["backoff", "TargetPodUpdatePodLabel"] == 1
 
 
-def test_a_change_that_helps_nobody_leaves_the_pod_waiting_in_its_new_version() -> None:
+def test_a_change_that_does_not_help_leaves_the_pod_waiting_in_its_new_version() -> None:
     harness = Harness({"P": [EventRegistration(NODE_ADD)]})
     [info] = harness.wait(rejected_by("P"), "a")
     newer = relabelled(info)
@@ -168,7 +168,7 @@ def test_a_pod_that_changed_its_group_in_flight_comes_back_to_the_new_one() -> N
     assert sorted(harness.drain()) == [["a"], ["b"]]
 
 
-def test_a_gated_pod_that_changes_its_group_joins_the_new_one_when_it_is_let_in() -> None:
+def test_a_gated_pod_that_changes_its_group_joins_the_new_one_when_it_is_ungated() -> None:
     harness = Harness()
     harness.closed["Gate"] = {"a"}
     [info] = harness.add("a", group="old")

@@ -24,19 +24,19 @@ from muster.testing import configuration_of
 from tests.dynamicresources.objects import make_class
 
 from .recorded import assembled, replayed
-from .secretive import RACK, SECRETS, SITUATIONS, Secretive
+from .secret_names import RACK, SECRETS, SITUATIONS, SecretCluster
 
 MEMBERS = Fields(IN_TREE.values()).members
 KINDS = {kind.resource: kind.type for plugin in IN_TREE.values() for kind in plugin.watches}
 KINDS |= {"pods": Pod, "nodes": Node}
-EVERY = ("Coscheduling", "AutoPodGroups")
+EVERY = ("Coscheduling", "AutoPodGroups", "PreemptionTiming")
 """With the default plugins, those that watch all of these kinds."""
 
 
 @pytest.mark.parametrize("name", SITUATIONS)
 async def test_a_copy_holds_no_name_and_replays_to_the_same_decisions(tmp_path: Path, name: str) -> None:
     path, copy = tmp_path / "recording", tmp_path / "copy"
-    cluster = Secretive(path)
+    cluster = SecretCluster(path)
     cluster.racks()
     await cluster.run(1)
     for situation in SITUATIONS[name]:
@@ -144,7 +144,7 @@ def test_names_sort_as_before_beside_keys_that_stay() -> None:
 
 
 def test_a_selector_that_goes_by_the_letters_of_names_is_named_and_refused(tmp_path: Path) -> None:
-    cluster = Secretive(tmp_path / "recording")
+    cluster = SecretCluster(tmp_path / "recording")
     cluster.api.put("deviceclasses", make_class("fast", 'device.driver.startsWith("gpu")'))
     recording = cluster.end()
     with pytest.raises(RecordingError, match=r"DeviceClass /?fast: a selector calls startsWith\(\)"):

@@ -8,7 +8,7 @@ from muster.framework.model.times import rfc3339
 from muster.plugins.reservation.ends import KnownEnds
 from tests.builders import PodDict, make_pod
 from tests.coscheduling.objects import typed_pod
-from tests.reservation.jumping import ClockThatJumps
+from tests.reservation.jumping_clock import JumpingClock
 
 
 def placed(clock: VirtualClock, *, created: float, bound: float | None = None, status: str = "True") -> PodDict:
@@ -53,7 +53,7 @@ def test_a_pod_that_is_late_ends_a_while_after_its_time_and_one_that_is_very_lat
 
 @pytest.mark.parametrize("seconds", [-900.0, 900.0])
 def test_a_pod_that_was_seen_to_start_began_then_whatever_the_clock_on_the_wall_says(seconds: float) -> None:
-    clock = ClockThatJumps(5000.0)
+    clock = JumpingClock(5000.0)
     ends, waits, runs = KnownEnds(clock), typed_pod(make_pod("a")), make_pod("a").node("n")
     runs["status"] = {"startTime": rfc3339(clock.wall())}
     ends.follow(None, waits)

@@ -80,7 +80,7 @@ class Stream(Leaders):
 
 
 @pytest.mark.parametrize("sizes", [(4,), (2, 2)], ids=["one gang", "two gangs"])
-async def test_a_gang_starts_as_was_published_whoever_leads(sizes: Sequence[int]) -> None:
+async def test_a_gang_starts_as_published_also_after_a_change_of_the_leader(sizes: Sequence[int]) -> None:
     late: dict[tuple[int, str], tuple[float, float]] = {}
     for seed in range(EXAMPLES):
         stream = Stream(seed)

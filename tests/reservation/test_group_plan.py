@@ -79,21 +79,21 @@ def test_enough_parts_fit_together_in_their_domains_at_the_planned_start(running
     if found is None:
         return
     assert nodes_of(group, found) is not None
-    held = load(found)
-    for size, there in zip(held, stay(running, [], held, found.start), strict=True):
+    reserved = load(found)
+    for size, there in zip(reserved, stay(running, [], reserved, found.start), strict=True):
         assert size + there <= CAPACITY
 
 
 @given(running_pods(), groups(), newcomers)
-def test_nobody_who_is_let_in_beside_the_plan_delays_any_part_of_it(
+def test_no_pod_that_is_admitted_beside_the_plan_delays_a_part_of_it(
     running: list[Running], group: Group, coming: list[tuple[int, int, int]]
 ) -> None:
     found = planned(running, group)
     if found is None or found.start == inf:
         return
-    held = load(found)
-    stay_then = stay(running, coming, held, found.start)
-    assert all(size + there <= CAPACITY for size, there in zip(held, stay_then, strict=True))
+    reserved = load(found)
+    stay_then = stay(running, coming, reserved, found.start)
+    assert all(size + there <= CAPACITY for size, there in zip(reserved, stay_then, strict=True))
 
 
 @given(running_pods(), st.lists(groups(levels=1), min_size=1, max_size=4))
@@ -117,7 +117,7 @@ def test_a_tree_in_one_rack_gets_the_rack_in_which_all_of_it_fits_first() -> Non
     assert (found.start, sorted(load(found))) == (20.0, [0, 0, 8, 8])
 
 
-def test_without_known_ends_parts_that_can_start_are_preferred_and_else_room_is_named_where_least_has_to_end() -> None:
+def test_without_known_ends_parts_that_can_start_are_preferred_then_nodes_where_least_has_to_end() -> None:
     running = [(0, 8, inf), (1, 2, inf), (2, 8, inf), (3, 8, 10.0)]
     one_of_two = Group("tree", (), None, [a_group("a", 8, 2), a_group("b", 8, 1)], 1)
     both = Group("tree", (), None, [a_group("a", 8, 1), a_group("b", 8, 1)], 2)

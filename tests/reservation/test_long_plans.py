@@ -53,8 +53,8 @@ def test_a_step_reads_some_of_the_pods_that_end() -> None:
         counts.append(read.count - before)
         before = read.count
     assert (sum(counts), max(counts)) == (_ENDINGS, _AT_ONCE)
-    [hold] = plan_for(PlacementRequest(large.key, [large], [None]), endings, (), handle, now=NOW).holds
-    assert hold.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
+    [capacity] = plan_for(PlacementRequest(large.key, [large], [None]), endings, (), handle, now=NOW).reserved
+    assert capacity.start == 1.0 + NODES * 189  # of 256 pods of 15m there, 67 may stay beside 3 of 4 cores
 
 
 def test_a_step_tries_one_kind_of_member_at_one_moment(monkeypatch: pytest.MonkeyPatch) -> None:

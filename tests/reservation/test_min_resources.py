@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -21,11 +21,13 @@ def scheduler_of(nodes: int, coscheduling: Mapping[str, object] = {}) -> Virtual
     return scheduler
 
 
-def held(scheduler: VirtualScheduler) -> dict[str, int]:
-    """Thousandths of cores that are held, by node."""
+def reserved(scheduler: VirtualScheduler) -> dict[str, int]:
+    """Thousandths of cores that are reserved, by node."""
     names, found = scheduler.engine.cache.snapshot.names, dict[str, int]()
-    for hold in held_in(scheduler.engine.shared):
-        found |= {names[row]: n for row, n in zip(hold.rows.tolist(), hold.amounts["cpu"].tolist(), strict=True)}
+    for capacity in reserved_in(scheduler.engine.shared):
+        found |= {
+            names[row]: n for row, n in zip(capacity.rows.tolist(), capacity.amounts["cpu"].tolist(), strict=True)
+        }
     return found
 
 
@@ -36,7 +38,7 @@ async def test_the_group_reports_it_and_is_tried_when_its_capacity_comes_though_
     scheduler.api.put("podgroups", make_group("g", 2, min_resources={"cpu": "6"}))
     scheduler.add(*make_members("g", 2, cpu="3"))
     await scheduler.run(AFTER + 5)
-    assert held(scheduler) == {"n0": 3000, "n1": 3000}
+    assert reserved(scheduler) == {"n0": 3000, "n1": 3000}
     [note] = scheduler.notes("default/g-0", "CapacityReserved")
     assert note.startswith("Capacity for 2 pods is reserved on 2 nodes: they start by ")
     assert scheduler.conditions["default/g-0"][1].endswith(f"resource gap: map[cpu:5]. {note}")
@@ -44,7 +46,7 @@ async def test_the_group_reports_it_and_is_tried_when_its_capacity_comes_though_
     scheduler.delete("default/on-0", "default/on-1")
     await scheduler.run(3)
     assert sorted(scheduler.node_of(f"default/g-{number}") for number in range(2)) == ["n0", "n1"]
-    assert held(scheduler) == {}
+    assert reserved(scheduler) == {}
     await scheduler.kill()
 
 
@@ -57,9 +59,9 @@ async def test_one_that_is_denied_when_it_has_waited_long_gets_its_reservation_w
     await scheduler.run(30)
     scheduler.delete("default/last")
     await scheduler.run(AFTER - 25)
-    assert held(scheduler) == {}
+    assert reserved(scheduler) == {}
     await scheduler.run(20)
-    assert held(scheduler) == {"n0": 3000, "n1": 3000}
+    assert reserved(scheduler) == {"n0": 3000, "n1": 3000}
     await scheduler.kill()
 
 
@@ -68,7 +70,7 @@ async def test_what_another_keeps_for_its_members_to_come_is_no_part_of_what_is_
     scheduler.api.put("podgroups", make_group("large", 1, min_resources={"cpu": "11500m"}))
     scheduler.add(*make_members("large", 1, cpu="2"))
     await scheduler.run(AFTER + 5)
-    assert sum(held(scheduler).values()) == 11_500
+    assert sum(reserved(scheduler).values()) == 11_500
 
     scheduler.add_nodes(make_node("n3", cpu="2"))
     scheduler.api.put("podgroups", make_group("app", 1, min_resources={"cpu": "3"}, timeout=900))
@@ -86,6 +88,6 @@ async def test_what_no_node_offers_is_not_waited_for() -> None:
     scheduler.api.put("podgroups", make_group("g", 1, min_resources={"cpu": "8", "example.com/quantum": 1}))
     scheduler.add(*make_members("g", 1, cpu="4"))
     await scheduler.run(AFTER + 5)
-    assert held(scheduler) == {}
+    assert reserved(scheduler) == {}
     assert "example.com/quantum:1" in scheduler.conditions["default/g-0"][1]
     await scheduler.kill()

@@ -69,19 +69,19 @@ async def test_it_leaves_its_place_to_the_next_until_it_can_be_helped(
     await scheduler.run(5)
     scheduler.add(make_pod("next").requests(cpu="4").node_selector({RACK: "a"}))
     await scheduler.run(AFTER + 5)
-    assert scheduler.held == ["a"]
+    assert scheduler.reserved_nodes == ["a"]
 
     scheduler.delete("default/next")
     await scheduler.run(3 * AFTER)
     helps(scheduler)
     await scheduler.run(AFTER + 5)
-    assert scheduler.held == ["c"]
+    assert scheduler.reserved_nodes == ["c"]
 
 
-async def test_who_keeps_apart_from_pods_that_end_is_reserved_their_node(scheduler: Held) -> None:
+async def test_a_pod_with_anti_affinity_to_ending_pods_gets_a_reservation_on_their_node(scheduler: Held) -> None:
     term = {"labelSelector": {"matchLabels": {"app": "c"}}, "topologyKey": RACK}
     pod = make_pod("large").requests(cpu="8")
     pod["spec"]["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     scheduler.add(pod)
     await scheduler.run(AFTER + 5)
-    assert scheduler.held == ["c"]
+    assert scheduler.reserved_nodes == ["c"]

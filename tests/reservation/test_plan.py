@@ -36,8 +36,8 @@ def test_all_members_fit_at_the_planned_start(running: list[Running], asked: lis
     found = plan(timeline_of(running), asked, NOW)
     if found is None:
         return
-    held = load(found, asked)
-    for size, there in zip(held, stay(running, [], held, found.start), strict=True):
+    reserved = load(found, asked)
+    for size, there in zip(reserved, stay(running, [], reserved, found.start), strict=True):
         assert size + there <= CAPACITY
 
 
@@ -56,18 +56,18 @@ def test_members_that_are_alike_fit_no_earlier_and_are_refused_only_where_empty_
 
 
 @given(running_pods(), needs(most=1), newcomers)
-def test_nobody_who_is_let_in_beside_the_plan_delays_it(
+def test_no_pod_that_is_admitted_beside_the_plan_delays_it(
     running: list[Running], asked: list[Need], coming: list[tuple[int, int, int]]
 ) -> None:
     found = plan(timeline_of(running), asked, NOW)
     if found is None or found.start == inf:
         return
-    held = load(found, asked)
-    stay_then = stay(running, coming, held, found.start)
-    assert all(size + there <= CAPACITY for size, there in zip(held, stay_then, strict=True))
+    reserved = load(found, asked)
+    stay_then = stay(running, coming, reserved, found.start)
+    assert all(size + there <= CAPACITY for size, there in zip(reserved, stay_then, strict=True))
 
 
-def test_without_known_ends_those_nodes_are_named_on_which_least_has_to_end() -> None:
+def test_without_known_ends_the_nodes_are_chosen_on_which_least_has_to_end() -> None:
     running = [(0, 8, inf), (1, 2, inf), (2, 6, inf), (3, 8, inf)]
     need = Need(np.array([4]), 3, np.array([True] * NODES))
     found = plan(timeline_of(running), [need], NOW)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -80,18 +80,18 @@ class Cluster(VirtualScheduler):
     @property
     def broken(self) -> list[str]:
         """Pods without a node although the reported time of their start has passed."""
-        for hold in held_in(self.engine.shared):
-            for uid in hold.members if hold.start < inf else ():
-                self._reported.setdefault(uid, hold.start)
+        for capacity in reserved_in(self.engine.shared):
+            for uid in capacity.members if capacity.start < inf else ():
+                self._reported.setdefault(uid, capacity.start)
         late = {uid for uid, moment in self._reported.items() if moment + LATE < self.clock.now()}
         return [key for key, pod in self.api.pods.items() if pod["metadata"]["uid"] in late and not self.node_of(key)]
 
     @property
     def wrongly_held(self) -> list[str]:
-        """Pods for which capacity is held though they do not wait, or twice."""
-        held = [uid for hold in held_in(self.engine.shared) for uid in hold.members]
+        """Pods for which capacity is reserved though they do not wait, or twice."""
+        reserved = [uid for capacity in reserved_in(self.engine.shared) for uid in capacity.members]
         waiting = {pod["metadata"]["uid"] for key, pod in self.api.pods.items() if not self.node_of(key)}
-        return [uid for uid, times in Counter(held).items() if times > 1 or uid not in waiting]
+        return [uid for uid, times in Counter(reserved).items() if times > 1 or uid not in waiting]
 
     async def second(self, number: int) -> None:
         """One second passes; those end that said so, and those come whose time it is."""
@@ -162,7 +162,7 @@ async def start_by_the_reported_times(cluster: Cluster) -> None:
 
 @settings(max_examples=40, phases=[Phase.generate], deadline=None)
 @given(_nodes, _others, _gangs, st.integers(1, MOST))
-async def test_nobody_starts_later_than_reported(
+async def test_no_group_starts_later_than_reported(
     nodes: list[int], others: list[Other], gangs: list[Gang], most: int
 ) -> None:
     await start_by_the_reported_times(Cluster(nodes, others, gangs, most))
@@ -216,7 +216,9 @@ EARLY = [
 ]
 
 
-async def test_who_could_start_early_leaves_alone_what_another_needs_before_when_its_own_room_was_lent() -> None:
+async def test_an_early_start_leaves_the_capacity_that_another_reservation_needs_sooner_even_if_its_own_was_lent() -> (
+    None
+):
     gangs = [Gang(0, 1, 4), Gang(7, 1, 1), Gang(7, 1, 1)]
     await start_by_the_reported_times(Cluster([2, 3], [Other(*each) for each in EARLY], gangs))
 

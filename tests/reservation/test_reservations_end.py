@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
@@ -37,14 +37,14 @@ class Held(VirtualScheduler):
         await self.run(AFTER + 5)
         self.add(make_pod("small").requests(cpu="1"))
         await self.run(1)
-        assert self.held
+        assert self.reserved_nodes
         assert not self.node_of("default/small")
 
     @property
-    def held(self) -> list[str]:
+    def reserved_nodes(self) -> list[str]:
         """The nodes on which capacity is reserved."""
         names = self.engine.cache.snapshot.names
-        return sorted({names[row] for hold in held_in(self.engine.shared) for row in hold.rows.tolist()})
+        return sorted({names[row] for capacity in reserved_in(self.engine.shared) for row in capacity.rows.tolist()})
 
     def change_group(self, kind: str, key: str, **spec: Any) -> None:
         self.api.change(kind, key, lambda group: group["spec"].update(spec))
@@ -127,7 +127,7 @@ async def test_it_ends_when(scheduler: Held, comes: Callable[[Held], None], happ
     await scheduler.reserved()
     happens(scheduler)
     await scheduler.run(2)
-    assert scheduler.held == []
+    assert scheduler.reserved_nodes == []
     assert scheduler.node_of("default/small")
 
 
@@ -144,11 +144,11 @@ async def test_it_ends_when_members_that_run_are_lost_and_too_few_are_left(sched
     await scheduler.reserved()
     scheduler.terminate("default/g-0")
     await scheduler.run(2)
-    assert scheduler.held == []
+    assert scheduler.reserved_nodes == []
     assert scheduler.node_of("default/small")
 
 
-async def test_it_ends_when_nobody_can_say_in_which_domain_the_others_have_to_be(scheduler: Held) -> None:
+async def test_a_reservation_ends_when_the_domain_of_the_other_members_is_unknown(scheduler: Held) -> None:
     in_rack: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": RACK}]}}
     scheduler.fill_b()
     scheduler.add_nodes(make_node("a2", cpu="4").labels({RACK: "a"}))
@@ -159,11 +159,11 @@ async def test_it_ends_when_nobody_can_say_in_which_domain_the_others_have_to_be
     scheduler.relabel("a2")
     scheduler.try_again("default/g-1")
     await scheduler.run(2)
-    assert scheduler.held == []
+    assert scheduler.reserved_nodes == []
     assert scheduler.node_of("default/small")
 
 
-async def test_whom_it_kept_off_is_placed_when_it_gives_way_to_one_that_is_more_important() -> None:
+async def test_a_pod_rejected_by_a_reservation_is_placed_when_a_more_important_one_replaces_it() -> None:
     scheduler = Held(most=1)
     add_large_pod(scheduler)
     await scheduler.run(20)
@@ -172,22 +172,22 @@ async def test_whom_it_kept_off_is_placed_when_it_gives_way_to_one_that_is_more_
     await scheduler.run(AFTER - 15)
     scheduler.add(make_pod("small").requests(cpu="1"))
     await scheduler.run(1)
-    assert (scheduler.held, scheduler.node_of("default/small")) == (["a"], "")
+    assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["a"], "")
     await scheduler.run(20)
-    assert (scheduler.held, scheduler.node_of("default/small")) == (["b"], "a")
+    assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["b"], "a")
     await scheduler.kill()
 
 
-async def test_whom_it_kept_off_is_placed_when_it_moves_to_another_node(scheduler: Held) -> None:
+async def test_a_pod_rejected_by_a_reservation_is_placed_when_it_moves_to_another_node(scheduler: Held) -> None:
     scheduler.fill_b()
     scheduler.add(make_pod("large").requests(cpu="4"))
     await scheduler.reserved()
-    assert scheduler.held == ["a"]
+    assert scheduler.reserved_nodes == ["a"]
     scheduler.run_for("default/on-b", 600)
     scheduler.run_for("default/filler", 600)
     scheduler.try_again("default/large")
     await scheduler.run(2)
-    assert (scheduler.held, scheduler.node_of("default/small")) == (["b"], "a")
+    assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["b"], "a")
 
 
 async def test_it_is_computed_anew_when_its_moment_is_long_over_though_nothing_happens(scheduler: Held) -> None:
@@ -196,16 +196,16 @@ async def test_it_is_computed_anew_when_its_moment_is_long_over_though_nothing_h
         scheduler.run_for(f"default/{pod}", seconds)
     scheduler.add(make_pod("large").requests(cpu="4"))
     await scheduler.run(AFTER + 5)
-    [hold] = held_in(scheduler.engine.shared)
-    await scheduler.run(hold.start - 10 - scheduler.clock.now())
+    [capacity] = reserved_in(scheduler.engine.shared)
+    await scheduler.run(capacity.start - 10 - scheduler.clock.now())
     scheduler.add(make_pod("small").requests(cpu="1"))
     await scheduler.run(39)
-    assert (scheduler.held, scheduler.node_of("default/small")) == (["a"], "")
+    assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["a"], "")
     await scheduler.run(2)
-    assert (scheduler.held, scheduler.node_of("default/small")) == (["b"], "a")
+    assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["b"], "a")
 
 
-async def test_a_gang_that_is_left_alone_after_a_failure_has_waited_all_the_same() -> None:
+async def test_a_gang_waits_also_while_it_is_not_retried_after_a_failure() -> None:
     scheduler = Held(podGroupBackoffSeconds=20)
     add_gang(scheduler)
     await scheduler.run(AFTER - 10)
@@ -213,7 +213,7 @@ async def test_a_gang_that_is_left_alone_after_a_failure_has_waited_all_the_same
     await scheduler.run(1)
     assert scheduler.conditions["default/g-0"][1].endswith("podGroup default/g failed recently.")
     await scheduler.run(30)
-    assert scheduler.held == ["a", "b"]
+    assert scheduler.reserved_nodes == ["a", "b"]
     await scheduler.kill()
 
 
@@ -225,17 +225,17 @@ async def test_it_is_computed_anew_when_its_holder_needs_more_than_is_held(sched
     scheduler.api.put("podgroups", make_group("g", 2))
     scheduler.add(*make_members("g", 3, cpu="4"))
     await scheduler.run(AFTER + 5)
-    assert len(scheduler.held) == 2
+    assert len(scheduler.reserved_nodes) == 2
     scheduler.change_group("podgroups", "default/g", minMember=3)
     await scheduler.run(5)
-    assert scheduler.held == ["a", "b", "c"]
+    assert scheduler.reserved_nodes == ["a", "b", "c"]
 
 
-async def test_who_can_never_be_given_room_does_not_keep_it_from_the_next() -> None:
+async def test_a_waiter_that_can_never_fit_does_not_block_the_reservation_of_the_next() -> None:
     scheduler = Held(most=1)
     scheduler.add(make_pod("larger-than-any-node").requests(cpu="100"))
     await scheduler.run(5)
     add_large_pod(scheduler)
     await scheduler.run(AFTER + 5)
-    assert scheduler.held
+    assert scheduler.reserved_nodes
     await scheduler.kill()

@@ -55,16 +55,17 @@ def load(found: Plan, asked: list[Slices]) -> list[int]:
 
 
 @given(running_pods(), st.lists(slices(), min_size=1, max_size=2), newcomers)
-def test_slices_are_whole_and_nobody_who_is_let_in_beside_them_delays_them(
+def test_slices_are_complete_and_no_pod_that_is_admitted_beside_them_delays_them(
     running: list[Running], asked: list[Slices], coming: list[tuple[int, int, int]]
 ) -> None:
     found = planned(running, asked)
     if found is None:
         return
-    held = load(found, asked)
+    reserved = load(found, asked)
     let_in = coming if found.start < inf else []
     assert all(
-        size + there <= CAPACITY for size, there in zip(held, stay(running, let_in, held, found.start), strict=True)
+        size + there <= CAPACITY
+        for size, there in zip(reserved, stay(running, let_in, reserved, found.start), strict=True)
     )
 
 

@@ -14,7 +14,7 @@ from muster.plugins.reservation.packing import FREE, Cost
 from muster.plugins.reservation.waiters import Chance, LongWaiters, Waiter
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
-from tests.reservation.jumping import ClockThatJumps
+from tests.reservation.jumping_clock import JumpingClock
 
 AFTER = 100.0
 
@@ -31,7 +31,7 @@ class Waiting:
     """Waiters of a scheduler in virtual time."""
 
     def __init__(self, most: int = 2) -> None:
-        self.clock = ClockThatJumps()
+        self.clock = JumpingClock()
         self.activated: list[list[str]] = []
         self.left: list[str] = []
         self.starts: dict[str, float] = {}
@@ -42,8 +42,8 @@ class Waiting:
     def _activate(self, pods: Mapping[str, PodInfo]) -> None:
         self.activated.append(sorted(pods))
 
-    def refuse(self, holder: str, *names: str, priority: int = 0) -> bool:
-        return self.waiters.refused(holder, pods_of(*names or (holder,), priority=priority))
+    def reject(self, holder: str, *names: str, priority: int = 0) -> bool:
+        return self.waiters.rejected(holder, pods_of(*names or (holder,), priority=priority))
 
     def waiter(self, holder: str) -> Waiter:
         found = self.waiters.get(holder)
@@ -63,15 +63,15 @@ class Waiting:
         return [waiter.holder for waiter in self.waiters.first()]
 
 
-def test_who_has_waited_long_enough_is_tried_again_by_itself() -> None:
+def test_a_waiter_is_tried_again_after_the_time_for_a_reservation() -> None:
     waiting = Waiting()
-    assert not waiting.refuse("a")
+    assert not waiting.reject("a")
     waiting.wait(50)
-    assert not waiting.refuse("b")
+    assert not waiting.reject("b")
     waiting.wait(51)
     assert waiting.activated == [["default/a"]]
-    assert waiting.refuse("a")
-    assert not waiting.refuse("b")
+    assert waiting.reject("a")
+    assert not waiting.reject("b")
     waiting.wait(50)
     assert waiting.activated[1:] == [["default/a"], ["default/b"]]
 
@@ -88,7 +88,7 @@ def test_a_new_leader_counts_on_from_the_condition_of_the_pod_that_has_waited_lo
             ("d", "True", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 70)}),
         )
     ]
-    assert not waiting.waiters.refused("gang", [typed_pod(pod) for pod in members])
+    assert not waiting.waiters.rejected("gang", [typed_pod(pod) for pod in members])
     assert waiting.waiter("gang").since == waiting.clock.now() - 60
     waiting.wait(41)
     assert waiting.activated == [[f"default/{name}" for name in "abcd"]]
@@ -98,7 +98,7 @@ def test_a_new_leader_counts_on_from_the_condition_of_the_pod_that_has_waited_lo
 def test_a_condition_from_a_clock_that_is_ahead_begins_no_wait_in_the_future() -> None:
     waiting = Waiting()
     ahead = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall() + 90)}
-    waiting.waiters.refused("a", [typed_pod(make_pod("a") | {"status": {"conditions": [ahead]}})])
+    waiting.waiters.rejected("a", [typed_pod(make_pod("a") | {"status": {"conditions": [ahead]}})])
     assert waiting.waiter("a").since == waiting.clock.now()
 
 
@@ -109,20 +109,20 @@ def test_a_condition_from_a_clock_that_is_behind_begins_no_wait_before_the_pod_w
     behind = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(wall - 900)}
     pod = make_pod("a") | {"status": {"conditions": [behind]}}
     pod["metadata"]["creationTimestamp"] = rfc3339(wall - 30)
-    waiting.waiters.refused("a", [typed_pod(pod)])
+    waiting.waiters.rejected("a", [typed_pod(pod)])
     assert waiting.waiter("a").since == waiting.clock.now() - 30
 
 
 def test_a_clock_that_jumps_ahead_begins_no_wait_before_the_pod_was_seen_to_come() -> None:
     waiting = Waiting()
-    refused = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall())}
-    pod = make_pod("a") | {"status": {"conditions": [refused]}}
+    rejected = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall())}
+    pod = make_pod("a") | {"status": {"conditions": [rejected]}}
     pod["metadata"]["creationTimestamp"] = rfc3339(waiting.clock.wall())
     came = waiting.clock.now()
-    waiting.waiters.refusals.pod_came(typed_pod(pod))
+    waiting.waiters.rejections.pod_came(typed_pod(pod))
     waiting.wait(30)
     waiting.clock.jump = 900.0
-    waiting.waiters.refused("a", [typed_pod(pod)])
+    waiting.waiters.rejected("a", [typed_pod(pod)])
     assert waiting.waiter("a").since == came
 
 
@@ -133,35 +133,35 @@ def test_a_round_begins_at_its_moment_though_the_difference_of_both_rounds_to_le
     assert since + AFTER - since < AFTER
     waiting = Waiting()
     waiting.clock.move_to(since)
-    waiting.refuse("early")
+    waiting.reject("early")
     waiting.clock.move_to(since + AFTER)
-    assert waiting.refuse("early")
+    assert waiting.reject("early")
     assert waiting.waiters.round_of(waiting.waiter("early")) == 0
 
 
-def test_who_has_room_already_is_not_tried_because_others_are_due() -> None:
+def test_a_waiter_with_a_reservation_is_not_tried_when_others_are_due() -> None:
     waiting = Waiting()
-    waiting.refuse("a")
+    waiting.reject("a")
     waiting.wait(1)
-    waiting.refuse("b")
+    waiting.reject("b")
     waiting.wait(AFTER - 0.5)
     waiting.starts["a"] = inf
     waiting.wait(1)
     assert waiting.activated == [["default/a"], ["default/b"]]
 
 
-def test_who_waits_in_vain_leaves_its_place_to_the_next_until_something_has_changed() -> None:
+def test_a_waiter_without_a_plan_yields_to_the_next_until_a_change() -> None:
     waiting = Waiting(most=1)
-    waiting.refuse("a")
+    waiting.reject("a")
     waiting.wait(1)
-    waiting.refuse("b")
+    waiting.reject("b")
     waiting.wait(AFTER + 1)
     assert waiting.first() == ["a"]
     waiting.judge("a", None)
     assert waiting.first() == ["b"]
-    assert not waiting.refuse("a")
+    assert not waiting.reject("a")
     waiting.waiters.plan_for(waiting.waiter("a"))
-    assert waiting.refuse("a")
+    assert waiting.reject("a")
     waiting.judge("a", FREE)
     assert waiting.first() == ["a"]
 
@@ -184,17 +184,17 @@ def test_in_each_round_who_waits_for_long_lived_pods_has_to_have_gained_somethin
     costs: list[Cost], chance: Chance
 ) -> None:
     waiting = Waiting()
-    waiting.refuse("a")
+    waiting.reject("a")
     for number, cost in enumerate(costs):
         waiting.wait(AFTER * 2**number - (waiting.clock.now() - waiting.waiter("a").since))
         waiting.judge("a", cost)
     assert waiting.waiter("a").chance is chance
 
 
-def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None:
+def test_waiters_with_a_chance_come_first_then_waiters_with_a_reported_time() -> None:
     waiting = Waiting(most=1)
     for holder in ("a", "b", "c"):
-        waiting.refuse(holder)
+        waiting.reject(holder)
         waiting.wait(1)
     waiting.wait(AFTER)
     assert waiting.first() == ["a"]
@@ -205,22 +205,22 @@ def test_who_has_a_chance_comes_first_and_then_who_has_a_reported_time() -> None
     assert waiting.first() == ["a"]
 
 
-def test_the_most_important_come_first_then_those_that_have_waited_longest() -> None:
+def test_waiters_are_ordered_by_priority_then_by_waiting_time() -> None:
     waiting = Waiting()
     for holder, priority in (("a", 0), ("b", 0), ("c", 5)):
-        waiting.refuse(holder, priority=priority)
+        waiting.reject(holder, priority=priority)
         waiting.wait(1)
     waiting.wait(AFTER)
     assert waiting.first() == ["c", "a"]
-    assert not waiting.refuse("b")
+    assert not waiting.reject("b")
     waiting.over("c")
     assert waiting.first() == ["a", "b"]
 
 
 def test_a_group_waits_on_with_other_members_and_no_more_when_the_last_has_left() -> None:
     waiting = Waiting()
-    waiting.refuse("group", "x", "y")
-    waiting.refuse("group", "y", "z")
+    waiting.reject("group", "x", "y")
+    waiting.reject("group", "y", "z")
     waiting.wait(AFTER)
     for name in ("x", "y"):
         waiting.waiters.pod_left(uid_of(name))
@@ -231,8 +231,8 @@ def test_a_group_waits_on_with_other_members_and_no_more_when_the_last_has_left(
 
 def test_a_pod_that_was_refused_by_itself_and_then_with_its_group_waits_with_that_alone() -> None:
     waiting = Waiting()
-    waiting.refuse("x")
-    waiting.refuse("group", "x", "y")
+    waiting.reject("x")
+    waiting.reject("group", "x", "y")
     waiting.wait(AFTER)
     assert waiting.first() == ["group"]
     assert waiting.left == [uid_of("x")]
@@ -242,22 +242,22 @@ def test_a_pod_that_was_refused_by_itself_and_then_with_its_group_waits_with_tha
 
 def test_a_group_that_waits_again_takes_back_pods_that_waited_by_themselves_meanwhile() -> None:
     waiting = Waiting()
-    waiting.refuse("group", "x", "y")
+    waiting.reject("group", "x", "y")
     for name in ("x", "y"):
-        waiting.refuse(name)
+        waiting.reject(name)
     waiting.wait(AFTER)
     assert waiting.first() == ["x", "y"]
     waiting.waiters.pod_left(uid_of("x"))
-    waiting.refuse("group", "x", "y")
+    waiting.reject("group", "x", "y")
     waiting.wait(AFTER)
     assert waiting.first() == ["group"]
 
 
-def test_a_group_has_waited_since_it_was_refused_first_though_all_its_pods_are_others_by_now() -> None:
+def test_a_group_has_waited_since_its_first_rejection_even_if_all_its_pods_were_replaced() -> None:
     waiting = Waiting()
-    waiting.refuse("group", "x")
+    waiting.reject("group", "x")
     waiting.wait(AFTER)
-    assert waiting.refuse("group", "y")
+    assert waiting.reject("group", "y")
     assert waiting.left == [uid_of("x")]
 
 
@@ -265,7 +265,7 @@ _holders, _pods = st.sampled_from(["a", "b", "c"]), st.lists(st.sampled_from("vw
 
 
 class PodsThatWait(RuleBasedStateMachine):
-    """Pods are refused with one holder or another; beside it the plain list of which wait together."""
+    """Pods are rejected with one holder or another; beside it the plain list of which wait together."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -273,8 +273,8 @@ class PodsThatWait(RuleBasedStateMachine):
         self.with_whom: dict[str, str] = {}
 
     @rule(holder=_holders, names=_pods)
-    def refuse(self, holder: str, names: list[str]) -> None:
-        self.waiting.refuse(holder, *names)
+    def reject(self, holder: str, names: list[str]) -> None:
+        self.waiting.reject(holder, *names)
         self._become(
             {name: other for name, other in self.with_whom.items() if other != holder} | dict.fromkeys(names, holder)
         )

@@ -7,7 +7,7 @@ import pytest
 
 from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.groups import NativePodGroups
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from muster.plugins.reservation.reserved_capacity import shares
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node, make_pod
@@ -39,13 +39,13 @@ def runs_for(name: str, cpu: int, seconds: int | None = None, *, node: str = "")
 def held_nodes(scheduler: VirtualScheduler) -> Sequence[list[str]]:
     """The nodes of each reservation."""
     names = scheduler.engine.cache.snapshot.names
-    return [[names[row] for row in hold.rows.tolist()] for hold in held_in(scheduler.engine.shared)]
+    return [[names[row] for row in capacity.rows.tolist()] for capacity in reserved_in(scheduler.engine.shared)]
 
 
 def share_of_cpu(scheduler: VirtualScheduler) -> float:
     """How much of all cpu is reserved."""
     offered = scheduler.engine.cache.snapshot.resources.offered_in_all()
-    return shares(held_in(scheduler.engine.shared), offered).get("cpu", 0.0)
+    return shares(reserved_in(scheduler.engine.shared), offered).get("cpu", 0.0)
 
 
 async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualScheduler) -> None:
@@ -66,7 +66,9 @@ async def test_a_large_pod_gets_the_node_that_is_free_first(scheduler: VirtualSc
     assert share_of_cpu(scheduler) == 0.0
 
 
-async def test_a_gang_that_needs_one_rack_gets_room_in_the_rack_that_is_free_first(scheduler: VirtualScheduler) -> None:
+async def test_a_gang_that_needs_one_rack_gets_capacity_in_the_rack_that_is_free_first(
+    scheduler: VirtualScheduler,
+) -> None:
     for rack, seconds in (("r0", 900), ("r1", 400), ("r2", 600)):
         scheduler.add_nodes(*(make_node(f"{rack}n{n}", cpu="4").labels({RACK: rack}) for n in range(2)))
         scheduler.add(*(runs_for(f"on-{rack}n{n}", 2, seconds, node=f"{rack}n{n}") for n in range(2)))
@@ -88,7 +90,7 @@ def add_racks(scheduler: VirtualScheduler, *until: int | None) -> None:
 SLICES_OF_2 = {"muster-scheduler.io/slice-topology": RACK, "muster-scheduler.io/slice-size": "2"}
 
 
-async def test_a_gang_in_slices_gets_room_for_each_slice_in_one_rack(scheduler: VirtualScheduler) -> None:
+async def test_a_gang_in_slices_gets_capacity_for_each_slice_in_one_rack(scheduler: VirtualScheduler) -> None:
     add_racks(scheduler, 900, 400, 600, 800)
     scheduler.api.put("podgroups", make_group("g", 4, annotations=SLICES_OF_2))
     members = make_members("g", 6, cpu="4")
@@ -97,9 +99,9 @@ async def test_a_gang_in_slices_gets_room_for_each_slice_in_one_rack(scheduler: 
         await scheduler.run(1)
     await scheduler.run(AFTER + 5)
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r1n0", "r1n1", "r2n0", "r2n1"]]
-    [hold] = held_in(scheduler.engine.shared)
+    [capacity] = reserved_in(scheduler.engine.shared)
     first = {scheduler.api.pods[f"default/g-{number}"]["metadata"]["uid"] for number in range(4)}
-    assert {*hold.members} == first
+    assert {*capacity.members} == first
 
     scheduler.delete("default/on-r1", "default/on-r2")
     await scheduler.run(5)
@@ -129,7 +131,7 @@ async def test_a_slice_of_which_a_member_runs_is_filled_where_it_runs(scheduler:
     assert [sorted(nodes) for nodes in held_nodes(scheduler)] == [["r0n1", "r1n0", "r1n1"]]
 
 
-async def test_a_later_member_of_a_gang_in_one_rack_gets_room_in_that_rack(scheduler: VirtualScheduler) -> None:
+async def test_a_later_member_of_a_gang_in_one_rack_gets_capacity_in_that_rack(scheduler: VirtualScheduler) -> None:
     add_racks(scheduler, 900, 400)
     scheduler.api.put("podgroups", make_group("g", 1, annotations={"muster-scheduler.io/required-topology": RACK}))
     [runs, later] = make_members("g", 2, cpu="4")
@@ -168,7 +170,7 @@ async def test_who_waits_for_pods_that_stay_holds_nothing_until_a_node_comes(sch
     assert held_nodes(scheduler) == [["b"]]
 
 
-async def test_who_waits_for_pods_that_stay_gets_room_again_when_one_of_them_has_ended(
+async def test_a_waiter_gets_a_new_reservation_after_a_pod_of_unknown_end_has_ended(
     scheduler: VirtualScheduler,
 ) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
@@ -180,7 +182,7 @@ async def test_who_waits_for_pods_that_stay_gets_room_again_when_one_of_them_has
     assert held_nodes(scheduler) == [["a"]]
 
 
-async def test_who_waits_for_pods_that_stay_gives_way_to_a_pod_that_fits_beside_them(
+async def test_a_waiter_for_pods_of_unknown_end_yields_to_a_pod_that_fits_beside_them(
     scheduler: VirtualScheduler,
 ) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
@@ -195,7 +197,7 @@ async def test_who_waits_for_pods_that_stay_gives_way_to_a_pod_that_fits_beside_
     assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([], "a")
 
 
-async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_beyond(
+async def test_a_tree_gets_capacity_for_its_quorum_of_parts_and_then_for_further_parts(
     scheduler: VirtualScheduler,
 ) -> None:
     for rack, seconds in (("r0", 900), ("r1", 400), ("r2", 600)):
@@ -224,7 +226,7 @@ async def test_a_tree_gets_room_for_the_parts_that_it_needs_and_then_for_those_b
     assert note.startswith("Capacity for 2 pods is reserved on 2 nodes: they start by ")
 
 
-async def test_a_tree_that_runs_in_a_rack_gets_room_for_its_later_pods_there(scheduler: VirtualScheduler) -> None:
+async def test_a_tree_that_runs_in_a_rack_gets_capacity_for_its_later_pods_there(scheduler: VirtualScheduler) -> None:
     for rack, seconds in (("r0", 900), ("r1", 400)):
         scheduler.add_nodes(make_node(f"{rack}n0", cpu="4").labels({RACK: rack}))
         scheduler.add(runs_for(f"on-{rack}", 2, seconds, node=f"{rack}n0"))
@@ -253,7 +255,7 @@ async def test_what_a_part_needs_is_planned_on_nodes_that_may_run_it_though_it_i
     assert sorted(held_nodes(scheduler)) == [["a"], ["gpu"]]
 
 
-async def test_a_reservation_ends_with_those_that_it_was_made_for(scheduler: VirtualScheduler) -> None:
+async def test_a_reservation_ends_when_its_holders_are_deleted(scheduler: VirtualScheduler) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
     scheduler.add(runs_for("running", 3, node="a"), runs_for("large", 4))
     await scheduler.run(AFTER + 5)
@@ -266,7 +268,7 @@ async def test_a_reservation_ends_with_those_that_it_was_made_for(scheduler: Vir
     assert (held_nodes(scheduler), scheduler.node_of("default/small")) == ([], "a")
 
 
-async def test_who_is_more_important_is_not_kept_off(scheduler: VirtualScheduler) -> None:
+async def test_a_more_important_pod_is_not_rejected_by_a_reservation(scheduler: VirtualScheduler) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
     scheduler.add(runs_for("running", 3, node="a"), runs_for("large", 4))
     await scheduler.run(AFTER + 5)

@@ -54,15 +54,15 @@ newcomers = st.lists(st.tuples(st.integers(0, NODES - 1), st.integers(1, 4), st.
 
 
 def stay(
-    running: Sequence[Running], coming: Sequence[tuple[int, int, int]], held: Sequence[int], start: float
+    running: Sequence[Running], coming: Sequence[tuple[int, int, int]], reserved: Sequence[int], start: float
 ) -> list[int]:
     """What each node still has on it at the start, when those were let in that the rule of `ReservationBook` lets in.
 
-    Newcomers fit beyond what is held, or end before it is needed. Without a start all running pods have ended.
+    Newcomers fit beyond what is reserved, or end before it is needed. Without a start all running pods have ended.
     """
     there = [*running]
     for node, size, seconds in coming:
         free = CAPACITY - sum(each for at, each, _ in there if at == node)
-        if size <= free - held[node] or (size <= free and seconds <= start):
+        if size <= free - reserved[node] or (size <= free and seconds <= start):
             there.append((node, size, float(seconds)))
     return [sum(size for at, size, end in there if at == node and end > start) for node in range(NODES)]

@@ -11,9 +11,9 @@ from muster.framework.metrics import SchedulerMetrics
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.call_watch import CallWatch
 from muster.framework.runtime.framework import Framework, SharedParts
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.nominator import PodNominator
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.framework.scheduler.algorithm import Algorithm
 from muster.framework.snapshot.snapshot import Snapshot
 
@@ -27,7 +27,7 @@ class SnapshotHandle:
     snapshot: Snapshot
     profile_name: str
     clock: VirtualClock
-    waiting_pods: HeldPods
+    waiting_pods: PodsAtPermit
     metrics: SchedulerMetrics = field(default_factory=SchedulerMetrics)
 
     def activate(self, pods: Mapping[str, PodInfo]) -> None:
@@ -40,7 +40,7 @@ class SnapshotHandle:
 
 def algorithm_of(profile: ResolvedProfile, registry: Mapping[str, type[Plugin]], snapshot: Snapshot) -> Algorithm:
     """A profile that is about to look at the snapshot for the first time."""
-    nominator, waiting, clock = PodNominator(), HeldPods(Standstill()), VirtualClock()
+    nominator, waiting, clock = PodNominator(), PodsAtPermit(Standstill()), VirtualClock()
     handle = SnapshotHandle(snapshot, profile.scheduler_name, clock, waiting)
     metrics = handle.metrics
     framework = Framework(

@@ -34,7 +34,7 @@ def test_the_first_plugin_that_rejects_a_node_is_reported() -> None:
     assert found.diagnosis.unschedulable_plugins == {"A", "B"}
 
 
-def test_a_plugin_is_not_asked_about_nodes_that_others_turned_away_before() -> None:
+def test_a_plugin_does_not_filter_nodes_that_earlier_plugins_rejected() -> None:
     log: Log = []
 
     find(
@@ -65,7 +65,7 @@ def test_an_error_about_a_node_ends_the_attempt() -> None:
     assert len(found.rows) == 0
 
 
-def test_an_error_about_a_node_that_was_turned_away_before_is_nobodys_business() -> None:
+def test_an_error_on_an_already_rejected_node_is_ignored() -> None:
     keeping = filtering("B", {"a": Status.failure("boom")}, depends_on=DependsOn.NODE)
 
     found = find(Stage(filtering("A", {"a": FULL}, depends_on=DependsOn.NODE), keeping, scoring("S", {})), "a", "b")
@@ -125,7 +125,7 @@ def test_a_plugin_that_says_nothing_about_what_it_depends_on_is_always_asked() -
     assert log == ["A filters a,b", "A filters a,b"]
 
 
-def test_no_nodes_at_all_is_a_rejection_that_nobody_is_held_responsible_for() -> None:
+def test_a_cluster_without_nodes_is_a_rejection_without_a_diagnosis() -> None:
     found = find(Stage(filtering("A", {})))
 
     assert found.status == Status.unresolvable("no nodes available to schedule pods")

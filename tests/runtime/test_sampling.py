@@ -40,7 +40,7 @@ def test_how_many_feasible_nodes_are_enough(nodes: int, percentage: int | None, 
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=30), st.integers(1, 30))
-def test_nodes_are_taken_in_turn_and_only_those_that_pass(passing: list[bool], wanted: int) -> None:
+def test_only_feasible_nodes_are_sampled_all_equally_often(passing: list[bool], wanted: int) -> None:
     filtered = Filtered(np.arange(len(passing)), np.flatnonzero(passing))
     start, taken = 0, Counter[int]()
     for _ in range(len(passing)):

@@ -93,7 +93,7 @@ def test_a_volume_that_does_not_fit_is_left_alone(store: ObjectStore, spec: dict
     assert _claim(store)["status"]["phase"] == "Pending"
 
 
-def test_a_volume_is_made_at_once_where_nobody_waits(store: ObjectStore) -> None:
+def test_a_volume_is_created_at_once_with_immediate_binding(store: ObjectStore) -> None:
     _make_class(store)
     _make_claim(store, storageClassName="fast")
 

@@ -18,7 +18,7 @@ def published(control_plane: ControlPlane) -> Any:
         return api.get("/openapi/v2")
 
 
-def test_the_fields_are_those_of_the_real_api(published: Any) -> None:
+def test_the_fields_equal_the_real_apis(published: Any) -> None:
     fresh = condensed(published, KINDS)
 
     kept = msgspec.to_builtins(schema.document())

@@ -130,7 +130,7 @@ def test_pods_that_were_bound_before_are_cared_for_too(store: ObjectStore) -> No
     assert _status(store)["phase"] == "Running"
 
 
-def test_a_kubelet_that_was_overtaken_by_the_log_starts_all_pods_all_the_same() -> None:
+def test_a_kubelet_that_the_log_has_overtaken_starts_all_pods() -> None:
     store = ObjectStore(Ledger(history=2), Generators())
     store.create(NAMESPACES, {"metadata": {"name": "default"}})
     kubelet = Kubelet(store)

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from muster.plugins.autopodgroups.api import JOB_SETS, LEADER_WORKER_SETS
-from muster.plugins.catalog import IN_TREE
+from muster.plugins.catalog import IN_TREE, definitions
 from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox, StatusError
 from muster.sandbox.clock import Generators
@@ -133,8 +133,8 @@ def test_kinds_come_and_go_with_their_definitions() -> None:
     assert store.find(kind, "gang", namespace="default") is None
 
 
-def test_every_kind_that_a_plugin_watches_is_served_but_those_that_other_projects_define() -> None:
-    kinds = Sandbox([definition()], native_groups=True).store.kinds
+def test_every_kind_that_a_plugin_watches_is_served_except_kinds_of_other_projects() -> None:
+    kinds = Sandbox(definitions(), native_groups=True).store.kinds
     watched = {kind.path for plugin in IN_TREE.values() for kind in plugin.watches}
     of_others = {JOB_SETS.path, LEADER_WORKER_SETS.path}
 

@@ -107,7 +107,7 @@ async def test_a_binding_that_the_api_refuses_is_tried_again(set_stage: SetStage
     assert stage.notes(WEB, "Scheduled") == ["Successfully assigned default/web to one"]
 
 
-async def test_room_that_a_failed_binding_leaves_is_given_to_whoever_waits_for_it(set_stage: SetStage) -> None:
+async def test_capacity_released_by_a_failed_binding_goes_to_a_waiting_pod(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit)
     stage.put_node(make_node("one", cpu="1"))
     stage.hold_bindings()
@@ -145,7 +145,7 @@ async def held(set_stage: SetStage) -> Stage:
 
 async def let_go(stage: Stage) -> None:
     """Permit lets `web` go, and the binding cycle goes on."""
-    waiting = stage.engine.held_pods.get(stage.uid(WEB))
+    waiting = stage.engine.waiting_pods.get(stage.uid(WEB))
     assert waiting is not None
     waiting.allow("Gate")
     await stage.breathe()

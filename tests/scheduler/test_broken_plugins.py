@@ -48,7 +48,7 @@ async def test_a_pod_that_permit_refuses_gives_all_back_though_a_plugin_cannot(s
     assert stage.engine.cache.assumed_count == 0
 
 
-async def test_a_pod_that_cannot_be_bound_gives_all_back_and_comes_again(set_stage: SetStage) -> None:
+async def test_a_pod_that_cannot_be_bound_is_unreserved_and_retried(set_stage: SetStage) -> None:
     log: Log = []
     stage = set_stage(*unreserving_badly(log))
     stage.answer_bindings(Status.failure("conflict"))
@@ -71,7 +71,9 @@ async def test_a_bound_pod_gets_its_event_although_a_plugin_fails_at_post_bind(s
     assert log == ["Good knows of one"]
 
 
-async def test_a_pod_at_a_broken_gate_says_so_and_is_asked_about_until_it_is_let_in(set_stage: SetStage) -> None:
+async def test_a_pod_whose_pre_enqueue_fails_reports_it_and_is_retried_until_it_is_admitted(
+    set_stage: SetStage,
+) -> None:
     Gate.bugs = 2
     stage = set_stage(Gate)
     stage.put_pod(make_pod("web"))

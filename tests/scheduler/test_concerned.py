@@ -131,7 +131,7 @@ async def test_a_plugin_is_asked_once_for_all_pods_of_a_signature() -> None:
     assert LOG == ["concerns", "concerns"]
 
 
-async def test_pods_with_volumes_are_asked_about_besides_those_without() -> None:
+async def test_concerns_is_called_once_for_pods_with_volumes_and_once_for_pods_without() -> None:
     plain = typed_pod(make_pod("plain"))
     assert plain.signature is typed_pod(make_pod("stored").claim("data")).signature
 
@@ -140,7 +140,7 @@ async def test_pods_with_volumes_are_asked_about_besides_those_without() -> None
     assert LOG == ["concerns", "concerns"]
 
 
-async def test_unreserve_goes_to_those_that_the_pod_concerns() -> None:
+async def test_unreserve_is_called_for_a_concerned_pod() -> None:
     await bound(make_pod("refused").host_port(80))
 
     assert LOG[-1] == "unreserve"

@@ -52,7 +52,7 @@ async def test_a_follower_hears_of_each_decision_once_with_the_notes_of_the_atte
     assert plugin.books == ["web is in", "web, looked at 1: placed on one"]
 
 
-async def test_a_follower_hears_why_a_pod_was_refused_and_kept_out(set_stage: SetStage) -> None:
+async def test_a_follower_receives_the_reasons_of_rejected_and_gated_pods(set_stage: SetStage) -> None:
     plugin = bookkeeper()
     stage = set_stage(plugin, filtering("Picky", {"one": Status.unschedulable("wrong")}))
     stage.put_pod(make_pod("web"), make_pod("late").labels(gated="yes"))
@@ -77,7 +77,7 @@ async def test_asking_for_an_explanation_is_no_decision(set_stage: SetStage) -> 
     assert plugin.books == reported
 
 
-async def test_a_follower_that_breaks_costs_nobody_anything(set_stage: SetStage) -> None:
+async def test_a_failing_follower_does_not_affect_decisions(set_stage: SetStage) -> None:
     class Broken(DecisionFollower):
         name = "Broken"
 

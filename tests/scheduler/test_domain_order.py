@@ -49,21 +49,21 @@ def most(numbers: Sequence[int], demands: Sequence[SignatureDemand], domain: int
 
 
 @given(situations())
-def test_just_those_domains_are_tried_that_have_room_and_the_smallest_hole_for_all_of_them_first(
+def test_only_domains_with_capacity_are_tried_the_tightest_for_all_members_first(
     situation: tuple[list[int], list[SignatureDemand], int],
 ) -> None:
     numbers, demands, missing = situation
     members = sum(demand.count for demand in demands)
-    room = capacity_of(np.array(numbers), DOMAINS, demands)
-    order = tightest_first(room, missing, members)
+    capacity = capacity_of(np.array(numbers), DOMAINS, demands)
+    order = tightest_first(capacity, missing, members)
 
     assert sorted(order) == [domain for domain in range(DOMAINS) if most(numbers, demands, domain) >= missing]
     for one, next_one in pairwise(order):
         all_fit, fit_next = (most(numbers, demands, domain) for domain in (one, next_one))
         assert all_fit >= fit_next
         if all_fit == fit_next:
-            assert room.pods[one] <= room.pods[next_one]
-    assert most(numbers, demands, closest(room)) == max(most(numbers, demands, domain) for domain in range(DOMAINS))
+            assert capacity.pods[one] <= capacity.pods[next_one]
+    assert most(numbers, demands, closest(capacity)) == max(most(numbers, demands, domain) for domain in range(DOMAINS))
 
 
 @given(situations(), st.lists(st.integers(0, 200), min_size=DOMAINS, max_size=DOMAINS))
@@ -71,21 +71,21 @@ def test_by_bounds_the_same_domains_are_tried_the_highest_first(
     situation: tuple[list[int], list[SignatureDemand], int], bounds: list[int]
 ) -> None:
     numbers, demands, missing = situation
-    room = capacity_of(np.array(numbers), DOMAINS, demands)
-    order = highest_first(room, missing, np.array(bounds), np.arange(DOMAINS))
+    capacity = capacity_of(np.array(numbers), DOMAINS, demands)
+    order = highest_first(capacity, missing, np.array(bounds), np.arange(DOMAINS))
 
-    assert sorted(order) == sorted(tightest_first(room, missing, sum(demand.count for demand in demands)))
+    assert sorted(order) == sorted(tightest_first(capacity, missing, sum(demand.count for demand in demands)))
     assert [bounds[domain] for domain in order] == sorted((bounds[domain] for domain in order), reverse=True)
 
 
 @given(situations(), st.integers(1, 3), st.data())
-def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
+def test_the_capacity_for_slices_is_at_least_the_amount_of_complete_slices_and_a_remainder(
     situation: tuple[list[int], list[SignatureDemand], int], size: int, data: Any
 ) -> None:
     numbers, [demand, *_], _ = situation
     parts = [data.draw(st.integers(NONE, 2)) if at >= 0 else NONE for at in numbers]
     part_numbers = [NONE if part < 0 else at * 3 + part for at, part in zip(numbers, parts, strict=True)]
-    room = in_slices(np.array(numbers), DOMAINS, np.array(part_numbers), DOMAINS * 3, demands=[demand], size=size)
+    capacity = in_slices(np.array(numbers), DOMAINS, np.array(part_numbers), DOMAINS * 3, demands=[demand], size=size)
 
     for domain in range(DOMAINS):
         by_part = [
@@ -98,14 +98,14 @@ def test_room_for_slices_is_never_less_than_what_whole_slices_and_a_rest_take(
         if whole >= slices:
             left = [there % size for there in by_part] + ([size] if whole > slices else [])
             fits += min(rest, max(left))
-        assert room.members[domain] >= fits
+        assert capacity.members[domain] >= fits
 
 
-def test_no_room_is_counted_beyond_what_members_there_are() -> None:
+def test_no_capacity_is_counted_beyond_the_number_of_members() -> None:
     huge = SignatureDemand(2, np.array([1 << 62, 1 << 62]))
-    room = capacity_of(np.array([0, 0]), 1, [huge])
-    assert room.members.tolist() == [2]
-    assert room.pods[0] > 0
+    capacity = capacity_of(np.array([0, 0]), 1, [huge])
+    assert capacity.members.tolist() == [2]
+    assert capacity.pods[0] > 0
 
 
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "b"]), st.sampled_from(["", "x", "y"])), max_size=8))

@@ -45,7 +45,7 @@ async def test_a_pod_whose_pre_bind_work_is_unknown_is_not_held_by_permit(set_st
     stage.put_pod(make_pod("web"))
     await stage.settle()
     assert stage.place(WEB) == "error backoff"
-    assert len(stage.engine.held_pods) == 0
+    assert len(stage.engine.waiting_pods) == 0
     assert stage.nominations == []
 
 
@@ -59,7 +59,7 @@ async def test_a_pod_that_permit_holds_for_long_has_a_reason_until_it_goes_on(se
     assert stage.events == [(WEB, "WaitingOnPermit", message)]
     assert stage.conditions[WEB] == ("WaitingOnPermit", message, None)
 
-    waiting = stage.engine.held_pods.get(stage.uid(WEB))
+    waiting = stage.engine.waiting_pods.get(stage.uid(WEB))
     assert waiting is not None
     waiting.allow("Gate")
     await stage.run(60)

@@ -12,7 +12,7 @@ from tests.scheduler.stage import Stage
 
 
 async def unreported(set_stage: SetStage, assumed_ttl: float | None) -> Stage:
-    """A stage where `lost` was bound to the only node, which has no room for `next`."""
+    """A stage where `lost` was bound to the only node, which has no capacity for `next`."""
     stage = set_stage(NodeResourcesFit, assumed_ttl=assumed_ttl)
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("lost").requests(cpu="1"))
@@ -39,7 +39,7 @@ async def let_expire(stage: Stage, seconds: int) -> None:
     await stage.settle()
 
 
-async def test_a_pod_that_is_never_reported_is_forgotten_with_a_warning_and_its_room_used(
+async def test_a_pod_that_is_never_reported_is_forgotten_with_a_warning_and_its_capacity_is_used(
     set_stage: SetStage, caplog: pytest.LogCaptureFixture
 ) -> None:
     stage = await unreported(set_stage, 30.0)

@@ -131,7 +131,7 @@ async def test_without_score_plugins_extenders_still_choose_among_all_nodes(set_
     assert stage.binds == [("default/a", "two")]
 
 
-async def test_a_slow_extender_holds_up_nobody_else(set_stage: SetStage) -> None:
+async def test_a_slow_extender_delays_no_other_pod(set_stage: SetStage) -> None:
     extender = PlayedExtender(filters=only("one"), pods="slow", held=asyncio.Event())
     stage = set_stage(extenders=[extender])
     stage.put_pod(make_pod("slow"), make_pod("other"))

@@ -41,7 +41,7 @@ async def test_a_pod_that_vanished_is_forgotten_and_nothing_is_said(set_stage: S
     assert (stage.events, stage.conditions) == ([], {})
 
 
-async def test_a_pod_that_somebody_else_bound_is_theirs(set_stage: SetStage) -> None:
+async def test_a_pod_bound_by_another_scheduler_is_not_requeued(set_stage: SetStage) -> None:
     stage = await failing_binding(set_stage)
     stage.put_node(make_node("two"))
     stage.put_pod(make_pod("web").node("two"))
@@ -127,7 +127,7 @@ async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(s
     await stage.settle()
 
     stage.engine.scheduler.reports.end()
-    for waiting in stage.engine.held_pods:
+    for waiting in stage.engine.waiting_pods:
         waiting.fail(Status.unschedulable("the end"))
     await stage.breathe()
 
@@ -147,7 +147,7 @@ async def test_whatever_happens_in_flight_may_help_a_plugin_that_registers_for_n
     assert stage.place(WEB) == "backoff"
 
 
-async def test_a_pod_that_no_node_can_run_waits_for_events_of_those_who_rejected_it(set_stage: SetStage) -> None:
+async def test_an_unschedulable_pod_waits_for_events_of_the_rejecting_plugins(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit)
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("web").requests(cpu="2"))

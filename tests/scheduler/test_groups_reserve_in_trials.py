@@ -60,7 +60,7 @@ async def test_members_are_reserved_in_the_trial_undone_last_first_and_reserved_
     assert len(stage.binds) == 3
 
 
-async def test_what_a_member_reserved_stands_in_the_way_of_the_next(set_stage: SetStage) -> None:
+async def test_the_reservation_of_a_member_is_visible_to_the_next(set_stage: SetStage) -> None:
     stage = set_stage(Trios)
     trio(stage, ("x", "x", "z"))
     before = copy.copy(Trios.seats)
@@ -72,12 +72,12 @@ async def test_what_a_member_reserved_stands_in_the_way_of_the_next(set_stage: S
     assert stage.notes("default/p0") == stage.notes("default/p2") == [reported]
 
 
-async def test_nobody_waits_at_permit_for_members_that_are_placed_in_the_same_step(set_stage: SetStage) -> None:
+async def test_no_member_waits_at_permit_for_members_placed_in_the_same_step(set_stage: SetStage) -> None:
     stage = set_stage(Trios)
     trio(stage)
     assert stage.step()
 
-    assert len(stage.engine.held_pods) == 0
+    assert len(stage.engine.waiting_pods) == 0
     assert stage.engine.cache.assumed_count == 3
 
 

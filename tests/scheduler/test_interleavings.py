@@ -203,10 +203,10 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         self.api.refuse(pick % len(self.api.requests))
         self.breathe()
 
-    @precondition(lambda self: bool(self.engine.held_pods))
+    @precondition(lambda self: bool(self.engine.waiting_pods))
     @rule(pick=picks, allowed=st.booleans())
     def settle_a_held_pod(self, pick: int, allowed: bool) -> None:
-        waiting = list(self.engine.held_pods)
+        waiting = list(self.engine.waiting_pods)
         chosen = waiting[pick % len(waiting)]
         if allowed:
             chosen.allow("Doorman")
@@ -252,7 +252,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         if self.has_begun:
             alive = {pod.metadata.uid for pod in self.api.streams["pods"].store.list()}
             waiting = {line.uid for line in self.engine.queue.contents.dump()}
-            held = {each.pod.uid for each in self.engine.held_pods}
+            held = {each.pod.uid for each in self.engine.waiting_pods}
             counted = {info.uid for info, _ in self.engine.cache.placements()}
             assert (waiting | counted) - alive - held == set()
 
@@ -284,7 +284,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
                 for check in (self.every_pod_that_waits_for_a_node_is_somewhere, self.nobody_is_counted_or_bound_twice):
                     check()
                 assert self.engine.cache.assumed_count == 0
-                assert len(self.engine.held_pods) == 0
+                assert len(self.engine.waiting_pods) == 0
                 assert self.what_a_new_scheduler_would_do() == []
         finally:
             for task in self.tasks:
@@ -296,7 +296,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         """Deliver, decide, allow and answer whatever there is."""
         while True:
             self.deliver_all()
-            for waiting in self.engine.held_pods:
+            for waiting in self.engine.waiting_pods:
                 waiting.allow("Doorman")
             self.breathe()
             while self.api.requests:
@@ -358,7 +358,7 @@ class Interleavings(Unheeded, RuleBasedStateMachine):
         return await self.api.ask_to_bind(pod, node_name)
 
     def look_whether_it_fits(self, pod: PodInfo, node_name: str) -> None:
-        """Whether the node, as the scheduler knows it at this moment, has room for the pod among all others."""
+        """Whether the node, as the scheduler knows it at this moment, has capacity for the pod among all others."""
         snapshot = self.engine.cache.snapshot
         row = snapshot.live_row_of(node_name)
         if row is None:

@@ -90,7 +90,7 @@ async def test_a_search_for_victims_that_is_given_up_leaves_nothing_behind_and_i
         world.add(make_pod("alone").requests(cpu="3").priority(10))
         for _ in range(slices):
             world.step()
-        world.engine.scheduler.give_up()
+        world.engine.scheduler.abort()
         assert not world.engine.cache.snapshot.tentative
         while world.step():
             pass
@@ -165,7 +165,7 @@ async def test_a_decision_that_is_given_up_leaves_nothing_behind_and_is_made_ane
         gang(world, 4)
         for _ in range(slices):
             world.step()
-        world.engine.scheduler.give_up()
+        world.engine.scheduler.abort()
         assert not world.engine.scheduler.under_way
         assert not world.engine.cache.snapshot.tentative
         assert world.engine.cache.assumed_count in (0, 4)
@@ -174,7 +174,7 @@ async def test_a_decision_that_is_given_up_leaves_nothing_behind_and_is_made_ane
         world.check()
 
 
-async def test_whoever_loses_the_lease_gives_up_the_decision_under_way() -> None:
+async def test_losing_the_lease_aborts_the_decision_in_progress() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="4"))
     gang(world, 4)
@@ -191,7 +191,7 @@ async def test_whoever_loses_the_lease_gives_up_the_decision_under_way() -> None
     assert world.places() == {"active": 4}
 
 
-async def test_those_that_were_held_up_go_on_before_the_next_decision_begins() -> None:
+async def test_delayed_tasks_continue_before_the_next_decision() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="100"))
     gang(world, 4, name="a")

@@ -90,7 +90,7 @@ async def test_pods_that_permit_holds_keep_nobody_waiting(stage: Stage) -> None:
     create(stage, 3, name="free")
     with scheduling(stage, max_bindings=2):
         await turns()
-        assert (len(stage.engine.held_pods), len(stage.binds)) == (10, 3)
+        assert (len(stage.engine.waiting_pods), len(stage.binds)) == (10, 3)
 
 
 async def test_a_gang_that_is_being_bound_counts_as_its_members(stage: Stage) -> None:
@@ -137,10 +137,10 @@ async def test_a_gang_that_waits_for_a_held_member_keeps_nobody_waiting(stage: S
     create(stage, 10)
     with scheduling(stage, max_bindings=2):
         await turns()
-        assert (len(stage.engine.held_pods), len(stage.binds)) == (1, 10)
+        assert (len(stage.engine.waiting_pods), len(stage.binds)) == (1, 10)
 
 
-async def test_a_pod_that_lost_its_node_before_it_was_bound_makes_room(stage: Stage) -> None:
+async def test_a_pod_that_loses_its_node_before_its_binding_allows_a_further_decision(stage: Stage) -> None:
     create(stage, 2)
     loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True, max_bindings=2)
     assert [stage.engine.scheduler.step() for _ in range(2)] == [True, True]
@@ -157,10 +157,10 @@ async def test_gangs_that_permit_holds_make_no_room_for_others(stage: Stage) -> 
     create(stage, 10)
     with scheduling(stage, max_bindings=4):
         await turns()
-        assert (len(stage.engine.held_pods), len(stage.binds)) == (3, 4)
+        assert (len(stage.engine.waiting_pods), len(stage.binds)) == (3, 4)
 
 
-async def test_a_member_that_was_bound_makes_room_while_its_siblings_are_under_way(stage: Stage) -> None:
+async def test_a_bound_member_allows_a_further_decision_while_its_siblings_are_being_bound(stage: Stage) -> None:
     first = asyncio.Event()
     stage.hold_bindings(first)
     create(stage, 3, lambda pod: pod.labels(group="a"), name="member")

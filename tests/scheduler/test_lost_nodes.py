@@ -61,7 +61,7 @@ async def test_a_pod_whose_node_goes_before_its_binding_goes_to_another_at_once(
     assert [node for _, node in stage.binds] == ["two" if taken == "one" else "one"]
 
 
-async def test_a_pod_that_permit_refuses_is_not_woken_by_the_room_it_makes_itself(set_stage: SetStage) -> None:
+async def test_a_pod_that_permit_rejects_is_not_woken_by_its_own_released_capacity(set_stage: SetStage) -> None:
     stage = set_stage(Refusing)
     stage.put_pod(make_pod("web"), make_pod("bound").node("one"))
     await stage.settle()

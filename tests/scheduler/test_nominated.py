@@ -44,7 +44,7 @@ def nominee(name: str = "nominee", node: str = "one", **more: str) -> PodDict:
 
 
 def stage_of(set_stage: SetStage, *nodes: str) -> Stage:
-    """A stage whose nodes have room for one pod."""
+    """A stage whose nodes have capacity for one pod."""
     stage = set_stage(NodeResourcesFit)
     stage.put_node(*(make_node(name, cpu="1") for name in ("one", *nodes)))
     return stage
@@ -55,7 +55,7 @@ def stage_of(set_stage: SetStage, *nodes: str) -> Stage:
     [(99, "unschedulable"), (100, "unschedulable"), (101, "bound")],
     ids=["of lower priority", "of the same priority", "of higher priority"],
 )
-async def test_room_that_is_promised_is_left_alone_by_a_pod(set_stage: SetStage, priority: int, place: str) -> None:
+async def test_a_pod_does_not_use_nominated_capacity(set_stage: SetStage, priority: int, place: str) -> None:
     stage = stage_of(set_stage)
     stage.put_pod(nominee())
     stage.put_pod(make_pod("web").requests(cpu="1").priority(priority))
@@ -92,7 +92,7 @@ def no_longer_promised(stage: Stage) -> None:
 
 @pytest.mark.parametrize("end", [gone, bound_elsewhere, no_longer_promised])
 @pytest.mark.parametrize("waits", [False, True], ids=["for who comes later", "for who waits for it"])
-async def test_the_room_is_free_again_when_the_nominated_pod_is(
+async def test_nominated_capacity_is_free_again_when_the_nomination_ends(
     set_stage: SetStage, end: Callable[[Stage], None], waits: bool
 ) -> None:
     stage = stage_of(set_stage)
@@ -110,7 +110,7 @@ async def test_the_room_is_free_again_when_the_nominated_pod_is(
     assert stage.binds == [(WEB, "one")]
 
 
-async def test_room_that_a_pod_was_promised_is_for_others_when_it_finds_another(set_stage: SetStage) -> None:
+async def test_nominated_capacity_is_free_again_when_the_pod_is_placed_on_another_node(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit, post_filtering("Maker", None, None))
     stage.put_node(make_node("one", cpu="1", memory="1Gi").resources({"example.com/disk": "1"}))
     large = make_pod("large").requests(cpu="1", memory="2Gi").priority(100)
@@ -272,7 +272,7 @@ def gated(pod: PodDict, *gates: str) -> PodDict:
     return pod
 
 
-async def test_the_room_of_a_pod_that_never_got_into_the_queue_is_anybodys(set_stage: SetStage) -> None:
+async def test_a_gated_pods_nomination_reserves_no_capacity(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit, SchedulingGates)
     stage.put_node(make_node("one", cpu="1"), make_node("two", cpu="1"))
     stage.put_pod(gated(nominee("known"), "example.com/budget"))
@@ -286,7 +286,7 @@ async def test_the_room_of_a_pod_that_never_got_into_the_queue_is_anybodys(set_s
     assert {key for key, _ in stage.binds} == {WEB, "default/db"}
 
 
-def test_a_nomination_that_was_learned_counts_unless_the_pod_is_gated_before_it_was_let_in() -> None:
+def test_a_nomination_in_the_status_counts_unless_the_pod_has_been_gated_since_it_was_added() -> None:
     nominator, learned, other = PodNominator(), info_of(nominee("learned")), info_of(make_pod("other"))
 
     def counts() -> bool:

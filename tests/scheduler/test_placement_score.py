@@ -113,7 +113,7 @@ async def test_the_rack_with_the_highest_total_is_taken(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-async def test_a_plugin_that_breaks_there_is_named_to_the_gang_and_harms_nobody_else(
+async def test_a_plugin_that_fails_at_placement_score_is_named_to_the_gang_and_affects_no_other_pod(
     kind: str, set_stage: SetStage
 ) -> None:
     def answer(*_: Any) -> Any:

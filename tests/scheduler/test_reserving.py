@@ -17,7 +17,7 @@ def wait(seconds: float) -> Wait:
 
 def free(stage: Stage) -> bool:
     """Whether nothing is counted anywhere."""
-    return stage.engine.cache.pod_count == 0 and not stage.engine.held_pods
+    return stage.engine.cache.pod_count == 0 and not stage.engine.waiting_pods
 
 
 async def test_a_pod_is_counted_from_the_moment_it_is_decided(set_stage: SetStage) -> None:
@@ -103,7 +103,7 @@ async def test_a_pod_that_has_to_wait_keeps_its_place_and_is_bound_when_it_is_al
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("web").requests(cpu="700m"), make_pod("next").requests(cpu="700m"))
     await stage.settle()
-    waiting = stage.engine.held_pods.get(stage.uid(WEB))
+    waiting = stage.engine.waiting_pods.get(stage.uid(WEB))
     assert waiting is not None
     assert (waiting.node_name, waiting.pending_plugins) == ("one", frozenset({"A", "B"}))
 
@@ -114,7 +114,7 @@ async def test_a_pod_that_has_to_wait_keeps_its_place_and_is_bound_when_it_is_al
     waiting.allow("B")
     await stage.settle()
     assert stage.binds[0] == (WEB, "one")
-    assert len(stage.engine.held_pods) == 1  # the next pod waits in its turn
+    assert len(stage.engine.waiting_pods) == 1  # the next pod waits in its turn
 
 
 async def test_time_that_is_up_gives_the_place_to_others(set_stage: SetStage) -> None:
@@ -163,7 +163,7 @@ async def test_an_end_of_the_wait_that_is_no_rejection_is_an_error(set_stage: Se
     stage.put_pod(make_pod("web"))
     await stage.settle()
 
-    for waiting in stage.engine.held_pods:
+    for waiting in stage.engine.waiting_pods:
         waiting.fail(Status.failure("the scheduler is shutting down"))
     await stage.breathe()
 

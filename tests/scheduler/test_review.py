@@ -188,7 +188,7 @@ class Deaf(PerNodeFilter, EnqueueExtensions):
         return []
 
 
-async def test_pods_for_which_there_is_room_by_now_are_tried() -> None:
+async def test_pods_that_fit_at_a_review_are_tried() -> None:
     cluster = Reviewed(Deaf)
     cluster.add_nodes(make_node("node"))
     cluster.add(make_pod("a"), make_pod("b"))
@@ -218,7 +218,7 @@ async def test_where_others_of_a_batch_may_fare_differently_each_is_tried() -> N
     assert len(cluster.messages("two/web")) == 1
 
 
-async def test_nothing_is_looked_at_when_nobody_waits(full: Reviewed) -> None:
+async def test_no_review_is_scheduled_without_waiting_pods(full: Reviewed) -> None:
     full.add(make_pod("a").requests(cpu="1"))
     await full.run(HALF_A_MINUTE)
     full.delete("default/a")

@@ -21,13 +21,13 @@ PARTS = 4
     st.lists(st.integers(0, 9), min_size=PARTS, max_size=PARTS),
 )
 def test_no_part_gets_more_than_it_takes_and_at_most_one_slice_is_not_whole(
-    members: int, size: int, room: list[int], held: list[int]
+    members: int, size: int, capacity: list[int], held: list[int]
 ) -> None:
-    found = assign(members, size, np.array(room), np.array(held))
+    found = assign(members, size, np.array(capacity), np.array(held))
     counts = Counter(found)
 
     assert len(found) <= members
-    assert all(count <= room[part] for part, count in counts.items())
+    assert all(count <= capacity[part] for part, count in counts.items())
     if len(found) == members or all(n % size == 0 for n in held):
         open_slices = [part for part in range(PARTS) if (held[part] + counts[part]) % size]
         untouched = sum(1 for part in open_slices if not counts[part])
@@ -36,12 +36,14 @@ def test_no_part_gets_more_than_it_takes_and_at_most_one_slice_is_not_whole(
 
 @given(st.integers(1, 30), st.integers(1, 6), st.lists(st.integers(0, 20), min_size=PARTS, max_size=PARTS))
 def test_all_members_are_assigned_wherever_whole_slices_and_the_rest_fit(
-    members: int, size: int, room: list[int]
+    members: int, size: int, capacity: list[int]
 ) -> None:
-    found = assign(members, size, np.array(room), np.zeros(PARTS, np.int64))
+    found = assign(members, size, np.array(capacity), np.zeros(PARTS, np.int64))
     slices, rest = divmod(members, size)
-    slots = [there // size for there in room]
-    fits = sum(slots) > slices or (sum(slots) == slices and (not rest or any(there % size >= rest for there in room)))
+    slots = [there // size for there in capacity]
+    fits = sum(slots) > slices or (
+        sum(slots) == slices and (not rest or any(there % size >= rest for there in capacity))
+    )
     if fits:
         assert len(found) == members
     if sum(slots) < slices:

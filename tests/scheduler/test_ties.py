@@ -55,7 +55,7 @@ async def test_small_pods_spread_over_equal_empty_nodes() -> None:
     await stage.close()
 
 
-def test_who_asks_gets_the_first_of_equals_and_changes_nothing() -> None:
+def test_an_explanation_names_the_first_of_equal_nodes_and_changes_nothing() -> None:
     stage = Stage(scoring("A", {}), choose=Random(1).randrange)
     stage.put_node(*(make_node(f"n{number}") for number in range(5)))
     algorithm = stage.engine.algorithms["muster"]

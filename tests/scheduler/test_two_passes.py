@@ -119,7 +119,7 @@ NEW = make_pod("new").host_port(80).requests(cpu="2").priority(10)
 """Does not fit on `small` in either pass; only with the nominated pod it would if others went."""
 
 
-def test_a_group_looks_for_room_on_the_nodes_whose_first_rejection_can_be_helped() -> None:
+def test_a_group_searches_victims_on_nodes_whose_first_rejection_is_resolvable() -> None:
     nodes = make_node("small", cpu="1"), make_node("large")
     for nominees, helped in (((), []), (CROWDED, ["small"])):
         engine = engine_of(nodes, nominees)

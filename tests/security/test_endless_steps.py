@@ -15,8 +15,8 @@ from muster.framework.runtime.budgets import (
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from tests.builders import make_node, make_pod
+from tests.security.conforming_plugin import Conforming, OneByOne, World
 from tests.security.test_every_method import CASES, Call, Rogues, make_room, play
-from tests.security.upright import OneByOne, Upright, World
 
 STEP_SECONDS = 0.25
 WHERE = {
@@ -49,7 +49,7 @@ class Work:
         """What a method answers, as `Rogues` wants it."""
 
         def answer(call: Call) -> Any:
-            return ("Upright", self.go_on) if method == "LongWork.left" else self.go_on()
+            return ("Conforming", self.go_on) if method == "LongWork.left" else self.go_on()
 
         return answer
 
@@ -69,7 +69,7 @@ class TimedWorld(World):
 async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, caplog: pytest.LogCaptureFixture) -> None:
     case, work = CASES[name], Work()
     rogues = Rogues(case, name, work.answer(name))
-    plugins = {plugin.name: plugin for plugin in (Upright, OneByOne, rogues.plugin())}
+    plugins = {plugin.name: plugin for plugin in (Conforming, OneByOne, rogues.plugin())}
     world = TimedWorld(work, *plugins.values())
 
     await play(world, case)
@@ -85,14 +85,14 @@ async def test_the_budget_ends_them_by_name_and_the_rest_goes_on(name: str, capl
     assert not world.engine.cache.snapshot.tentative
 
     rogues.mended = True
-    plugins["Upright"].crowded = False  # type: ignore[attr-defined]
+    plugins["Conforming"].crowded = False  # type: ignore[attr-defined]
     await make_room(world)
     assert {key: world.place(key) for key in world.api.pods if not world.node_of(key)} == {}
     world.check()
 
 
-class Endless(Upright):
-    """Looks for room for ever, for pods labelled `picky`."""
+class Endless(Conforming):
+    """Searches capacity for ever, for pods labelled `picky`."""
 
     spends: Work
 
@@ -101,10 +101,10 @@ class Endless(Upright):
 
 
 def endless(work: Work) -> type[Plugin]:
-    return type("Upright", (Endless,), {"spends": work, "crowded": True})
+    return type("Conforming", (Endless,), {"spends": work, "crowded": True})
 
 
-async def test_whoever_exceeds_it_again_and_again_is_given_less_for_a_while() -> None:
+async def test_a_plugin_that_repeatedly_exceeds_its_budget_gets_a_smaller_one_for_a_while() -> None:
     work = Work()
     world = TimedWorld(work, endless(work))
     world.add(make_pod("alike").requests(cpu="500m").node("node-x"))

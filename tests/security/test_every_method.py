@@ -21,6 +21,7 @@ from muster.framework.config import ConfigurationError
 from muster.framework.contract import (
     Code,
     Disruption,
+    EvictionLimit,
     EvictionRule,
     GroupDecision,
     NodeView,
@@ -41,7 +42,7 @@ from muster.framework.scheduler.explain import explain
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.testing.cluster import info
 from tests.builders import make_node, make_pod
-from tests.security.upright import OneByOne, Upright, World, member
+from tests.security.conforming_plugin import Conforming, OneByOne, World, member
 
 VICTIM = "victim"
 Answer = Callable[["Call"], Any]
@@ -218,15 +219,15 @@ class Case:
     more: Mapping[str, Answer] = field(default_factory=dict)
     awaits: bool = False
     given: int | None = None
-    plugin: type[Plugin] = Upright
+    plugin: type[Plugin] = Conforming
     method: str = ""
 
 
 def of_group(method: str, come: Callable[[World], None], **more: Any) -> Case:
-    return Case(f'running {method} on group plugin "Upright"', come, **more)
+    return Case(f'running {method} on group plugin "Conforming"', come, **more)
 
 
-FOLLOWS = 'notifying plugin "Upright"'
+FOLLOWS = 'notifying plugin "Conforming"'
 NAMED_NODES: Answer = lambda call: PreFilterResult([["node-x"]])  # type: ignore[arg-type]  # noqa: E731
 ENDLESS_TREE = Part("victims", 1, (), parts=[])
 ENDLESS_TREE.parts.append(ENDLESS_TREE)  # type: ignore[union-attr]
@@ -257,25 +258,41 @@ WAITS: Mapping[str, Answer] = {
 }
 
 CASES: dict[str, Case] = {
-    "BindPlugin.bind": Case('running Bind plugin "Upright"', unreported, legal=ABSENT, awaits=True),
-    "CapacityPlugin.capacity": Case('running Capacity of filter plugin "Upright"', too_large()),
+    "BindPlugin.bind": Case('running Bind plugin "Conforming"', unreported, legal=ABSENT, awaits=True),
+    "CapacityPlugin.capacity": Case('running Capacity of filter plugin "Conforming"', too_large()),
     "CapacityReserver.reserved_shares": Case(
-        'asking plugin "Upright" how much it reserves', reported, more={"answers no numbers": lambda call: {"cpu": "x"}}
+        'asking plugin "Conforming" how much it reserves',
+        reported,
+        more={"answers no numbers": lambda call: {"cpu": "x"}},
     ),
-    "StartForecaster.starts": Case('asking plugin "Upright" when those that wait start', reported),
+    "StartForecaster.starts": Case('asking plugin "Conforming" when those that wait start', reported),
     "DecisionFollower.on_group_decision": Case(FOLLOWS, group(), legal=NO_ANSWER - {"answers steps that break"}),
     "DecisionFollower.on_pod_decision": Case(FOLLOWS, legal=NO_ANSWER - {"answers steps that break"}),
     "DecisionFollower.on_pod_released": Case(FOLLOWS, alone(refused="yes"), legal=NO_ANSWER),
     "DecisionFollower.on_pre_enqueue": Case(FOLLOWS, legal=NO_ANSWER),
     "DisruptionPlugin.disruption": Case(
-        'running Disruption plugin "Upright"',
+        'running Disruption plugin "Conforming"',
         fillers,
         legal=ABSENT,
         more={"names pods that are none": lambda call: Disruption("g", ["victim"], 0, 0)},  # type: ignore[list-item]
     ),
-    "EventRegistration.hint": Case('running QueueingHintFn of plugin "Upright"', alone(picky="yes"), method="hint"),
+    "EventRegistration.hint": Case('running QueueingHintFn of plugin "Conforming"', alone(picky="yes"), method="hint"),
+    "EvictionLimit.protected_until": Case(
+        'running EvictionLimit plugin "Conforming"', fillers, method="protected_until"
+    ),
+    "EvictionLimitPlugin.eviction_limit": Case(
+        'running EvictionLimit plugin "Conforming"',
+        alone(picky="yes"),
+        legal=ABSENT,
+        more={
+            "begins at no moment": lambda call: EvictionLimit(float("nan")),
+            "begins never": lambda call: EvictionLimit(float("inf")),
+            "begins after all dates": lambda call: EvictionLimit(1e15),
+            "begins for no reason": lambda call: EvictionLimit(1.0, None),  # type: ignore[arg-type]
+        },
+    ),
     "EvictionRulePlugin.eviction_rule": Case(
-        'running EvictionRule plugin "Upright"',
+        'running EvictionRule plugin "Conforming"',
         alone(picky="yes"),
         legal=ABSENT,
         more={
@@ -284,11 +301,11 @@ CASES: dict[str, Case] = {
         },
     ),
     "EvictionRulePlugin.may_claim": Case(
-        'asking plugin "Upright" whether pods may claim capacity back', group(cpu="100")
+        'asking plugin "Conforming" whether pods may claim capacity back', group(cpu="100")
     ),
-    "FilterPlugin.filter": Case('running "Upright" filter plugin', more=NO_TABLE),
+    "FilterPlugin.filter": Case('running "Conforming" filter plugin', more=NO_TABLE),
     "FilterPlugin.filter_epoch": Case(
-        'running FilterEpoch on filter plugin "Upright"',
+        'running FilterEpoch on filter plugin "Conforming"',
         legal=frozenset(ANSWERS) - {name for name in ANSWERS if "numbers" in name} - {"answers a status of nothing"},
     ),
     "GroupPlugin.fault": of_group("Fault", group(), legal=ABSENT | TEXT),
@@ -311,49 +328,51 @@ CASES: dict[str, Case] = {
     "ObjectFollower.on_object": Case(FOLLOWS, widget, legal=NO_ANSWER),
     "PerNodeFilter.filter_node": Case('running "OneByOne" filter plugin', legal=ABSENT, plugin=OneByOne),
     "PerNodeScore.score_node": Case('Score plugins: plugin "OneByOne"', plugin=OneByOne),
-    "PermitPlugin.permit": Case('running Permit plugin "Upright"', legal=ABSENT, more=WAITS),
+    "PermitPlugin.permit": Case('running Permit plugin "Conforming"', legal=ABSENT, more=WAITS),
     "PlacementScorePlugin.score_placements": Case(
-        'running PlacementScore plugins: plugin "Upright" failed with', group("rack-victims"), given=1
+        'running PlacementScore plugins: plugin "Conforming" failed with', group("rack-victims"), given=1
     ),
-    "Plugin.concerns": Case('asking plugin "Upright" whether the pod concerns it', unlike_others, legal=ABSENT),
+    "Plugin.concerns": Case('asking plugin "Conforming" whether the pod concerns it', unlike_others, legal=ABSENT),
     "PodFollower.on_assumed_pod_expired": Case(FOLLOWS, unreported, legal=NO_ANSWER),
     "PodFollower.on_pod": Case(FOLLOWS, legal=NO_ANSWER),
     "PodGroupPostFilterPlugin.pod_group_post_filter": Case(
-        'running PodGroupPostFilter plugin "Upright"', too_large(), more=PAIRS
+        'running PodGroupPostFilter plugin "Conforming"', too_large(), more=PAIRS
     ),
-    "PostBindPlugin.post_bind": Case('running PostBind plugin "Upright"', legal=ABSENT),
-    "PostFilterPlugin.post_filter": Case('running PostFilter plugin "Upright"', alone(picky="yes"), more=PAIRS),
-    "PreBindPlugin.planned": Case('running Planned on PreBind plugin "Upright"', asked),
-    "PreBindPlugin.pre_bind": Case('running PreBind plugin "Upright"', legal=ABSENT, awaits=True),
-    "PreBindPlugin.pre_bind_pre_flight": Case('PreBindPreFlight "Upright"', legal=ABSENT),
-    "PreEnqueuePlugin.pre_enqueue": Case('running PreEnqueue plugin "Upright"', legal=ABSENT),
-    "PreFilterExtensions.add_pod": Case('running AddPod on PreFilter plugin "Upright"', fillers, legal=ABSENT, given=2),
+    "PostBindPlugin.post_bind": Case('running PostBind plugin "Conforming"', legal=ABSENT),
+    "PostFilterPlugin.post_filter": Case('running PostFilter plugin "Conforming"', alone(picky="yes"), more=PAIRS),
+    "PreBindPlugin.planned": Case('running Planned on PreBind plugin "Conforming"', asked),
+    "PreBindPlugin.pre_bind": Case('running PreBind plugin "Conforming"', legal=ABSENT, awaits=True),
+    "PreBindPlugin.pre_bind_pre_flight": Case('PreBindPreFlight "Conforming"', legal=ABSENT),
+    "PreEnqueuePlugin.pre_enqueue": Case('running PreEnqueue plugin "Conforming"', legal=ABSENT),
+    "PreFilterExtensions.add_pod": Case(
+        'running AddPod on PreFilter plugin "Conforming"', fillers, legal=ABSENT, given=2
+    ),
     "PreFilterExtensions.remove_pod": Case(
-        'running RemovePod on PreFilter plugin "Upright"', fillers, legal=ABSENT, given=2
+        'running RemovePod on PreFilter plugin "Conforming"', fillers, legal=ABSENT, given=2
     ),
     "PreFilterPlugin.pre_filter": Case(
-        'running PreFilter plugin "Upright"', legal=ABSENT, more={"names nodes that are none": NAMED_NODES}
+        'running PreFilter plugin "Conforming"', legal=ABSENT, more={"names nodes that are none": NAMED_NODES}
     ),
-    "PreScorePlugin.pre_score": Case('running PreScore plugin "Upright"', legal=ABSENT),
-    "QueueSortPlugin.sort_key": Case('running QueueSort plugin "Upright"'),
-    "ReservePlugin.reserve": Case('running Reserve plugin "Upright"', legal=ABSENT),
-    "ReservePlugin.unreserve": Case('running Unreserve plugin "Upright"', alone(refused="yes"), legal=ABSENT),
-    "ScorePlugin.normalize_score": Case('Score plugins: plugin "Upright"'),
-    "ScorePlugin.score": Case('Score plugins: plugin "Upright"'),
+    "PreScorePlugin.pre_score": Case('running PreScore plugin "Conforming"', legal=ABSENT),
+    "QueueSortPlugin.sort_key": Case('running QueueSort plugin "Conforming"'),
+    "ReservePlugin.reserve": Case('running Reserve plugin "Conforming"', legal=ABSENT),
+    "ReservePlugin.unreserve": Case('running Unreserve plugin "Conforming"', alone(refused="yes"), legal=ABSENT),
+    "ScorePlugin.normalize_score": Case('Score plugins: plugin "Conforming"'),
+    "ScorePlugin.score": Case('Score plugins: plugin "Conforming"'),
     "ScorePlugin.score_epoch": Case(
-        'running ScoreEpoch on score plugin "Upright"',
+        'running ScoreEpoch on score plugin "Conforming"',
         legal=frozenset(ANSWERS) - {name for name in ANSWERS if "numbers" in name} - {"answers a status of nothing"},
     ),
-    "TenantOrderPlugin.tenant_of": Case('asking plugin "Upright" for the tenant of a pod', legal=TEXT),
+    "TenantOrderPlugin.tenant_of": Case('asking plugin "Conforming" for the tenant of a pod', legal=TEXT),
     "TenantOrderPlugin.tenants_moved": Case(
-        'asking plugin "Upright" whose turn may have changed',
+        'asking plugin "Conforming" whose turn may have changed',
         legal=ABSENT | TEXT,
         more={"names what is no text": lambda call: [7]},
     ),
     "TenantOrderPlugin.turn_of": Case(
-        'asking plugin "Upright" for the turn of a tenant', more={"has no order": lambda call: (float("nan"),)}
+        'asking plugin "Conforming" for the turn of a tenant', more={"has no order": lambda call: (float("nan"),)}
     ),
-    "LongWork.left": Case('running "Upright" filter plugin', alone(long="yes"), legal=ABSENT, method="left"),
+    "LongWork.left": Case('running "Conforming" filter plugin', alone(long="yes"), legal=ABSENT, method="left"),
 }
 AT_START = {"Plugin.__init__", "EnqueueExtensions.events_to_register"}
 """These are called when the scheduler starts, which it does not where one of them breaks."""
@@ -361,7 +380,7 @@ AT_START = {"Plugin.__init__", "EnqueueExtensions.events_to_register"}
 
 def contract_methods() -> set[str]:
     """Each method that plugins implement, by the class that has it first, and each function that they give."""
-    found: set[str] = {"LongWork.left"}
+    found: set[str] = {"EvictionLimit.protected_until", "LongWork.left"}
     inert = (module.name for module in pkgutil.iter_modules(contract.__path__, f"{contract.__name__}."))
     for module in (*inert, authoring.__name__):
         for name, kind in vars(import_module(module)).items():
@@ -487,7 +506,7 @@ async def test_others_are_scheduled_nothing_is_lost_and_plugin_and_point_are_nam
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: failures.append(context))
     case = CASES[name]
     rogues = Rogues(case, name, answer)
-    plugins = {plugin.name: plugin for plugin in (Upright, OneByOne, rogues.plugin())}
+    plugins = {plugin.name: plugin for plugin in (Conforming, OneByOne, rogues.plugin())}
     world = World(*plugins.values())
     await play(world, case)
 
@@ -501,7 +520,7 @@ async def test_others_are_scheduled_nothing_is_lost_and_plugin_and_point_are_nam
     assert all(len(text) < 20_000 for text in messages)
 
     rogues.mended = True
-    plugins["Upright"].crowded = False  # type: ignore[attr-defined]
+    plugins["Conforming"].crowded = False  # type: ignore[attr-defined]
     await make_room(world)
     assert {key: world.place(key) for key in world.api.pods if not world.node_of(key)} == {}
     world.check()
@@ -517,13 +536,17 @@ async def test_a_scheduler_does_not_start_with_a_plugin_that_breaks_then(name: s
     def broken(plugin: Any, *args: Any) -> Any:
         return RAISES[way](Call(args, lambda: None))
 
-    plugin = type("Upright", (Upright,), {method: broken})
-    with pytest.raises(ConfigurationError, match=f'plugin "Upright" failed in {method}'):
+    plugin = type("Conforming", (Conforming,), {method: broken})
+    with pytest.raises(ConfigurationError, match=f'plugin "Conforming" failed in {method}'):
         World(plugin)
 
 
 @pytest.mark.parametrize("way", ANSWERS)
 async def test_a_scheduler_does_not_start_without_knowing_which_events_concern_a_plugin(way: str) -> None:
-    plugin = type("Upright", (Upright,), {"events_to_register": lambda self: ANSWERS[way](Call((), lambda: None))})
-    with pytest.raises(ConfigurationError, match='plugin "Upright" failed in events_to_register'):
+    plugin = type(
+        "Conforming",
+        (Conforming,),
+        {"events_to_register": lambda self: ANSWERS[way](Call((), lambda: None))},
+    )
+    with pytest.raises(ConfigurationError, match='plugin "Conforming" failed in events_to_register'):
         World(plugin)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 from muster.framework.groups.healing import HEALING_POLICY, healing_fault, healing_policy
 from muster.framework.groups.holds import HOLD, HOLD_ANNOTATIONS, hold_in
+from muster.framework.groups.timing import MIN_RUN, MOST_SECONDS, TIMING_ANNOTATIONS, seconds_in, timing_faults
 from muster.framework.model.pod import Pod
 from muster.framework.model.run_seconds import RUN_SECONDS, run_seconds
 from muster.framework.model.times import rfc3339
@@ -49,7 +50,7 @@ GROUP = {
     },
     "spec": {"minMember": 3, "minResources": {"cpu": "3"}, "scheduleTimeoutSeconds": 60},
 }
-NAMES = [*ANNOTATIONS, disruption.MODE, HEALING_POLICY, *sorted(HOLD_ANNOTATIONS)]
+NAMES = [*ANNOTATIONS, disruption.MODE, HEALING_POLICY, *sorted(HOLD_ANNOTATIONS), *sorted(TIMING_ANNOTATIONS)]
 TEXTS = st.text(max_size=30) | st.sampled_from(["", "a,b", ",", "-1", "9" * 5000, "١٢", "example.com/", "Restart "])
 PAGES = ["livez", "healthz", "readyz", "metrics", "metrics/resources", "configz", "flagz", "statusz", "livez/x"]
 PAGES += ["debug/why", "namespaces/shop/pods/web/why"]
@@ -75,9 +76,11 @@ def topology_fault(annotations: dict[str, str]) -> str:
 @given(st.dictionaries(st.sampled_from(NAMES), TEXTS))
 def test_annotations_of_groups_are_read_or_named(annotations: dict[str, str]) -> None:
     faults = [topology_fault(annotations), disruption.fault(annotations), healing_fault(annotations)]
+    faults += timing_faults(annotations)
     assert all(fault.startswith("metadata.annotations[muster-scheduler.io/") for fault in faults if fault)
     assert disruption.mode_of(annotations) in disruption.PodGroupDisruptionMode
     assert healing_policy(annotations)
+    assert 0 <= (seconds_in(MIN_RUN, [annotations]) or 0) <= MOST_SECONDS
     assert (hold_in(annotations) is not None) == (HOLD in annotations)
 
 

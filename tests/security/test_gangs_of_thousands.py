@@ -27,9 +27,9 @@ async def test_a_gang_costs_as_much_for_each_member_however_many_there_are(cpu: 
         with counted() as one:
             keys += world.add(make_member(f"huge-{number}", "huge", cpu=cpu))
         coming, longest = coming + one.calls, max(longest, one.calls)
-    with counted() as room:
+    with counted() as calls:
         world.add_nodes(make_node("late", cpu="1"))
-    longest, going = max(longest, room.calls), True
+    longest, going = max(longest, calls.calls), True
     while going:
         with counted() as step:
             going = world.step()
@@ -42,7 +42,7 @@ async def test_a_gang_costs_as_much_for_each_member_however_many_there_are(cpu: 
     assert leaving.calls < MEMBERS * CALLS_OF_A_MEMBER
 
 
-async def test_pods_of_a_group_that_does_not_exist_cost_nothing_when_room_is_made() -> None:
+async def test_pods_of_a_missing_group_cost_nothing_when_capacity_becomes_free() -> None:
     world = World()
     for number in range(MEMBERS):
         world.add(make_member(f"lost-{number}", "lost"))

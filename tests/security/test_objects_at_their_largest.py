@@ -26,7 +26,7 @@ from muster.framework.scheduler.engine import Engine
 from muster.operator.explain.frozen_engine import frozen_engine
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.plugins.limits.pod_limits import PodLimitsArgs
-from muster.plugins.reservation.plugin import held_in
+from muster.plugins.reservation.plugin import reserved_in
 from tests.builders import NodeDict, PodDict, make_node, make_pod
 from tests.security.shapes import SHAPES
 from tests.security.work import MOST_CALLS, Work, bounded, countable, counted
@@ -239,11 +239,11 @@ RESERVED_FOR = {
     "labels": 1.0,
     "annotations": 1.0,
 }
-"""Shapes of pods that room is reserved for, with the part of a limit that is left to them."""
+"""Shapes of pods that capacity is reserved for, with the part of a limit that is left to them."""
 
 
 @pytest.mark.parametrize("shape", RESERVED_FOR)
-def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it(
+def test_capacity_is_reserved_for_a_large_pod_at_a_bounded_cost_and_released_with_it(
     monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
     now = 0.0
@@ -260,18 +260,18 @@ def test_room_is_reserved_for_a_large_pod_at_a_bounded_cost_and_given_up_with_it
     pod = typed(plain)
     bounded("the pod comes", lambda: engine.pod_handler.on_add(pod))
     bounded("it is decided", lambda: decide(engine))
-    assert not held_in(engine.shared)
+    assert not reserved_in(engine.shared)
 
     now = 400.0
     engine.queue.activate([pod_info.PodInfo(pod)])
     bounded("room is reserved", lambda: decide(engine))
-    assert held_in(engine.shared)
+    assert reserved_in(engine.shared)
     small = typed(make_pod("small").requests(cpu="1"))
     bounded("another comes", lambda: engine.pod_handler.on_add(small))
     bounded("the other is decided", lambda: decide(engine))
     engine.pod_handler.on_delete(small)
     bounded("the pod goes", lambda: engine.pod_handler.on_delete(pod))
-    assert not held_in(engine.shared)
+    assert not reserved_in(engine.shared)
     assert held(engine) == before
 
 

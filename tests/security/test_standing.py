@@ -175,7 +175,7 @@ async def test_a_loop_with_nothing_to_decide_is_not_idle() -> None:
     task.cancel()
 
 
-async def test_a_cancellation_that_nobody_asked_for_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_unrequested_cancellation_is_a_failure(caplog: pytest.LogCaptureFixture) -> None:
     failures: list[None] = []
     tasks = TaskSet(on_failure=lambda: failures.append(None))
 
@@ -191,5 +191,5 @@ async def test_a_cancellation_that_nobody_asked_for_is_a_failure(caplog: pytest.
     await asyncio.wait([asked, tasks.spawn(broken())])
     assert failures == [None]
     assert [record.message for record in caplog.records if record.levelno == logging.ERROR] == [
-        "a task ended by a cancellation that nobody asked for"
+        "a task ended by a cancellation without a request for it"
     ]

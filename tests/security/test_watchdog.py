@@ -21,7 +21,7 @@ from tests.builders import make_node, make_pod
 from tests.clocks import ManualClock
 from tests.scheduler.stage import Stage
 
-HELD = "The event loop is held"
+BLOCKED = "The event loop is blocked"
 
 
 def ignore(held: float, worked: float) -> None:
@@ -44,7 +44,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Callable[[], list[dict[str, An
     caplog.set_level(logging.WARNING)
 
     def pairs() -> list[dict[str, Any]]:
-        return [cast("Any", record).pairs for record in caplog.records if record.message == HELD]
+        return [cast("Any", record).pairs for record in caplog.records if record.message == BLOCKED]
 
     return pairs
 
@@ -201,7 +201,7 @@ async def test_it_watches_until_it_is_stopped() -> None:
     watchdog.stop()
 
 
-def test_a_call_that_never_returns_is_named_while_nobody_is_answered(
+def test_a_call_that_never_returns_is_named_while_the_loop_is_blocked(
     warnings: Callable[[], list[dict[str, Any]]],
 ) -> None:
     entered, let_go, probed = threading.Event(), threading.Event(), threading.Event()

@@ -122,16 +122,14 @@ def test_health_is_open_to_everyone(path: str, site: Site) -> None:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_every_other_page_is_for_those_whom_a_role_lets_read_it(
-    path: str, site: Site, accounts: str, stranger: str
-) -> None:
+def test_every_other_page_needs_a_role(path: str, site: Site, accounts: str, stranger: str) -> None:
     nobody, unknown, known = site.get(path), site.get(path, "nobody.issued.this"), site.get(path, stranger)
     assert [nobody[0], unknown[0], known[0]] == [HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN]
     user = f"system:serviceaccount:{accounts}:stranger"
     assert json.loads(known[1])["message"] == f'forbidden: User "{user}" cannot get path "{path}"'
 
 
-def test_who_may_read_the_metrics_reads_them(site: Site, reader: str) -> None:
+def test_a_user_with_the_role_may_read_the_metrics(site: Site, reader: str) -> None:
     status, text = site.get("/metrics", reader)
     assert status == HTTPStatus.OK
     assert 'scheduler_pending_pods{queue="active"} 0.0' in text

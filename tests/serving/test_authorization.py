@@ -174,7 +174,7 @@ async def test_two_tokens_do_not_share_answers(authorizer: ReviewAuthorizer) -> 
         ),
     ],
 )
-async def test_nobody_gets_in_while_the_api_server_is_down_and_the_failure_is_not_remembered(
+async def test_access_is_denied_while_the_api_server_is_down_and_the_failure_is_not_cached(
     authorizer: ReviewAuthorizer, reviewer: Reviewer, path: str, decision: AccessDecision
 ) -> None:
     reviewer.down = {path}
@@ -183,7 +183,7 @@ async def test_nobody_gets_in_while_the_api_server_is_down_and_the_failure_is_no
     assert (await authorizer.authorize("good", "/metrics")).allowed
 
 
-async def test_an_answer_that_is_no_review_lets_nobody_in(timer: ManualClock) -> None:
+async def test_access_is_denied_after_an_answer_that_is_not_a_review(timer: ManualClock) -> None:
     class Confused:
         async def post(self, path: str, body: bytes) -> bytes:
             return b'{"kind": "Status"}'
@@ -217,7 +217,7 @@ async def test_made_up_tokens_are_asked_about_a_few_at_a_time(timer: ManualClock
     assert reviewer.most == 8
 
 
-async def test_whoever_may_get_a_pod_may_ask_why_it_waits_and_nobody_else(
+async def test_only_users_who_may_get_a_pod_may_read_why_it_waits(
     authorizer: ReviewAuthorizer, reviewer: Reviewer
 ) -> None:
     reviewer.grants.add((str(PROMETHEUS["username"]), "get pods/web in shop"))

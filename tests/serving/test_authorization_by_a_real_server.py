@@ -61,11 +61,11 @@ async def test_a_service_account_reads_the_page_that_a_role_grants_it(
     )
 
 
-async def test_a_token_that_nobody_issued_is_unauthorized(authorizer: ReviewAuthorizer) -> None:
+async def test_an_invented_token_is_unauthorized(authorizer: ReviewAuthorizer) -> None:
     assert (await authorizer.authorize("nobody.issued.this", "/metrics")).status is HTTPStatus.UNAUTHORIZED
 
 
-async def test_who_sends_no_token_is_anonymous_and_forbidden(authorizer: ReviewAuthorizer) -> None:
+async def test_a_request_without_a_token_is_anonymous_and_forbidden(authorizer: ReviewAuthorizer) -> None:
     refused = await authorizer.authorize(None, "/metrics")
     assert refused.status is HTTPStatus.FORBIDDEN
     assert refused.message == 'forbidden: User "system:anonymous" cannot get path "/metrics"'

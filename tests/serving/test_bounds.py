@@ -139,7 +139,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for() -> None:
         writer.close()
 
 
-async def test_an_answer_that_nobody_takes_is_not_waited_for() -> None:
+async def test_an_answer_that_the_client_does_not_read_is_aborted() -> None:
     async with site(replace(HASTY, idle_seconds=60)) as there:
         reader, writer = await there.connect()
         writer.write(GET.replace(b"/ ", b"/endless ", 1))
@@ -159,7 +159,7 @@ async def test_a_handshake_that_does_not_come_is_not_waited_for(monkeypatch: pyt
 
 
 @pytest.mark.parametrize("tls", [False, True])
-async def test_any_number_of_idle_connections_keeps_nobody_from_being_answered(tls: bool) -> None:
+async def test_idle_connections_do_not_delay_other_clients(tls: bool) -> None:
     limits = Limits(total=12, per_address=12, handshakes=4)
     before = len(os.listdir("/proc/self/fd"))
     async with site(replace(PATIENT, limits=limits), tls=tls) as there:

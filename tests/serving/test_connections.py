@@ -42,7 +42,7 @@ def test_an_address_that_has_all_it_may_loses_its_longest_idle_connection_to_its
     assert (house.ended, len(house.book)) == ("a", 3)
 
 
-def test_a_full_house_makes_room_at_the_cost_of_the_address_that_has_most() -> None:
+def test_a_full_server_ends_a_connection_of_the_address_with_the_most() -> None:
     house = House(Limits(total=4, per_address=100, handshakes=100))
     house.come("p", "10.0.0.9")
     for name in "abc":
@@ -51,7 +51,7 @@ def test_a_full_house_makes_room_at_the_cost_of_the_address_that_has_most() -> N
     assert house.ended == "a"
 
 
-def test_too_many_handshakes_end_the_eldest_of_them_and_nobody_else() -> None:
+def test_too_many_handshakes_end_only_the_oldest_of_them() -> None:
     house = House(Limits(total=100, per_address=100, handshakes=2))
     house.come("i", "10.0.0.1", ConnectionState.IDLE)
     for name in "abc":
@@ -79,7 +79,7 @@ def test_the_time_of_idling_begins_anew_with_each_request() -> None:
     assert house.ended == "b"
 
 
-def test_who_has_left_needs_no_room() -> None:
+def test_a_closed_connection_does_not_count() -> None:
     house = House(Limits(total=1, per_address=1, handshakes=1))
     house.come("a", "10.0.0.1")
     house.leave("a")

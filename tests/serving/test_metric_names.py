@@ -184,7 +184,7 @@ OWN = {
 }
 
 
-def test_no_metric_is_exposed_that_kube_scheduler_does_not_have_but_for_those_in_our_own_name(exposed: Scrape) -> None:
+def test_every_metric_is_kube_schedulers_or_has_musters_prefix(exposed: Scrape) -> None:
     found = {name for name in exposed.types if not name.startswith("process_")}
     assert found == {row.name for row in TABLE} | OWN.keys()
     assert {name: exposed.types[name] for name in OWN} == OWN

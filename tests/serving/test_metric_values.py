@@ -28,7 +28,7 @@ def test_an_attempt_is_counted_and_timed_under_its_result_and_profile(engine: Sc
     assert text.value("scheduler_schedule_attempts_total", result="scheduled", profile="other") == 1
 
 
-def test_an_observation_on_a_bound_belongs_to_its_bucket_and_those_above(engine: SchedulerMetrics) -> None:
+def test_an_observation_equal_to_a_bound_counts_in_its_bucket_and_all_higher_ones(engine: SchedulerMetrics) -> None:
     engine.pod_bound(attempts=2, sli_seconds=0.0, after_flush=False)
     text = exposed(engine)
     bucket = "scheduler_pod_scheduling_attempts_bucket"

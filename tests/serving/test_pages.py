@@ -115,14 +115,14 @@ async def test_a_check_has_a_page_of_its_own(path: str, status: int, text: str) 
         assert (response.status, await response.text()) == (status, text)
 
 
-async def test_metrics_are_served_in_the_text_format_even_to_those_who_would_take_another() -> None:
+async def test_metrics_are_served_in_the_text_format_whatever_the_client_prefers() -> None:
     wishes = {"Accept": "application/openmetrics-text;version=1.0.0"}
     async with serving(sources()) as http, http.get("/metrics", headers=wishes) as response:
         assert response.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
         assert "\nscheduler_preemption_attempts_total 0.0\n" in await response.text()
 
 
-async def test_metrics_are_compressed_for_those_who_ask() -> None:
+async def test_metrics_are_compressed_on_request() -> None:
     async with serving(sources()) as http, http.get("/metrics", headers={"Accept-Encoding": "gzip"}) as response:
         assert response.headers["Content-Encoding"] == "gzip"
         assert "scheduler_preemption_attempts_total" in await response.text()
@@ -172,7 +172,7 @@ async def test_why_explains_a_pod_or_says_why_it_cannot(query: str, status: int,
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/readyz/sched-handler-sync"])
-async def test_health_pages_ask_nobody(path: str) -> None:
+async def test_health_pages_need_no_authorization(path: str) -> None:
     gate = Gate(AccessDecision(HTTPStatus.FORBIDDEN, "no"))
     async with serving(sources(), gate) as http, http.get(path) as response:
         assert response.status == 200

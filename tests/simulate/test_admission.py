@@ -92,7 +92,7 @@ def test_what_the_caller_may_not_read_is_said_with_the_answer_of_the_api() -> No
     ]
 
 
-async def test_kinds_that_the_caller_may_not_list_are_kept_with_the_reason_and_those_of_no_api_are_not() -> None:
+async def test_kinds_that_the_caller_may_not_list_are_reported_but_kinds_that_are_not_served_are_not() -> None:
     async def answer(request: web.Request) -> web.Response:
         if request.path.endswith("priorityclasses"):
             return web.json_response({"items": [HIGH]})

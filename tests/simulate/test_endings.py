@@ -87,7 +87,7 @@ CASES: dict[str, tuple[Manifests, list[str]]] = {
 
 
 @pytest.mark.parametrize(("cluster", "named"), CASES.values(), ids=CASES)
-async def test_those_are_named_without_whom_the_gang_would_start(cluster: Manifests, named: list[str]) -> None:
+async def test_the_workloads_whose_end_would_start_the_gang_are_named(cluster: Manifests, named: list[str]) -> None:
     trial = await tried(*cluster)
     assert trial.reason
     assert sorted(map(str, trial.ending)) == named
@@ -105,8 +105,8 @@ async def test_a_port_that_another_holds_is_reported_too() -> None:
 
 async def test_people_read_it_in_one_sentence_after_the_nodes_that_would_help() -> None:
     trial = await tried(*TWO, *(runs(f"p-{node}", node, "3") for node in ("one", "two")), *gang(2, "3"))
-    _, room, nodes, ending, *_ = sentences(trial)
-    assert room == "Capacity for 2 more members is lacking: 3 cpu on one node for each."
+    _, lack, nodes, ending, *_ = sentences(trial)
+    assert lack == "Capacity for 2 more members is lacking: 3 cpu on one node for each."
     assert nodes.startswith("2 more nodes like ")
     assert ending == "The group would fit if pod default/p-one and pod default/p-two ended."
 

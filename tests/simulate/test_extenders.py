@@ -8,7 +8,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.group_trial import TriedGroup, try_group
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.simulate.additions import Shortfall
-from muster.operator.simulate.extenders import Hearing
+from muster.operator.simulate.extenders import ExtenderSession
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.rehearsal import Placement, Rehearsal
 from muster.operator.simulate.shortfall import shortfall
@@ -23,23 +23,23 @@ DOWN = 'Post "http://played/filter": dial tcp: lookup played: no such host'
 
 async def explained(extender: PlayedExtender, cluster: Objects) -> Explained:
     """The last pod of the cluster."""
-    hearing = Hearing([extender], cluster.nodes)
-    return await explain_among(muster(), cluster, PodInfo(cluster.pods[-1]), hearing=hearing)
+    session = ExtenderSession([extender], cluster.nodes)
+    return await explain_among(muster(), cluster, PodInfo(cluster.pods[-1]), session=session)
 
 
 async def simulated(
     extender: PlayedExtender, cluster: Objects, wanted: Objects
 ) -> tuple[dict[str, Placement], Shortfall | None]:
-    hearing = Hearing([extender], cluster.nodes)
-    async with Rehearsal(muster(), cluster, wanted, hearing=hearing) as rehearsal:
+    session = ExtenderSession([extender], cluster.nodes)
+    async with Rehearsal(muster(), cluster, wanted, session=session) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)
         missing = await shortfall(rehearsal, placements)
     return {each.pod.name: each for each in placements}, missing
 
 
 async def tried(extender: PlayedExtender, cluster: Objects) -> TriedGroup:
-    hearing = Hearing([extender], cluster.nodes)
-    trial = await try_group(muster(), cluster, GANG_ID, hearing=hearing)
+    session = ExtenderSession([extender], cluster.nodes)
+    trial = await try_group(muster(), cluster, GANG_ID, session=session)
     assert trial is not None
     return trial
 

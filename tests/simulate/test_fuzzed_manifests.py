@@ -14,8 +14,8 @@ from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.simulate.manifests import ManifestError, read
 from muster.testing import make_node, make_pod
 from tests.model.test_fuzzed_kinds import without_texts
+from tests.python_words import PYTHON
 from tests.security.test_fuzzed_input import MANY, changed, places
-from tests.words import PYTHON
 
 EXAMPLES = Path(__file__).parents[2] / "deploy" / "examples"
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "i", "resources": {"requests": {"cpu": "1"}}}]}}

@@ -23,7 +23,7 @@ def gang() -> list[PodDict]:
     return [PodDict(pod_group("gang", 2)), *(member(f"m-{number}", "gang").requests(cpu="2") for number in range(2))]
 
 
-async def test_a_pod_is_explained_with_those_that_are_nominated() -> None:
+async def test_an_explanation_takes_nominated_pods_into_account() -> None:
     cluster = objects(*NODES, nominee(), make_pod("web").requests(cpu="2"))
     explained = await explain_among(muster(), cluster, PodInfo(cluster.pods[-1]))
     assert explained.explanation.feasible == ("one",)
@@ -53,7 +53,7 @@ async def test_a_gang_is_tried_beside_what_others_are_nominated_to(nominated: bo
     )
 
 
-async def test_what_is_simulated_leaves_their_nodes_to_those_that_are_nominated() -> None:
+async def test_a_simulation_keeps_the_capacity_of_nominated_pods() -> None:
     wanted = objects(*(make_pod(f"web-{number}").requests(cpu="2") for number in range(2)))
     async with Rehearsal(muster(), objects(*NODES, nominee()), wanted) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)

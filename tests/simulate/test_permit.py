@@ -6,9 +6,9 @@ from muster.framework.contract import Plugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.tables import render
-from muster.operator.web.census import take
+from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
-from muster.operator.web.views.pod import pod_view
+from muster.operator.web.views.pod import pod_page
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.scripted import permitting
 from tests.simulate.rehearsing import KINDS, member, muster, muster_with, objects, pod_group
@@ -49,15 +49,15 @@ async def explained(plugin: type[Plugin] | None, *pods: PodDict) -> Explained:
 )
 async def test_a_pod_by_itself(plugin: type[Plugin] | None, pod: PodDict, expected: str) -> None:
     found = await explained(plugin, pod)
-    assert found.held == expected
+    assert found.at_permit == expected
     lines = [*render(found)]
     assert lines[1 : lines.index("")] == ([expected] if expected else []) + ["1 of 1 nodes can run the pod; best: one"]
-    view = pod_view(objects(pod).pods[0], take(ClusterState((), (), KINDS, {})), found, now=0.0)
-    assert [view.heading, *view.told] == ([expected] if expected else []) + ["It can go to one."]
+    view = pod_page(objects(pod).pods[0], take_census(ClusterState((), (), KINDS, {})), found, now=0.0)
+    assert [view.heading, *view.sentences] == ([expected] if expected else []) + ["It can go to one."]
 
 
 async def test_a_pod_that_has_been_let_go_since() -> None:
-    assert (await explained(None, held().node("one"))).held == ""
+    assert (await explained(None, held().node("one"))).at_permit == ""
 
 
 async def test_a_member_of_a_group() -> None:

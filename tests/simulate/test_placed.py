@@ -5,9 +5,9 @@ import pytest
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.tables import render
-from muster.operator.web.census import take
+from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
-from muster.operator.web.views.pod import pod_view
+from muster.operator.web.views.pod import pod_page
 from tests.builders import NodeDict, make_node, make_pod
 from tests.simulate.rehearsing import KINDS, muster, objects
 
@@ -44,15 +44,15 @@ async def test_what_is_said_of_the_best_node(on: str, nodes: list[NodeDict], bes
     assert (AGAIN in lines) == bool(on)
     possible = len(found.explanation.feasible)
     assert f"{possible} of {len(nodes)} nodes can run the pod; best: {best}" in lines
-    view = pod_view(found.pod.pod, take(ClusterState((), (), KINDS, {})), found, now=0.0)
+    view = pod_page(found.pod.pod, take_census(ClusterState((), (), KINDS, {})), found, now=0.0)
     assert view.heading == (f"It could go to {best}." if on else f"It can go to {best}.")
 
 
 async def test_the_page_of_a_pod_says_first_that_no_profile_answers_to_it() -> None:
     cluster = objects(make_node("a", cpu="4"), make_pod("web").scheduler("mustre"))
     found = await explain_among(muster(), cluster, PodInfo(cluster.pods[0]))
-    view = pod_view(found.pod.pod, take(ClusterState((), (), KINDS, {})), found, now=0.0)
-    assert (view.heading, view.told) == (
+    view = pod_page(found.pod.pod, take_census(ClusterState((), (), KINDS, {})), found, now=0.0)
+    assert (view.heading, view.sentences) == (
         "No profile answers to mustre (did you mean muster?), so the pod waits for a scheduler of that name.",
         ["It could go to a."],
     )

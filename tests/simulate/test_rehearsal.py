@@ -11,7 +11,7 @@ from tests.simulate.rehearsing import GANG_ID, GROUP_LABEL, member, muster_with,
 FULL = "0/1 nodes are available: 1 Insufficient cpu."
 
 
-async def test_pods_go_where_there_is_room_in_the_order_in_which_they_are_written() -> None:
+async def test_pods_are_placed_in_the_order_in_which_they_are_written() -> None:
     cluster = objects(make_node("one", cpu="2"), make_node("two", cpu="1"))
     wanted = objects(*(make_pod(name).requests(cpu="1") for name in ("c", "a", "b", "d")))
     placements, _ = await simulate(cluster, wanted)
@@ -32,7 +32,7 @@ async def test_pods_of_higher_priority_go_first() -> None:
     assert await place(objects(make_node("one", cpu="1")), objects(low, high)) == {"low": "", "high": "one"}
 
 
-async def test_bound_pods_of_the_cluster_take_room_and_others_of_it_do_not() -> None:
+async def test_only_bound_pods_of_the_cluster_take_capacity() -> None:
     bound = make_pod("bound").requests(cpu="2").node("one")
     waiting = make_pod("waiting").requests(cpu="1")
     ended = make_pod("ended").requests(cpu="4").node("one").phase("Succeeded")
@@ -73,7 +73,7 @@ async def test_a_gang_that_fits_is_placed_whole() -> None:
     assert missing is None
 
 
-async def test_a_gang_that_does_not_fit_takes_no_room_from_others() -> None:
+async def test_a_gang_that_does_not_fit_takes_no_capacity_from_others() -> None:
     gang = [member(f"m-{number}", "gang").requests(cpu="1") for number in range(3)]
     single = make_pod("single").requests(cpu="2")
     placements, _ = await simulate(objects(make_node("one", cpu="2")), objects(pod_group("gang", 3), *gang, single))

@@ -52,7 +52,7 @@ async def test_nothing_is_missing_when_all_fit() -> None:
     assert missing is None
 
 
-async def test_nothing_is_missing_that_no_node_like_those_would_bring() -> None:
+async def test_there_is_no_shortfall_if_no_node_of_an_existing_shape_would_help() -> None:
     placements, missing = await simulate(
         objects(make_node("one", cpu="4"), make_node("gpu").resources({"example.com/gpu": "1"}).unschedulable()),
         objects(make_pod("large").requests(cpu="5"), make_pod("gpu").requests({"example.com/gpu": "1"})),

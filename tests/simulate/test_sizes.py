@@ -14,10 +14,10 @@ from muster.operator.explain.tables import render
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.simulate.additions import NO_HELP
 from muster.operator.simulate.sizes import size_sentence
-from muster.operator.web.census import take
+from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
-from muster.operator.web.views.group import group_view
-from muster.operator.web.views.pod import pod_view
+from muster.operator.web.views.group import group_page
+from muster.operator.web.views.pod import pod_page
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS
 from tests.builders import make_node, make_pod
@@ -59,16 +59,16 @@ async def test_why_and_the_web_page_say_of_a_group_that_can_never_fit_what_the_l
     assert sentences(trial)[1:3] == [TOO_LARGE, NO_HELP]
     kinds = GroupKinds(group_kinds())
     [group] = cluster.watched[POD_GROUPS]
-    page = group_view(view_of(kinds.of(GANG_ID), group, cluster.pods), trial, Snapshot(), 0.0)
-    assert page.told[1:3] == [TOO_LARGE, NO_HELP]
+    page = group_page(view_of(kinds.of(GANG_ID), group, cluster.pods), trial, Snapshot(), 0.0)
+    assert page.sentences[1:3] == [TOO_LARGE, NO_HELP]
 
 
 async def test_why_and_the_web_page_say_of_a_pod_that_can_never_fit_what_the_largest_node_has() -> None:
     cluster = objects(*NODES, make_pod("web").requests(cpu="6"))
     explained = await explain_among(muster(), cluster, PodInfo(cluster.pods[0]))
     assert TOO_LARGE in [*render(explained)]
-    view = pod_view(cluster.pods[0], take(ClusterState((), (), GroupKinds(group_kinds()), {})), explained, 0.0)
-    assert TOO_LARGE in view.told
+    view = pod_page(cluster.pods[0], take_census(ClusterState((), (), GroupKinds(group_kinds()), {})), explained, 0.0)
+    assert TOO_LARGE in view.sentences
 
 
 async def test_a_group_that_other_pods_keep_out_is_not_hopeless() -> None:

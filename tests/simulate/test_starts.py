@@ -1,4 +1,4 @@
-"""When a pod or a gang that finds no room would start: what `simulate`, `why` and `explain` foretell."""
+"""When a pod or a gang that finds no capacity would start: what `simulate`, `why` and `explain` foretell."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -55,7 +55,7 @@ async def test_a_gang_starts_once_enough_have_ended() -> None:
     assert await starts(CLUSTER, GANG) == [found]
 
 
-async def test_each_starts_beside_what_is_reserved_for_those_before_it() -> None:
+async def test_each_start_keeps_the_capacity_reserved_for_the_previous_ones() -> None:
     assert await starts(CLUSTER, [*GANG, make_pod("big").requests(cpu="2").priority(10)]) == [
         Start("default/big", False, "2026-01-05T14:03:00Z", ["default/first"]),
         Start("default/gang", True, "2026-01-05T18:00:00Z", ["default/second", "default/last"]),

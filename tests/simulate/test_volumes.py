@@ -45,9 +45,9 @@ async def test_a_stateful_set_gets_its_claims_made_and_each_its_volume() -> None
     }
     db = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "db"}, "spec": spec}
     storage = [make_class("made"), make_csi_driver("csi.example.com", storageCapacity=True)]
-    room = make_capacity("for-two", "made", {"kubernetes.io/hostname": "two"}, "9Gi")
+    capacity = make_capacity("for-two", "made", {"kubernetes.io/hostname": "two"}, "9Gi")
     limits = [make_csi_node(name, {"csi.example.com": 2}) for name in ("one", "two")]
-    cluster = objects(*storage, room, *limits, make_node("one"), make_node("two"))
+    cluster = objects(*storage, capacity, *limits, make_node("one"), make_node("two"))
     placements, _ = await simulate(cluster, objects(db))
     assert {name: placement.node for name, placement in placements.items()} == {
         "db-0": "two",
@@ -65,6 +65,6 @@ async def test_ephemeral_volumes_have_claims_of_their_own() -> None:
     assert placements["web"].node == "one"
 
 
-async def test_a_claim_that_is_nowhere_is_missing() -> None:
+async def test_an_unknown_claim_is_reported_as_missing() -> None:
     placements, _ = await simulate(objects(make_node("one")), objects(make_pod("web").claim("nope")))
     assert placements["web"].reason.startswith('0/1 nodes are available: persistentvolumeclaim "nope" not found.')

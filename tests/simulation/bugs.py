@@ -1,8 +1,8 @@
 """Bugs that Muster could have, or had, each as a change of one line, which the simulation has to find.
 
 `python -m tests.simulation.bugs NAME` plays seeds from 0 on with the bug in place, and prints the first that goes wrong
-and what it says. `--keep` writes what that seed played to `kept/`, cut down, and `--kept` plays what is there instead.
-The source is changed as it is imported; no file is touched.
+and its faults. `--keep` writes the acts of that seed to `regressions/`, reduced, and `--kept` plays these instead. The
+source is changed when it is imported; no file is changed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from muster.testing.simulation import SimulationOutcome
 
-KEPT = Path(__file__).parent / "kept"
+REGRESSIONS = Path(__file__).parent / "regressions"
 MOST_SEEDS = 400
 MOST_LOTS = 200
 """Of a kept history, for one of which it has to go wrong."""
@@ -110,7 +110,7 @@ BUGS = {
         "return self.quorum(group) - len(self.record(group).placed) - 1",
     ),
     "a native gang that is not told who has succeeded": Bug(
-        "muster.framework.groups.book", "self._ended(group, state)", "pass", "member_ends"
+        "muster.framework.groups.book", "self._quorum.quorum_changed(group, state)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._places.backoff_q.completed(now)", "None"
@@ -163,8 +163,8 @@ BUGS = {
     ),
     "a gang that shrinks to less than it needs": Bug(
         "muster.framework.groups.healing",
-        "borne = policy is HealingPolicy.SHRINK and",
-        "borne = policy is HealingPolicy.SHRINK or",
+        "tolerated = policy is HealingPolicy.SHRINK and",
+        "tolerated = policy is HealingPolicy.SHRINK or",
         "member_is_lost",
     ),
     "a lost member that its successor hides": Bug(
@@ -183,15 +183,15 @@ BUGS = {
         "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),
     "a reservation that outlasts the wait of its pod": Bug(
-        "muster.plugins.reservation.reserved_capacity", "self.release(hold.holder)", "pass"
+        "muster.plugins.reservation.reserved_capacity", "self.release(capacity.holder)", "pass"
     ),
     "a hold that nobody heeds": Bug(
         "muster.framework.groups.holds", "if HOLD not in annotations:", "if True:", "held_group_comes"
     ),
     "a resume that wakes nobody": Bug(
         "muster.framework.groups.plugin",
-        "self._follow_group(group, new)\n            self._group_changed(group)",
-        "self._follow_group(group, new)\n            if known is None:\n                self._group_changed(group)",
+        "self._update_book(group, new)\n            self._on_group_changed(group)",
+        "self._update_book(group, new)\n            if known is None:\n                self._on_group_changed(group)",
         "held_group_comes",
     ),
 }
@@ -211,7 +211,7 @@ ONCE = {
         "muster.framework.groups.plugin", "self._nominations.keep(decision.pod, decision.node_name)", "pass"
     ),
 }
-"""Those that a seed found once, among thousands: each is found by the history in `kept/` that has its name."""
+"""Those that a seed found once, among thousands: each is found by the history in `regressions/` that has its name."""
 
 
 class _Changed(importlib.machinery.SourceFileLoader):
@@ -253,7 +253,7 @@ def put_back(bug: Bug) -> None:
 
 def path_of(name: str) -> Path:
     """Where the history is kept that finds this bug."""
-    return KEPT / f"{name.replace(' ', '-').lower()}.json"
+    return REGRESSIONS / f"{name.replace(' ', '-').lower()}.json"
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ import pytest
 from muster.testing.simulation import simulate
 from muster.testing.simulation.kept import read
 
-from .bugs import BUGS, KEPT, ONCE, path_of
+from .bugs import BUGS, ONCE, REGRESSIONS, path_of
 
 LOTS = 3
 
@@ -42,4 +42,4 @@ def test_what_a_seed_found_once_holds(name: str) -> None:
 
 
 def test_every_history_that_is_kept_has_its_bug() -> None:
-    assert {*KEPT.iterdir()} == {path_of(name) for name in ONCE}
+    assert {*REGRESSIONS.iterdir()} == {path_of(name) for name in ONCE}

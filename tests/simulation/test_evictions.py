@@ -75,7 +75,7 @@ def faults(
     return [*decision.faults()]
 
 
-def test_whom_it_takes(stage: Stage) -> None:
+def test_necessary_victims_are_no_fault(stage: Stage) -> None:
     assert faults(stage, ["free-0"]) == []
 
 
@@ -113,7 +113,7 @@ def test_one_with_a_budget_where_the_pod_may_have_no_node_that_others_are_enough
     assert faults(stage, ["kept-0"], alternatives=()) == []
 
 
-def test_a_nomination_that_is_in_the_way_unless_its_pod_is_kept_out_of_the_queue(stage: Stage) -> None:
+def test_a_nomination_takes_capacity_unless_its_pod_is_gated(stage: Stage) -> None:
     process = stage.replicas[0].process
     assert process is not None
     nominator = process.engine.nominator

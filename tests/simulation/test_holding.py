@@ -40,7 +40,7 @@ def test_a_member_that_is_bound_although_its_group_is_held(monkeypatch: pytest.M
 
 
 def test_a_gang_that_a_resume_does_not_wake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GangPlugin, "_essence", lambda self, group: (group.metadata.uid, group.spec))
+    monkeypatch.setattr(GangPlugin, "_decision_inputs", lambda self, group: (group.metadata.uid, group.spec))
     stage = held(True)
     stage.go_on(30.0)
     stage.judge.at_rest()

@@ -47,7 +47,7 @@ def test_what_its_members_have_counts(stage: Stage) -> None:
 
 
 def test_a_gang_that_waits_for_what_is_free(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(GroupPreFilter, "_gap", lambda self, group, *given: {"cpu": 1})
+    monkeypatch.setattr(GroupPreFilter, "_missing_amounts", lambda self, *given: {"cpu": 1})
     gang(stage, "2")
     stage.go_on(30.0)
     stage.judge.at_rest()

@@ -46,7 +46,7 @@ def gang(stage: Stage, many: int) -> None:
         happens(stage, "member_comes", "gang", number, 1000, False)
 
 
-def test_who_is_over_quota_waits_and_nothing_is_wrong(stage: Stage) -> None:
+def test_a_waiting_pod_over_its_quota_is_not_a_fault(stage: Stage) -> None:
     pods(stage, "pod", 3)
     stage.go_on(30.0)
     gang(stage, 2)
@@ -78,7 +78,7 @@ def test_a_quota_that_is_set_and_goes_is_obeyed(stage: Stage) -> None:
     assert stage.judge.wrong == []
 
 
-def test_evictions_make_room_in_the_quota_on_one_node_for_a_pod_and_on_all_for_a_gang(stage: Stage) -> None:
+def test_evictions_free_quota_on_one_node_for_a_pod_and_on_all_nodes_for_a_gang(stage: Stage) -> None:
     pods(stage, "pod", 2)
     stage.go_on(20.0)
     pods(stage, "urgent", 1, urgent=True)
@@ -92,7 +92,7 @@ def test_evictions_make_room_in_the_quota_on_one_node_for_a_pod_and_on_all_for_a
 
 
 def test_a_pod_that_starts_without_quota(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CapacityScheduling, "_refusal", lambda self, quota, need, nominated: None)
+    monkeypatch.setattr(CapacityScheduling, "_rejection", lambda self, quota, need, nominated: None)
     pods(stage, "pod", 3)
     stage.go_on(30.0)
     assert any("our pods now use 3000m of a quota of 2000m" in wrong for wrong in stage.judge.wrong)

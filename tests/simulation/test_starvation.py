@@ -57,7 +57,7 @@ def test_a_gang_that_starves_is_seen(history: Sequence[Act], since: float, monke
     assert reported.startswith("2 of 2 members of whole wait for")
 
 
-def test_who_comes_while_watches_are_half_open_starves_no_earlier_than_that_is_noticed() -> None:
+def test_the_wait_of_a_pod_added_while_watches_are_half_open_counts_from_their_detection() -> None:
     history = (*NODES, SILENCE, Act(66.0, "pods_come", ("pod", 1, 1000, "", False)))
     assert played(history, NOBODY, NOTICED_AT + BOUND) == ([], {"pod-0"})
 

@@ -63,7 +63,7 @@ def test_slices_in_two_racks(stage: Stage, nodes: list[str], split: bool) -> Non
     assert bool([*split_slices(stage.server, set())]) is split
 
 
-def test_a_member_on_a_node_that_is_gone_is_nowhere(stage: Stage) -> None:
+def test_a_member_on_a_deleted_node_has_no_node(stage: Stage) -> None:
     """Its Binding arrived just after the node had gone."""
     gang_on(stage, ["node-0", "node-2"], ((REQUIRED, ZONE),))
     stage.world.carry_out(Act(0.0, "member_comes", ("gang", 2, 500, False)))

@@ -186,7 +186,7 @@ class Teams(GroupBookPlugin, PreEnqueuePlugin, PostBindPlugin, ObjectFollower, D
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """A member is bound."""
-        self._groups.members.bind(pod)
+        self._groups.members.count_bound(pod)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Keeps the members."""

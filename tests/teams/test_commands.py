@@ -18,7 +18,7 @@ LACKING = "team default/alpha: 2 of the 3 that it lacks fit: 0/1 nodes are avail
 
 @pytest.fixture
 def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    """A cluster with room for two of the three pods of a team, which waits, and without a scheduler."""
+    """A cluster with capacity for two of the three pods of a team, which waits, and without a scheduler."""
     sandbox = Sandbox([DEFINITION], stand_ins=False)
     sandbox.nodes(1, shape=NodeShape(cpu="2"))
     alpha = team("alpha", 3, phase="Benched", message="nobody has looked yet")

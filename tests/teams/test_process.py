@@ -20,7 +20,7 @@ from muster.operator.process.settings import assemble
 from muster.operator.recording.reader import Recording
 from muster.operator.recording.replay import Replay
 from muster.operator.recording.session import RecordingOptions
-from muster.operator.web.leading import mounted
+from muster.operator.web.process_cluster import mounted
 from muster.sandbox import NodeShape, Sandbox
 from muster.sandbox.kinds import PODS
 from muster.sandbox.registry import Kind
@@ -98,7 +98,7 @@ async def running(folder: Path) -> AsyncIterator[Running]:
                 for each in controllers:
                     each.start()
                 try:
-                    yield Running(sandbox, client, process, ticker.look)
+                    yield Running(sandbox, client, process, ticker.poll)
                 finally:
                     for each in controllers:
                         await each.stop()

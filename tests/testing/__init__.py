@@ -1,1 +1,1 @@
-"""The room for tests, tested."""
+"""The tests of the package `testing`."""

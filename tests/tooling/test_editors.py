@@ -16,14 +16,14 @@ PYRIGHT: dict[str, Any] = json.loads((REPOSITORY / "pyrightconfig.json").read_te
 VSCODE: dict[str, Any] = json.loads((REPOSITORY / ".vscode" / "settings.json").read_text())
 
 
-def test_make_venv_links_every_room_to_where_editors_look(tmp_path: Path) -> None:
+def test_make_venv_links_every_top_level_package_for_editors(tmp_path: Path) -> None:
     for command in recipe("venv", "--always-make"):
         if command.startswith(("mkdir -p", "ln -s")):
             subprocess.run(command, shell=True, cwd=tmp_path, check=True)
 
     [searched] = PYRIGHT["extraPaths"]
     found = {link.name: link.readlink().as_posix() for link in (tmp_path / searched / "muster").iterdir()}
-    assert found == {room: f"../../../{room}" for room in FOLDERS}
+    assert found == {package: f"../../../{package}" for package in FOLDERS}
 
 
 def test_editors_take_the_interpreter_that_make_venv_installs_into() -> None:

@@ -50,18 +50,18 @@ def test_a_release_is_whole_and_all_of_it_has_the_version_of_the_project(release
     assert [*findings(release)] == []
 
 
-def test_the_wheel_holds_every_module_of_every_room(release: Plan) -> None:
+def test_the_wheel_has_every_module_of_every_top_level_package(release: Plan) -> None:
     [wheel] = release.output.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         held = set(archive.namelist())
-    for room in FOLDERS:
-        modules = {f"muster/{path.relative_to(REPOSITORY)}" for path in (REPOSITORY / room).rglob("*.py")}
+    for package in FOLDERS:
+        modules = {f"muster/{path.relative_to(REPOSITORY)}" for path in (REPOSITORY / package).rglob("*.py")}
         assert len(modules) > 1
         assert modules - held == set()
     assert missing_from_the_wheel(wheel) == []
 
 
-def test_the_digests_are_those_that_sha256sum_computes(release: Plan) -> None:
+def test_the_digests_equal_sha256sums(release: Plan) -> None:
     subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=release.output, check=True)
 
 

@@ -113,7 +113,7 @@ def test_a_waiting_group_is_seen_its_why_is_opened_and_follows_it_and_q_quits(ku
         assert not termios.tcgetattr(terminal.slave)[_LOCAL_MODES] & termios.ICANON
         terminal.press("\r")
         terminal.shows("default/train needs 2 pods, 2 exist, 0 have nodes")
-        terminal.shows("0 of the 2 members that it needs fit:")
+        terminal.shows("needs fit: 0/1 nodes are available: 1 Insufficient cpu.")
         kubectl(kubeconfig, "delete", "pod", "train-1", "--wait=false")
         terminal.shows("default/train needs 2 pods, 1 exists, 0 have nodes")
         terminal.press("\x1b")

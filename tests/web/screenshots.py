@@ -1,7 +1,7 @@
 """Pictures of the pages for the README: `python -m tests.web.screenshots`, or `make screenshots`.
 
-A cluster of six racks is filled by a `muster run`, with gangs that run, one that waits for room, one that waits for its
-members, and pods that wait alone; then each page is drawn into `docs/images`.
+A cluster of six racks is filled by a `muster run`, with running gangs, a gang that waits for capacity, one that waits
+for its members, and waiting single pods; then each page is drawn into `docs/images`.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
 from muster.operator.process.settings import assemble, muster_configuration
 from muster.operator.serving import Server
-from muster.operator.web.following import Asked, Following
-from muster.operator.web.history import ClusterHistory
-from muster.operator.web.routes import Clocks, Pages
+from muster.operator.web.cluster_history import ClusterHistory
+from muster.operator.web.remote_cluster import ClusterOptions, RemoteCluster
+from muster.operator.web.routes import Clocks, PageRoutes
 from muster.operator.web.safety import KEY, only_with
 from muster.operator.web.stream import Ticker
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
@@ -33,7 +33,7 @@ from tests.builders import PodDict, make_pod
 
 SECRET = "the-key"
 GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
-_LOOK_SECONDS = 0.05
+_POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = 30.0
 _FOUR_CORES = NodeShape(cpu="4")
 
@@ -44,7 +44,7 @@ class Shown:
 
     sandbox: Sandbox
     url: str
-    followed: Following | None = None
+    followed: RemoteCluster | None = None
     ticker: Ticker | None = None
 
     @property
@@ -81,8 +81,8 @@ class Shown:
             while self._stored(PODS) != _seen(self.followed.pods()) or self._stored(kind) != _seen(
                 self.followed.group_objects(POD_GROUPS)
             ):
-                await self.ticker.look()
-        await self.ticker.look()
+                await self.ticker.poll()
+        await self.ticker.poll()
 
     def _stored(self, kind: Kind) -> set[str]:
         return {obj["metadata"]["resourceVersion"] for obj in self.sandbox.store.objects(kind)}
@@ -100,7 +100,7 @@ def _unscheduled(message: str) -> dict[str, str]:
     return {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
 
 
-def _guarded(pages: Pages, base: str) -> web.Application:
+def _guarded(pages: PageRoutes, base: str) -> web.Application:
     if not base:
         return pages.application([only_with(SECRET)])
     outer = web.Application(middlewares=[only_with(SECRET)])
@@ -120,7 +120,7 @@ async def shown(
     nodes: int = 6,
     shape: NodeShape = _FOUR_CORES,
     base: str = "",
-    every: float = _LOOK_SECONDS,
+    every: float = _POLL_SECONDS,
     stand_ins: bool = False,
     extenders: Sequence[ExtenderConfig] = (),
     history: ClusterHistory | None = None,
@@ -131,15 +131,15 @@ async def shown(
     async with sandbox:
         connection = load_connection(sandbox.kubeconfig(folder / "kubeconfig"))
         configuration = muster_configuration().model_copy(update={"extenders": tuple(extenders)})
-        asked = Asked(connection=connection, assembly=assemble(configuration))
+        options = ClusterOptions(connection=connection, assembly=assemble(configuration))
         async with Transport(connection) as transport:
-            cluster = Following(asked, ApiClient(transport))
+            cluster = RemoteCluster(options, ApiClient(transport))
             clocks = Clocks(wall=time.time, timer=time.monotonic)
-            pages = Pages(cluster, time=clocks, about=connection.server, base=base, every=every, history=history)
+            pages = PageRoutes(cluster, time=clocks, about=connection.server, base=base, every=every, history=history)
             server = Server(_guarded(pages, base), host="127.0.0.1", port=0, tls=None)
             port = await server.start()
             await cluster.start()
-            await pages.ticker.look()
+            await pages.ticker.poll()
             ticking = asyncio.create_task(pages.ticker.run())
             try:
                 yield Shown(sandbox, f"http://127.0.0.1:{port}{base}", cluster, pages.ticker)

@@ -21,15 +21,15 @@ from muster.framework.model.times import parse_time
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
 from muster.operator.web.capacity import used_shares
-from muster.operator.web.census import take
-from muster.operator.web.changes import ChangeKind, Glance, RecentChange
+from muster.operator.web.census import take_census
+from muster.operator.web.change_log import ChangeKind, RecentChange, StateIndex
 from muster.operator.web.cluster import ClusterState
-from muster.operator.web.history import ClusterHistory
+from muster.operator.web.cluster_history import ClusterHistory
 from muster.operator.web.history_file import MOST_CHANGES, HistoryError, HistoryFile, StoredHistory
-from muster.operator.web.series import DAY_SECONDS, DaySeries, QueueSample, sample_of
+from muster.operator.web.samples import DAY_SECONDS, DaySeries, QueueSample, sample_of
 from muster.operator.web.templating import Templates
-from muster.operator.web.views.changes import DAY, QUARTER, changes_view
-from muster.operator.web.views.history import history_view
+from muster.operator.web.views.changes import DAY, QUARTER, changes_page
+from muster.operator.web.views.history import history_page
 from muster.plugins.catalog import group_kinds
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup, PodGroupSpec
 from tests.builders import PodDict, make_node, make_pod
@@ -38,7 +38,7 @@ from tests.web.served import member
 KINDS = GroupKinds(group_kinds())
 NOW = 1_800_000_000.0
 CLUSTER = "https://here, all namespaces"
-EMPTY = take(ClusterState((), (), KINDS, {}))
+EMPTY = take_census(ClusterState((), (), KINDS, {}))
 
 
 def pod(given: PodDict) -> Pod:
@@ -68,9 +68,9 @@ def test_a_sample_has_the_waits_of_groups_and_of_pods_without_one_but_not_of_gat
     for each, stamp in zip(alone, (born[0], born[1], born[3]), strict=True):
         each["metadata"]["creationTimestamp"] = stamp
     pods = [*alone, member("train", 0), member("calm", 0), make_pod("runs").node("n1")]
-    census = take(ClusterState([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups}))
+    census = take_census(ClusterState([], [pod(each) for each in pods], KINDS, {POD_GROUPS: groups}))
     found = sample_of(census, {"cpu": 0.5}, parse_time("2027-01-15T08:00:00Z"))
-    assert (found.groups, found.pods, found.longest, found.middle) == (1, 5, 50.0, 20.0)
+    assert (found.groups, found.pods, found.longest, found.median) == (1, 5, 50.0, 20.0)
     assert found.used == {"cpu": 0.5}
     assert sample_of(EMPTY, {}, NOW) == QueueSample(NOW)
 
@@ -99,7 +99,7 @@ def test_a_file_gives_back_what_was_written_without_what_is_older_than_a_day(tmp
     path = tmp_path / "history"
     file = HistoryFile(path, CLUSTER)
     assert file.read(NOW) == StoredHistory([], [])
-    samples = [sample(DAY_SECONDS + 10, 1), sample(20, 2, longest=3.5), sample(10, 3, middle=1.5)]
+    samples = [sample(DAY_SECONDS + 10, 1), sample(20, 2, longest=3.5), sample(10, 3, median=1.5)]
     changes = [change(5, "default/new"), change(15), change(DAY_SECONDS + 10, "default/old")]
     file.write(samples, changes, NOW)
     file.write([sample(0, 4)], [], NOW)
@@ -193,16 +193,16 @@ class Store:
         self.written.append(([NOW - each.wall for each in samples], [each.subject for each in changes]))
 
 
-def glance(*pods: PodDict) -> Glance:
-    return Glance({each["metadata"]["name"]: pod(each) for each in pods}, {}, {}, KINDS)
+def index(*pods: PodDict) -> StateIndex:
+    return StateIndex({each["metadata"]["name"]: pod(each) for each in pods}, {}, {}, KINDS)
 
 
 def look(history: ClusterHistory, *pods: PodDict) -> None:
     """The ticker sees these pods."""
-    seen = glance(*pods)
+    seen = index(*pods)
     found = history.changes.differences(seen, NOW)
     assert found is not None
-    history.changes.take_in(seen, found)
+    history.changes.record(seen, found)
 
 
 async def test_each_sample_is_written_with_the_changes_since_the_last_write() -> None:
@@ -219,18 +219,18 @@ async def test_each_sample_is_written_with_the_changes_since_the_last_write() ->
     assert [each.subject for each in history.changes.latest(NOW)] == ["default/c", "default/b", "default/old"]
 
 
-async def test_a_write_that_fails_is_told_and_made_up_for() -> None:
+async def test_a_failed_write_is_shown_and_repeated_with_the_next() -> None:
     store = Store()
     history = ClusterHistory(store, StoredHistory())
     look(history)
     store.fault = "/h: the disk is full"
     look(history, make_pod("a"))
     await history.keep(sample(20))
-    assert history.trouble == "The history cannot be written: /h: the disk is full"
+    assert history.write_error == "The history cannot be written: /h: the disk is full"
     await history.keep(sample(10))
     store.fault = ""
     await history.keep(sample(0))
-    assert history.trouble == ""
+    assert history.write_error == ""
     assert store.written == [([20.0, 10.0, 0.0], ["default/a"])]
 
 
@@ -258,13 +258,13 @@ async def test_samples_are_taken_again_and_again_also_after_one_that_failed() ->
 
 def paths(samples: Sequence[QueueSample]) -> dict[str, str]:
     """The lines of all charts, by name."""
-    return {line.name: line.path for chart in history_view(samples, NOW).charts for line in chart.lines}
+    return {line.name: line.path for chart in history_page(samples, NOW).charts for line in chart.lines}
 
 
 def test_a_line_is_drawn_from_the_highest_value_of_each_span_of_time() -> None:
     minute = [sample(ago, pods) for ago, pods in ((3600, 0), (1800, 2), (1799, 4), (1785, 1), (0, 0))]
     assert paths(minute)["pods"] == "M1 120h0M361 0L363 90M719 120h0"
-    view = history_view(minute, NOW)
+    view = history_page(minute, NOW)
     assert view.span == "60m"
     queue = view.charts[1]
     assert (queue.title, queue.top) == ("Queue length", "4")
@@ -276,17 +276,17 @@ def test_a_line_is_drawn_from_the_highest_value_of_each_span_of_time() -> None:
 
 def test_a_time_without_samples_is_a_gap() -> None:
     before, after = [sample(ago, 1) for ago in range(3600, 2400, -10)], [sample(ago, 1) for ago in range(1200, 0, -10)]
-    assert history_view([*before, *after], NOW).gaps == 1
+    assert history_page([*before, *after], NOW).gaps == 1
     assert paths([*before, *after])["pods"].count("M") == 2
     whole = [sample(ago, 1) for ago in range(3600, 0, -10)]
-    assert history_view(whole, NOW).gaps == 0
+    assert history_page(whole, NOW).gaps == 0
     assert paths(whole)["pods"].count("M") == 1
 
 
 def test_a_day_is_drawn_at_most_and_an_hour_at_least() -> None:
-    assert history_view([sample(10)], NOW).span == "60m"
+    assert history_page([sample(10)], NOW).span == "60m"
     day = [sample(DAY_SECONDS + 100, 9), *(sample(ago, 1) for ago in range(86400, 0, -10))]
-    view = history_view(day, NOW)
+    view = history_page(day, NOW)
     assert (view.span, view.charts[1].top) == ("24h", "1")
     assert [words for _, words in view.ticks] == ["24h ago", "18h ago", "12h ago", "6h ago"]
     assert all(len(line.path) < 10_000 for chart in view.charts for line in chart.lines)
@@ -294,7 +294,7 @@ def test_a_day_is_drawn_at_most_and_an_hour_at_least() -> None:
 
 def test_each_resource_has_a_line_of_its_own_in_hundredths_of_the_capacity() -> None:
     samples = [sample(20), QueueSample(NOW - 10, used={"cpu": 0.5, "example.com/gpu": 1.25})]
-    chart = history_view(samples, NOW).charts[2]
+    chart = history_page(samples, NOW).charts[2]
     assert (chart.title, chart.top) == ("Used capacity", "125 %")
     assert [(line.name, line.latest, line.highest) for line in chart.lines] == [
         ("cpu", "50 %", "50 %"),
@@ -306,7 +306,7 @@ async def test_the_page_draws_the_charts_and_says_how_often_recording_was_interr
     samples = [sample(3000, 7, longest=90.0), sample(20, 2), sample(10, 2)]
     templates = Templates(history=True)
     drawn = await templates.render(
-        "history", view=history_view(samples, NOW), page="History", base="/web", about="", version=0, missing=[]
+        "history", view=history_page(samples, NOW), page="History", base="/web", about="", version=0, missing=[]
     )
     assert '<a href="/web/history" aria-current="page">History</a>' in drawn
     assert "The last 60m, with 1 interruption." in drawn
@@ -319,25 +319,25 @@ async def test_the_page_draws_the_charts_and_says_how_often_recording_was_interr
 
 async def test_the_page_of_a_history_that_begins_is_drawn() -> None:
     drawn = await Templates(history=True).render(
-        "history", view=history_view([], NOW), page="History", base="", about="", version=0, missing=[]
+        "history", view=history_page([], NOW), page="History", base="", about="", version=0, missing=[]
     )
-    assert "Nothing is known of it yet." in drawn
+    assert "No samples yet." in drawn
 
 
 async def test_pages_without_a_history_do_not_lead_to_one() -> None:
-    view = changes_view([], EMPTY, DAY, kind="", now=NOW)
+    view = changes_page([], EMPTY, DAY, kind="", now=NOW)
     drawn = await Templates().render("changes", view=view, page="", base="", about="", version=0, missing=[])
     assert "/history" not in drawn
 
 
 def test_a_bar_says_how_many_changes_it_stands_for_and_when_they_were() -> None:
     seconds = (1, 61, 62)
-    view = changes_view([change(ago) for ago in seconds], EMPTY, QUARTER, kind="", now=NOW)
+    view = changes_page([change(ago) for ago in seconds], EMPTY, QUARTER, kind="", now=NOW)
     assert [bar.words for bar in view.bars[:2]] == ["1 change less than a minute ago", "2 changes 60s ago"]
 
 
 async def test_the_changes_of_a_day_are_listed_up_to_a_number() -> None:
-    view = changes_view([change(number) for number in range(600)], EMPTY, DAY, kind="", now=NOW)
+    view = changes_page([change(number) for number in range(600)], EMPTY, DAY, kind="", now=NOW)
     assert (len(view.rows), view.hidden, len(view.bars)) == (500, 100, 24)
     drawn = await Templates().render("changes", view=view, page="", base="", about="", version=0, missing=[])
     assert "In the last 24 hours" in drawn

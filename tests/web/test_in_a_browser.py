@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, Page, expect
 
-from muster.operator.web.history import ClusterHistory
+from muster.operator.web.cluster_history import ClusterHistory
 from muster.operator.web.history_file import HistoryFile, StoredHistory
-from muster.operator.web.series import QueueSample
+from muster.operator.web.samples import QueueSample
 from tests.builders import make_pod
 from tests.web.browser import DESK, PHONE, opened
 from tests.web.served import Shown, member, shown
@@ -100,7 +100,7 @@ async def test_the_map_is_coloured_by_a_resource_and_parted_by_a_label(browser: 
         await expect(page.locator("figure.plot")).to_have_count(1)
         await expect(page.locator(".plot .b4")).to_have_count(6)
         await page.locator("figcaption a").click()
-        assert await row(page, "node-1") == "node-1 109 110 0 % 1 over three quarters free"
+        assert await row(page, "node-1") == "node-1 109 110 < 1 % 1 over three quarters free"
         await page.get_by_role("cell", name="node-1").get_by_role("link").click()
         assert (await row(page, "cpu")).startswith("cpu 1 3 4")
         assert (await row(page, "default/runs-0")).startswith("default/runs-0 Pending 3 cpu")
@@ -226,7 +226,7 @@ async def test_pages_below_a_path_of_another_server_lead_to_one_another(browser:
             watched.expect_no_fault()
 
 
-async def test_a_page_says_when_nobody_answers_any_more(browser: Browser, tmp_path: Path) -> None:
+async def test_a_page_shows_that_it_is_not_connected(browser: Browser, tmp_path: Path) -> None:
     async with AsyncExitStack() as serving:
         cluster = await serving.enter_async_context(shown(tmp_path))
         async with opened(browser, cluster.entrance) as watched:

@@ -127,7 +127,7 @@ async def test_what_a_cluster_says_stays_text(browser: Browser, cluster: Shown) 
             assert await page.evaluate("document.querySelectorAll('main script, main img').length") == 0
             assert await page.evaluate("window.owned") is None
         await page.goto(f"{cluster.url}/groups/default/waits")
-        await expect(page.locator("#said + p")).to_contain_text(_HOSTILE)
+        await expect(page.locator("#condition + p")).to_contain_text(_HOSTILE)
         watched.expect_no_fault()
         name = _HOSTILE.translate(str.maketrans("", "", "/{}"))
         await page.goto(f"{cluster.url}/nodes/{quote(name)}")

@@ -1,5 +1,5 @@
-"""The contents of the pages as plain values: a module for each page, with one pure function that computes its view.
+"""The contents of the pages as plain values: a module for each page, with one pure function that computes it.
 
-What belongs here: choosing, counting, sorting and wording. What does not: markup, which is in the templates, and
-reading, which is done before a view is computed.
+What belongs here: selecting, counting, sorting and wording. What does not: markup, which is in the templates, and
+reading from the cluster, which `routes` does first.
 """

@@ -1,4 +1,4 @@
-"""What changed in the last quarter of an hour, or in the last day where a history is kept."""
+"""The page of changes in the last quarter of an hour, or in the last day if a history is kept."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from muster.framework.model.times import human_duration
 from muster.operator.simulate.wording import counted
 
 from ..census import Census
-from ..changes import KEPT_SECONDS, ChangeKind, RecentChange
-from ..series import DAY_SECONDS
+from ..change_log import KEPT_SECONDS, ChangeKind, RecentChange
+from ..samples import DAY_SECONDS
 from .parts import ChangeRow, change_rows
 
 _BAR = 18
@@ -21,7 +21,7 @@ _MOST_ROWS = 500
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The time that the page covers: so many bars of so many seconds, `bar` in words."""
+    """The time that the page covers: `bars` bars of `bar_seconds` each; `words` and `bar` are texts for users."""
 
     words: str
     bars: int
@@ -35,7 +35,7 @@ DAY = Period("24 hours, as far as they were recorded", 24, DAY_SECONDS / 24, "an
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A part of the drawing."""
+    """A bar of the drawing: the number of changes in one part of the period."""
 
     x: int
     y: int
@@ -44,8 +44,14 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangesView:
-    """The page; `kinds` are to choose from, `kind` is the one that is shown or "", `hidden` changes are not listed."""
+class ChangesPage:
+    """The contents of the page.
+
+    Attributes:
+        kind: the kind of changes that is listed; "" for all.
+        kinds: the kinds to choose from, each with the number of its changes.
+        hidden: the number of changes that are not listed because there are too many.
+    """
 
     period: Period
     kind: str
@@ -57,15 +63,15 @@ class ChangesView:
     height: int
 
 
-def changes_view(
+def changes_page(
     changes: Sequence[RecentChange], census: Census, period: Period, *, kind: str, now: float
-) -> ChangesView:
+) -> ChangesPage:
     """The view of the changes in the period; `now` in seconds since the epoch."""
     of_kind = Counter(change.kind for change in changes)
     shown = [change for change in changes if kind in ("", change.kind.value)]
     by_bar = Counter(min(int((now - change.wall) // period.bar_seconds), period.bars - 1) for change in shown)
     most = max(by_bar.values(), default=1)
-    return ChangesView(
+    return ChangesPage(
         period=period,
         kind=kind,
         kinds=[(each.value, of_kind[each]) for each in ChangeKind],

@@ -10,10 +10,10 @@ from muster.framework.contract import GroupView
 from muster.framework.model.times import age
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.explain.group_trial import TRIED, TriedGroup, sentences
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 
 from ..capacity import ZONE
-from ..cluster import Unanswered
+from ..cluster import Unavailable
 from .parts import Link, node_link, pod_link, share
 
 _MOST_MEMBERS = 1000
@@ -22,7 +22,7 @@ _NODES_NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class MemberRow:
-    """A member; `message` is why it waits."""
+    """A member of the group; `message` is the reason why it waits."""
 
     name: Link
     phase: str
@@ -32,7 +32,7 @@ class MemberRow:
 
 @dataclass(frozen=True, slots=True)
 class NodesRow:
-    """Nodes that take so many members, and why no more."""
+    """Nodes that together take `take` members, and the reason why they take no more."""
 
     nodes: int
     take: int
@@ -43,16 +43,16 @@ class NodesRow:
 
 @dataclass(frozen=True, slots=True)
 class GroupPage:
-    """The page.
+    """The contents of a group's page.
 
     Attributes:
-        tag, api_group: what tells its kind from others, "" where nothing has to; and the API group of that.
-        share: how many hundredths of what it needs have nodes.
-        since: for how long it waits; "" when it does not.
-        held: why it is held; "" when it is not.
-        told: what a trial came to, sentence by sentence; empty where none was made.
-        zones: how many of its members are in each zone, where nodes have zones.
-        hidden: how many members are left out.
+        tag, api_group: the tag of its kind ("" for the default kind), and the kind's API group.
+        share: the percentage of its quorum that has nodes.
+        since: how long it has waited; "" if it does not wait.
+        held: why it is held; "" if it is not held.
+        sentences: the trial's result as sentences; empty without a trial.
+        zones: the number of its members in each zone; empty if nodes have no zones.
+        hidden: the number of members that are not listed.
     """
 
     name: str
@@ -70,15 +70,15 @@ class GroupPage:
     held: str
     reason: str
     message: str
-    told: Sequence[str]
+    sentences: Sequence[str]
     nodes: Sequence[NodesRow]
     zones: Sequence[tuple[str, int]]
     members: Sequence[MemberRow]
     hidden: int
 
 
-def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot: Snapshot, now: float) -> GroupPage:
-    """The view; `now` in seconds since the epoch."""
+def group_page(group: GroupView, trial: TriedGroup | Unavailable | None, snapshot: Snapshot, now: float) -> GroupPage:
+    """Compute the page of a group; `now` is in seconds since the epoch."""
     status, needs, placed = group.status, group.needed, group.placed
     tried = trial if isinstance(trial, TriedGroup) else None
     return GroupPage(
@@ -97,7 +97,7 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
         held=group.held,
         reason=status.reason,
         message=status.message,
-        told=_told(trial, status.message),
+        sentences=_trial_sentences(trial, status.message),
         nodes=[]
         if tried is None
         else [
@@ -116,7 +116,7 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
                 name=pod_link(pod, short=True),
                 phase=pod.status.phase,
                 node=node_link(pod.spec.node_name),
-                message="" if pod.spec.node_name else said_of(pod),
+                message="" if pod.spec.node_name else scheduling_message(pod),
             )
             for pod in group.members[:_MOST_MEMBERS]
         ],
@@ -124,11 +124,11 @@ def group_view(group: GroupView, trial: TriedGroup | Unanswered | None, snapshot
     )
 
 
-def _told(trial: TriedGroup | Unanswered | None, said: str) -> list[str]:
+def _trial_sentences(trial: TriedGroup | Unavailable | None, said: str) -> list[str]:
     """The sentences under the heading `Tried now`, which need not say so."""
     if trial is None:
         return []
-    if isinstance(trial, Unanswered):
+    if isinstance(trial, Unavailable):
         return [trial.reason]
     first, *further = sentences(trial, said)
     return [first.removeprefix(TRIED), *further]

@@ -1,7 +1,7 @@
-"""The last day: how long groups and pods waited, how many of them, and how much of the capacity was used.
+"""The page of the last day: charts of waiting times, of the queue's length and of the used capacity.
 
-Each chart has one line for each quantity. A line is drawn from the highest value of each short span of time, and is
-interrupted where no samples were taken.
+A chart has a line for each quantity. A line connects the highest values of short spans of time, and is interrupted
+where no samples were taken.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from muster.framework.model.times import human_duration
 
-from ..series import DAY_SECONDS, GAP_SECONDS, QueueSample
+from ..samples import DAY_SECONDS, GAP_SECONDS, QueueSample
 
 _SHORTEST_SECONDS = 3600.0
-"""The least time that is drawn, however short the history is."""
+"""The least time that a chart covers, also if the history is shorter."""
 _SPANS = 360
 _WIDTH, _HEIGHT = 720, 120
 _TICKS = 4
@@ -27,7 +27,7 @@ Words = Callable[[float], str]
 
 @dataclass(frozen=True, slots=True)
 class ChartLine:
-    """A line: its name, its path in SVG's form, "" for none, and its latest and highest value in words."""
+    """A line: its name, its SVG path ("" without values), and its latest and highest value as texts."""
 
     name: str
     path: str
@@ -37,7 +37,7 @@ class ChartLine:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart; `top` is the value at its upper edge, in words."""
+    """A chart; `top` is the value at its upper edge, as a text."""
 
     title: str
     top: str
@@ -47,13 +47,13 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
-class HistoryView:
-    """The page.
+class HistoryPage:
+    """The contents of the page.
 
     Attributes:
-        span: how much time the charts cover, in words.
-        ticks: positions on the axis of time, with how long ago that was.
-        gaps: how many interruptions there are in it.
+        span: the time that the charts cover, as a text.
+        ticks: positions on the time axis, each with its distance from now as a text.
+        gaps: the number of interruptions in the span.
     """
 
     span: str
@@ -62,13 +62,13 @@ class HistoryView:
     charts: Sequence[Chart]
 
 
-def history_view(samples: Sequence[QueueSample], now: float) -> HistoryView:
-    """The view; `now` is in seconds since the epoch."""
+def history_page(samples: Sequence[QueueSample], now: float) -> HistoryPage:
+    """Compute the page from the samples; `now` is in seconds since the epoch."""
     drawn = [each for each in samples if now - DAY_SECONDS <= each.wall <= now]
     age = now - drawn[0].wall if drawn else 0.0
     window = _Window(now, max(_SHORTEST_SECONDS, age))
     resources = dict.fromkeys(name for each in drawn for name in each.used)
-    return HistoryView(
+    return HistoryPage(
         span=human_duration(window.seconds),
         ticks=[
             (_WIDTH * at // _TICKS, f"{human_duration(window.seconds * (_TICKS - at) / _TICKS)} ago")
@@ -78,7 +78,7 @@ def history_view(samples: Sequence[QueueSample], now: float) -> HistoryView:
         charts=[
             window.chart(
                 "Waiting time",
-                [("longest", lambda each: each.longest), ("median", lambda each: each.middle)],
+                [("longest", lambda each: each.longest), ("median", lambda each: each.median)],
                 drawn,
                 human_duration,
             ),
@@ -100,7 +100,7 @@ def history_view(samples: Sequence[QueueSample], now: float) -> HistoryView:
 
 
 def _share_of(resource: str) -> Value:
-    """The value of a resource's line, in hundredths."""
+    """A function that returns the used share of a resource, in percent."""
 
     def value(sample: QueueSample) -> float | None:
         share = sample.used.get(resource)
@@ -111,7 +111,7 @@ def _share_of(resource: str) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """The time that is drawn: so many seconds until `now`."""
+    """The time that the charts cover: `seconds` seconds until `now`."""
 
     now: float
     seconds: float
@@ -125,7 +125,7 @@ class _Window:
         *,
         full: float = 0.0,
     ) -> Chart:
-        """A chart that reaches up to the highest of its values, at least to `full`."""
+        """A chart whose upper edge is the highest of its values, or `full` if that is higher."""
         found = {name: self._points(value, samples) for name, value in values}
         highest = {name: max((point.value for point in points), default=0.0) for name, points in found.items()}
         top = max(full, 1.0, *highest.values())
@@ -158,7 +158,7 @@ class _Window:
 
 @dataclass(slots=True)
 class _Point:
-    """A point of a line; `begins` is whether nothing connects it with the one before."""
+    """A point of a line; `begins`: whether the line begins here, unconnected to the previous point."""
 
     x: int
     value: float
@@ -166,7 +166,7 @@ class _Point:
 
 
 def _path(points: Sequence[_Point], top: float) -> str:
-    """The path through these points. One that is connected with none is drawn as a dot."""
+    """The SVG path through the points. A point without a connection is drawn as a dot."""
     parts: list[str] = []
     for point, following in zip(points, [*points[1:], None], strict=False):
         y = round(_HEIGHT * (1.0 - point.value / top), 1)

@@ -16,8 +16,8 @@ from ..capacity import (
     Domain,
     NodeAmounts,
     NodeCapacity,
+    accepts_no_pods,
     amount,
-    closed,
     domains,
     labels,
     resources,
@@ -27,10 +27,10 @@ from .parts import Link, key_link, node_link
 
 _MOST_COLUMNS = 40
 _FLATNESS = 2.5
-"""How much wider than high a domain is drawn, as long as it is not too wide."""
+"""The ratio of width to height with which a domain is drawn, up to `_MOST_COLUMNS`."""
 _SMALL, _LARGE = 14, 22
 _LARGE_BELOW = 400
-"""Nodes of a map that is drawn large."""
+"""The number of nodes from which on a map is drawn small."""
 _MOST_NODES = 500
 _MOST_PODS = 500
 
@@ -52,9 +52,10 @@ class Plot:
 
     Attributes:
         name: the label's value.
-        path: to this domain's list of nodes.
-        summary: what the drawing shows, in words.
-        width, height: of the drawing; `large` says whether nodes are drawn so.
+        path: the path of the list of this domain's nodes.
+        summary: a text with the numbers of nodes in the drawing.
+        width, height: the size of the drawing.
+        large: whether nodes are drawn large.
     """
 
     name: str
@@ -83,8 +84,13 @@ class NodeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class MapView:
-    """The page; `listed` is the domain whose nodes are listed, None for none, and `hidden` how many of them are not."""
+class MapPage:
+    """The contents of the map's page.
+
+    Attributes:
+        listed: the domain whose nodes are listed; None for no list.
+        hidden: the number of this domain's nodes that are not listed.
+    """
 
     resource: str
     label: str
@@ -114,7 +120,7 @@ class ResourceRow:
 
 @dataclass(frozen=True, slots=True)
 class NodePage:
-    """A node's page."""
+    """The contents of a node's page; `hidden` is the number of pods that are not listed."""
 
     name: str
     age: str
@@ -126,15 +132,18 @@ class NodePage:
     hidden: int
 
 
-def map_view(columns: NodeAmounts, *, resource: str, label: str | None, listed: str | None) -> MapView:
-    """The view; a resource or label that no node has gives a map of nodes that offer nothing, or in one domain."""
+def map_page(columns: NodeAmounts, *, resource: str, label: str | None, listed: str | None) -> MapPage:
+    """Compute the map.
+
+    For a resource that no node has, all nodes offer nothing; for a label that no node has, all are in one domain.
+    """
     found = labels(columns.nodes)
     by = label if label is not None else ZONE if ZONE in found else ""
     parts = domains(columns, by)
     rows = next((part.nodes for part in parts if part.value == listed), ()) if listed is not None else ()
     counted = {band: sum(dict(part.bands).get(band, 0) for part in parts) for band in Band}
     pitch = _LARGE if len(columns.nodes) < _LARGE_BELOW else _SMALL
-    return MapView(
+    return MapPage(
         resource=resource,
         label=by,
         resources=columns.resources,
@@ -150,17 +159,17 @@ def map_view(columns: NodeAmounts, *, resource: str, label: str | None, listed: 
     )
 
 
-def node_view(snapshot: Snapshot, name: str, now: float) -> NodePage | None:
-    """The view, None where there is no such node; `now` in seconds since the epoch."""
+def node_page(snapshot: Snapshot, name: str, now: float) -> NodePage | None:
+    """Compute the page of a node, None if there is no such node; `now` is in seconds since the epoch."""
     row = snapshot.live_row_of(name)
     node = None if row is None else snapshot.nodes[row]
     if row is None or node is None:
         return None
-    its = sorted(snapshot.pods[row].values(), key=lambda pod: pod.key)
+    pods = sorted(snapshot.pods[row].values(), key=lambda pod: pod.key)
     return NodePage(
         name=name,
         age=age(node.metadata.creation_timestamp, now),
-        closed=closed(node),
+        closed=accepts_no_pods(node),
         resources=[_of_node(snapshot, row, resource) for resource in resources(snapshot)],
         labels=sorted(node.metadata.labels.items()),
         taints=[f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}" for taint in node.spec.taints],
@@ -170,9 +179,9 @@ def node_view(snapshot: Snapshot, name: str, now: float) -> NodePage | None:
                 pod.pod.status.phase,
                 ", ".join(f"{amount(name, count)} {name}" for name, count in sorted(pod.signature.requests.items())),
             )
-            for pod in its[:_MOST_PODS]
+            for pod in pods[:_MOST_PODS]
         ],
-        hidden=max(len(its) - _MOST_PODS, 0),
+        hidden=max(len(pods) - _MOST_PODS, 0),
     )
 
 

@@ -1,4 +1,4 @@
-"""Shared parts of views: addresses of other pages, and elements that more than one page shows."""
+"""Shared parts of the views: links between pages, and elements that more than one page shows."""
 
 from __future__ import annotations
 
@@ -12,45 +12,45 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.times import human_duration
 
 from ..census import Census
-from ..changes import LEFT, ChangeKind, RecentChange
+from ..change_log import LEFT, ChangeKind, RecentChange
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A name that leads to its page; `path` is below the root of all pages, "" where there is none."""
+    """A name with the link to its page. `path` is relative to the root of the pages; "" if there is no page."""
 
     text: str
     path: str = ""
 
 
 def share(placed: int, needs: int) -> int:
-    """How many hundredths of what a group needs have nodes."""
+    """The percentage of a group's quorum that has nodes."""
     return min(100 * placed // needs, 100) if needs > 0 else 100
 
 
 def pod_link(pod: Pod, *, short: bool = False) -> Link:
-    """To a pod's page; `short` leaves its namespace out of the text."""
+    """A link to a pod's page; `short` omits the namespace from the text."""
     meta = pod.metadata
     return Link(meta.name if short else meta.key, f"/pods/{_path(meta.namespace, meta.name)}")
 
 
 def address(kind: GroupKind[Any]) -> str:
-    """The prefix of namespace and name in the address of a group's page."""
+    """The first part of the path of a group's page, before namespace and name."""
     return f"{kind.tag}-groups" if kind.tag else "groups"
 
 
 def group_link(group: GroupView) -> Link:
-    """To a group's page."""
+    """A link to a group's page."""
     return Link(group.key, f"/{address(group.kind)}/{_path(*group.key.split('/', 1))}")
 
 
 def node_link(name: str) -> Link:
-    """To a node's page; for "" nowhere."""
+    """A link to a node's page; for "" a link without a path."""
     return Link(name, f"/nodes/{_path(name)}" if name else "")
 
 
 def key_link(key: str) -> Link:
-    """To the page of the pod `namespace/name`."""
+    """A link to the page of the pod `namespace/name`."""
     return Link(key, f"/pods/{_path(*key.split('/', 1))}")
 
 
@@ -60,7 +60,7 @@ def _path(*names: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """A change as it is shown."""
+    """A row of a list of changes."""
 
     ago: str
     kind: str
@@ -69,7 +69,7 @@ class ChangeRow:
 
 
 def change_rows(changes: Sequence[RecentChange], census: Census, now: float) -> list[ChangeRow]:
-    """Changes in the order in which they came; what is gone leads nowhere."""
+    """The rows of these changes, in the same order; subjects that do not exist any more have no link."""
     return [
         ChangeRow(human_duration(now - change.wall), change.kind.value, _subject(change, census), change.text)
         for change in changes

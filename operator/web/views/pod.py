@@ -1,4 +1,4 @@
-"""A pod: why it goes where it goes, or nowhere, as a tree of reasons and a table of the best scores."""
+"""The page of a pod: why it is, or would be, on its node or finds none, as a tree of reasons and a table of scores."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from muster.framework.contract.decision import Evictions
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age, human_duration
 from muster.framework.scheduler.explain import Explanation
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.live import Explained
 
 from ..census import Census
-from ..cluster import Told, Unanswered
+from ..cluster import LeaderDecision, Unavailable
 from .parts import Link, group_link, key_link, node_link
 
 _BEST_SHOWN = 10
@@ -23,7 +23,7 @@ _NODES_NAMED = 50
 
 @dataclass(frozen=True, slots=True)
 class ReasonLeaf:
-    """One reason of a plugin, with the nodes that it keeps the pod off; `more` are not named."""
+    """One reason of a plugin, with the nodes that it rejects; `more` of them are not listed."""
 
     text: str
     nodes: int
@@ -33,7 +33,7 @@ class ReasonLeaf:
 
 @dataclass(frozen=True, slots=True)
 class ReasonBranch:
-    """A plugin, with its reasons."""
+    """A plugin that rejects nodes, with its reasons."""
 
     plugin: str
     nodes: int
@@ -42,7 +42,7 @@ class ReasonBranch:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """A node that can run the pod; `share` is its total in hundredths of the best."""
+    """A node that can run the pod; `share` is its total score as a percentage of the best."""
 
     node: Link
     chosen: bool
@@ -53,7 +53,7 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class EvictedRow:
-    """A pod that would have to go; `budget` is the PodDisruptionBudget that is overruled, or ""."""
+    """A pod that preemption would evict; `budget` is the PodDisruptionBudget that is overruled, or ""."""
 
     pod: Link
     priority: int
@@ -61,17 +61,19 @@ class EvictedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PodView:
-    """The page.
+class PodPage:
+    """The contents of a pod's page.
 
     Attributes:
-        said: what the API says of why it waits.
-        heading: what is decided now in a sentence, `by` whom.
-        told: further sentences.
-        possible, nodes: how many nodes can run it, of how many.
-        tree: why the others cannot.
-        plugins: the titles of the scores.
-        evict_on, evicted: whom preemption would evict, and where.
+        condition: the message of its condition; "" for a pod with a node.
+        heading: the result of a decision now, as a sentence.
+        by: the text that names the profile that decided; "" without a decision.
+        sentences: further sentences about the decision.
+        possible: the number of nodes that can run it.
+        nodes: the number of all nodes.
+        tree: the reasons why the other nodes cannot run it.
+        plugins: the titles of the columns of scores.
+        evict_on, evicted: the node on which preemption would evict pods, and these pods.
     """
 
     name: str
@@ -81,10 +83,10 @@ class PodView:
     priority: int
     group: Link | None
     age: str
-    said: str
+    condition: str
     heading: str
     by: str
-    told: Sequence[str]
+    sentences: Sequence[str]
     possible: int
     nodes: int
     tree: Sequence[ReasonBranch]
@@ -94,14 +96,14 @@ class PodView:
     evicted: Sequence[EvictedRow]
 
 
-def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, now: float) -> PodView:
-    """The view; `now` in seconds since the epoch."""
+def pod_page(pod: Pod, census: Census, answer: Explained | LeaderDecision | Unavailable, now: float) -> PodPage:
+    """Compute the page of a pod from the answer about it; `now` is in seconds since the epoch."""
     explained = answer if isinstance(answer, Explained) else None
     explanation = Explanation() if explained is None or explained.gated else explained.explanation
     heading, *further = _sentences(answer, now)
     group = census.group_of(pod)
     evictions = explanation.evictions
-    return PodView(
+    return PodPage(
         name=pod.metadata.key,
         phase=pod.status.phase,
         node=node_link(pod.spec.node_name),
@@ -109,10 +111,10 @@ def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, no
         priority=pod.spec.priority or 0,
         group=None if group is None else group_link(group),
         age=age(pod.metadata.creation_timestamp, now),
-        said="" if pod.spec.node_name else said_of(pod),
+        condition="" if pod.spec.node_name else scheduling_message(pod),
         heading=heading,
         by="" if explained is None else _by(pod, explained),
-        told=further,
+        sentences=further,
         possible=len(explanation.feasible),
         nodes=0 if explained is None else explained.nodes,
         tree=_tree(explanation),
@@ -123,10 +125,10 @@ def pod_view(pod: Pod, census: Census, answer: Explained | Told | Unanswered, no
     )
 
 
-def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
-    if isinstance(answer, Unanswered):
+def _sentences(answer: Explained | LeaderDecision | Unavailable, now: float) -> list[str]:
+    if isinstance(answer, Unavailable):
         return [answer.reason]
-    if isinstance(answer, Told):
+    if isinstance(answer, LeaderDecision):
         when = f"Decided by the leader {human_duration(now - answer.wall)} ago."
         return [answer.message or f"It has its node, {answer.node}.", when]
     if answer.gated:
@@ -137,14 +139,14 @@ def _sentences(answer: Explained | Told | Unanswered, now: float) -> list[str]:
     found = [
         f"{answer.unanswered[:1].upper()}{answer.unanswered[1:]}." if answer.unanswered else "",
         answer.group,
-        answer.held,
+        answer.at_permit,
         *answer.verdict,
         answer.size,
         *answer.quota,
         answer.selector,
         f"Alone, it could go to {answer.best}." if answer.group and where else where,
     ]
-    return [sentence for sentence in dict.fromkeys(found) if sentence] or ["Nothing was found out."]
+    return [sentence for sentence in dict.fromkeys(found) if sentence] or ["No explanation."]
 
 
 def _by(pod: Pod, explained: Explained) -> str:

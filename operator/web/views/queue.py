@@ -1,4 +1,4 @@
-"""The first page: which pods and groups wait, in which order and for what, and the latest changes."""
+"""The first page: the waiting pods and groups in their order, the reasons why they wait, and the latest changes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from muster.framework.contract import GroupView
 from muster.framework.model.pod import Pod
 from muster.framework.model.times import age
 from muster.framework.scheduler.gate_reports import GATED
-from muster.operator.explain.group_views import said_of
+from muster.operator.explain.group_views import scheduling_message
 
 from ..census import Census
-from ..changes import RecentChange
+from ..change_log import RecentChange
 from .parts import ChangeRow, Link, change_rows, group_link, pod_link, share
 
 _MOST_GROUPS = 1000
 _MOST_PODS = 20
 _CHANGES = 8
-_UNSAID = "Nothing has been said of it yet."
+_NOT_REPORTED = "Not reported yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class GroupRow:
 
 @dataclass(frozen=True, slots=True)
 class WaitingReason:
-    """Pods without a group that wait for the same; `more` are not shown."""
+    """Pods without a group that wait for the same reason; `more` of them are not listed."""
 
     message: str
     count: int
@@ -54,17 +54,17 @@ class WaitingReason:
 
 
 @dataclass(frozen=True, slots=True)
-class QueueView:
-    """The page.
+class QueuePage:
+    """The contents of the first page.
 
     Attributes:
-        find: what names have to contain to be shown.
+        find: the text that a name has to contain to be listed.
         waiting: groups that wait for their quorum, in the order in which they are tried.
         held: groups that lack their quorum and are held, by name.
-        settled: other groups.
-        hidden: how many groups are left out because there are too many.
-        alone: pods without a group, by what they wait for.
-        waiting_groups, waiting_pods, placed_pods, nodes: counts, whatever is shown.
+        settled: all other groups.
+        hidden: the number of groups that are not listed because there are too many.
+        single_pods: waiting pods without a group, by the reason why they wait.
+        waiting_groups, waiting_pods, placed_pods, nodes: counts in the whole cluster, independent of `find`.
     """
 
     find: str
@@ -72,7 +72,7 @@ class QueueView:
     held: Sequence[GroupRow]
     settled: Sequence[GroupRow]
     hidden: int
-    alone: Sequence[WaitingReason]
+    single_pods: Sequence[WaitingReason]
     changes: Sequence[ChangeRow]
     waiting_groups: int
     waiting_pods: int
@@ -80,19 +80,19 @@ class QueueView:
     nodes: int
 
 
-def queue_view(census: Census, changes: Sequence[RecentChange], *, nodes: int, find: str, now: float) -> QueueView:
-    """The view; `now` in seconds since the epoch."""
+def queue_page(census: Census, changes: Sequence[RecentChange], *, nodes: int, find: str, now: float) -> QueuePage:
+    """Compute the first page; `now` is in seconds since the epoch."""
     waiting, held, settled = (
         [group for group in groups if find in group.key] for groups in (census.waiting, census.held, census.settled)
     )
     left = max(_MOST_GROUPS - len(waiting), 0)
-    return QueueView(
+    return QueuePage(
         find=find,
         waiting=[_row(group, now) for group in waiting[:_MOST_GROUPS]],
         held=[_row(group, now) for group in held[:_MOST_GROUPS]],
         settled=[_row(group, now) for group in settled[:left]],
         hidden=max(len(waiting) - _MOST_GROUPS, 0) + max(len(held) - _MOST_GROUPS, 0) + max(len(settled) - left, 0),
-        alone=_reasons([pod for pod in census.alone if find in pod.metadata.key], now),
+        single_pods=_reasons([pod for pod in census.single_pods if find in pod.metadata.key], now),
         changes=change_rows(changes[:_CHANGES], census, now),
         waiting_groups=len(census.waiting),
         waiting_pods=census.pods - census.placed,
@@ -122,17 +122,17 @@ def _row(group: GroupView, now: float) -> GroupRow:
 
 
 def _reasons(pods: Sequence[Pod], now: float) -> list[WaitingReason]:
-    """The waiting pods by what they wait for, most pods first."""
+    """The waiting pods by the reason why they wait, the most frequent reason first."""
     found: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in pods:
-        found[GATED if pod.spec.scheduling_gates else said_of(pod) or _UNSAID].append(pod)
+        found[GATED if pod.spec.scheduling_gates else scheduling_message(pod) or _NOT_REPORTED].append(pod)
     return [
         WaitingReason(
             message=message,
-            count=len(its),
-            oldest=age(min(pod.metadata.creation_timestamp or "" for pod in its) or None, now),
-            pods=[pod_link(pod) for pod in its[:_MOST_PODS]],
-            more=max(len(its) - _MOST_PODS, 0),
+            count=len(waiting),
+            oldest=age(min(pod.metadata.creation_timestamp or "" for pod in waiting) or None, now),
+            pods=[pod_link(pod) for pod in waiting[:_MOST_PODS]],
+            more=max(len(waiting) - _MOST_PODS, 0),
         )
-        for message, its in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
+        for message, waiting in sorted(found.items(), key=lambda pair: (-len(pair[1]), pair[0]))
     ]

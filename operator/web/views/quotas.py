@@ -1,4 +1,4 @@
-"""The quotas: what each namespace uses of each resource, what it is guaranteed, and what of it is borrowed."""
+"""The page of quotas: how much of each resource a namespace uses, is guaranteed and borrows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class QuotaRow:
     """A resource of a namespace's quota.
 
     Attributes:
-        filled: how many hundredths of what it may use, or is guaranteed, are used.
-        limit: of what these are: `max`, or `min` where there is none.
-        share: the part of what all quotas are guaranteed, in per cent; "" where it is not known.
+        filled: the used percentage of `limit`.
+        limit: `max`, or `min` if there is no `max`.
+        share: its percentage of the total that quotas guarantee; "" if unknown.
     """
 
     namespace: str
@@ -34,17 +34,22 @@ class QuotaRow:
 
 
 @dataclass(frozen=True, slots=True)
-class QuotasView:
-    """The page; `problems` are what is not followed, by quota, and `hidden` how many rows are left out."""
+class QuotasPage:
+    """The contents of the page.
+
+    Attributes:
+        problems: the parts of quotas that are not followed, as pairs of a quota's name and a sentence.
+        hidden: the number of rows that are not listed.
+    """
 
     rows: Sequence[QuotaRow]
     problems: Sequence[tuple[str, str]]
     hidden: int
 
 
-def quotas_view(report: QuotaReport, *, all_known: bool) -> QuotasView:
-    """The view; a share is only known with the quotas of all namespaces."""
-    return QuotasView(
+def quotas_page(report: QuotaReport, *, all_known: bool) -> QuotasPage:
+    """Compute the page from the report; `all_known`: whether the quotas of all namespaces are, as shares need."""
+    return QuotasPage(
         rows=[_row(use, all_known) for use in report.uses[:_MOST_ROWS]],
         problems=[(key, sentence) for key, found in report.problems.items() for sentence in found],
         hidden=max(len(report.uses) - _MOST_ROWS, 0),

@@ -29,7 +29,7 @@ class Weather:
         seconds: how long things happen.
         deletions: how many pods are deleted; half of them are made anew under another name.
         node_losses: how many nodes go; each comes back later.
-        ends: share of the started gangs that come to their end and make room.
+        ends: share of the started gangs that end and free their capacity.
         changes: how many PodGroups ask for more or for less, are deleted, or are made anew.
         placement: the plugin's way.
         stopwatch: what decisions are cut into slices by; by default they are made in one step.
@@ -199,7 +199,7 @@ class Storm:
         api.report = watch  # type: ignore[method-assign]
 
     def _bound(self, pod: dict[str, Any]) -> None:
-        """A pod was bound just now. The node may have gone meanwhile; if it is there it must have had room."""
+        """A pod was bound just now. The node may have gone meanwhile; if it is there it must have had capacity."""
         name = pod["spec"]["nodeName"]
         node = self.world.api.objects["nodes"].get(name)
         if node is not None:

@@ -33,7 +33,7 @@ def outlive(weather: Weather) -> Storm:
     return asyncio.run(blow())
 
 
-def test_two_hundred_gangs_on_a_cluster_with_room_for_sixty_per_cent_of_them() -> None:
+def test_two_hundred_gangs_on_a_cluster_with_capacity_for_sixty_per_cent_of_them() -> None:
     storm = outlive(Weather(seed=42, gangs=200, largest=40, share=0.6, deletions=150, node_losses=15))
 
     assert storm.faults == []

@@ -133,7 +133,7 @@ def overcommitted(nodes: Mapping[str, Object], pods: Mapping[str, Object]) -> li
 
 
 def startable(nodes: Mapping[str, Object], pods: Mapping[str, Object], groups: Mapping[str, Object]) -> list[str]:
-    """What waits although it would fit: gangs whose missing members have room, and members beyond a quorum.
+    """What waits although it would fit: gangs whose missing members have capacity, and members beyond a quorum.
 
     Exact where the waiting members of a gang ask for the same: then it fits if and only if as many of them as are
     missing can be cut out of what is free on the nodes.
@@ -153,7 +153,7 @@ def startable(nodes: Mapping[str, Object], pods: Mapping[str, Object], groups: M
             continue
         missing = group_object["spec"]["minMember"] - (len(members[key]) - len(waiting))
         wanted = max(1, missing)
-        room = sum(amount // cores(waiting[0]) for amount in free.values() if amount > 0)
-        if len(waiting) >= wanted <= room:
-            found.append(f"{key} lacks {missing}, {len(waiting)} wait, there is room for {room}")
+        capacity = sum(amount // cores(waiting[0]) for amount in free.values() if amount > 0)
+        if len(waiting) >= wanted <= capacity:
+            found.append(f"{key} lacks {missing}, {len(waiting)} wait, there is capacity for {capacity} of them")
     return found

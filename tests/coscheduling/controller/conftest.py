@@ -17,8 +17,8 @@ import pytest
 
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
 from muster.operator.kube.events import EventRecorder
@@ -111,7 +111,7 @@ class Watched:
 async def control(kubeconfig: Path, admission: AdmissionServing | None = None) -> AsyncIterator[Running]:
     """Run controller, informers, admission and event recorder on this API server."""
     connection, clock = load_connection(kubeconfig), LoopClock()
-    groups = PodGroups(CoschedulingArgs(), clock, HeldPods(Standstill()))
+    groups = PodGroups(CoschedulingArgs(), clock, PodsAtPermit(Standstill()))
     onlooker, sockets = Onlooker(groups), open_sockets()
     async with Transport(connection) as transport:
         client = ApiClient(transport)

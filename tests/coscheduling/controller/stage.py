@@ -11,8 +11,8 @@ from muster.framework.groups import GROUP_LABELS
 from muster.framework.groups.record import EndedMember
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.operator.kube.client import ApiClient
 from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
@@ -37,7 +37,7 @@ class Stage:
         self.client = FakeClient()
         self.recorder = Recorder()
         self.clock = SettlingClock()
-        self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, PodsAtPermit(Standstill()))
         self.leads = True
         self.client.listen = self.hear
         self._uids = itertools.count()

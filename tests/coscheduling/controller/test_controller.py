@@ -98,7 +98,7 @@ async def test_groups_do_not_wait_for_each_other(stage: Stage) -> None:
     assert len(stage.client.patches) == 20
 
 
-async def test_groups_without_members_delay_nobody(stage: Stage) -> None:
+async def test_groups_without_members_delay_no_other_group(stage: Stage) -> None:
     stage.leads = False
     for number in range(50):
         stage.client.put(pod_group(f"empty{number}"))
@@ -359,4 +359,4 @@ async def test_a_fault_in_one_group_holds_up_no_other(stage: Stage, caplog: pyte
     stage.client.put(pod_group())
     await stage.clock.advance(1)
     assert stage.status()["phase"] == "Pending"
-    assert caplog.messages == ["PodGroup ml/odd could not be looked at"]
+    assert caplog.messages == ["Unable to reconcile group ml/odd"]

@@ -55,7 +55,7 @@ def test_a_status_has_all_fields_of_scheduler_plugins_and_requires_none() -> Non
     assert status["properties"].keys() - theirs.keys() == {"scheduled", "conditions", "observedGeneration"}
 
 
-def test_the_names_are_those_of_scheduler_plugins() -> None:
+def test_the_names_equal_scheduler_plugins() -> None:
     made = definition()
     assert made["metadata"] == {
         "name": "podgroups.scheduling.x-k8s.io",

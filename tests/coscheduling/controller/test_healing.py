@@ -15,8 +15,8 @@ from muster.framework.groups.holds import HOLD
 from muster.framework.model.meta import from_plain
 from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.runtime.held_pods import HeldPods
 from muster.framework.runtime.standstill import Standstill
+from muster.framework.runtime.waiting_pods import PodsAtPermit
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing
@@ -110,7 +110,7 @@ class Stage:
 
     def __init__(self, policy: str) -> None:
         self.clock, self.client, self.recorder = SettlingClock(), Evictions(), Recorder()
-        self.groups = PodGroups(CoschedulingArgs(), self.clock, HeldPods(Standstill()))
+        self.groups = PodGroups(CoschedulingArgs(), self.clock, PodsAtPermit(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
         self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)
@@ -154,7 +154,7 @@ async def test_the_rest_is_evicted_when_a_loss_has_stood_for_a_moment(restarting
     assert restarting.recorder.reported() == [("Warning", "Restarting", note)]
 
 
-async def test_nobody_is_evicted_of_a_group_whose_pods_all_go(restarting: Stage) -> None:
+async def test_no_pod_is_evicted_of_a_group_whose_pods_are_all_deleted(restarting: Stage) -> None:
     restarting.lose("train-1")
     await restarting.clock.advance(1)
     restarting.lose("train-0", "train-2")
@@ -174,7 +174,7 @@ async def test_a_pod_that_a_budget_protects_is_asked_for_again(restarting: Stage
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_whoever_leads_next_knows_what_was_lost_before(restarting: Stage) -> None:
+async def test_the_next_leader_knows_which_members_were_lost_before(restarting: Stage) -> None:
     restarting.leads = False
     restarting.lose("train-1")
     await restarting.clock.advance(30)
@@ -184,7 +184,7 @@ async def test_whoever_leads_next_knows_what_was_lost_before(restarting: Stage) 
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_nobody_is_evicted_while_the_word_that_a_member_succeeded_is_late(restarting: Stage) -> None:
+async def test_no_pod_is_evicted_while_the_report_that_a_member_succeeded_is_late(restarting: Stage) -> None:
     restarting.client.ended["train-1"] = "Succeeded"
     restarting.lose("train-1")
     await restarting.clock.advance(60)
@@ -210,7 +210,7 @@ async def test_the_rest_is_evicted_when_it_did_not_succeed(restarting: Stage, na
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_nobody_is_evicted_while_the_api_does_not_say_how_a_member_ended(restarting: Stage) -> None:
+async def test_no_pod_is_evicted_while_the_api_does_not_answer_how_a_member_ended(restarting: Stage) -> None:
     await restarting.clock.advance(1)
     restarting.client.refuses = True
     restarting.lose("train-1")
@@ -221,7 +221,7 @@ async def test_nobody_is_evicted_while_the_api_does_not_say_how_a_member_ended(r
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_nobody_is_evicted_for_one_that_succeeded_and_was_deleted_while_no_watch_reported_it(
+async def test_no_pod_is_evicted_for_a_member_that_succeeded_and_was_deleted_while_the_watch_was_broken(
     restarting: Stage,
 ) -> None:
     await restarting.clock.advance(1)
@@ -256,7 +256,7 @@ async def test_a_loss_counts_when_all_was_listed_after_a_compaction_before_the_w
     assert restarting.client.evicted == ["train-0", "train-2"]
 
 
-async def test_nobody_is_evicted_before_it_is_known_who_has_succeeded(restarting: Stage) -> None:
+async def test_no_pod_is_evicted_while_the_api_refuses_requests(restarting: Stage) -> None:
     restarting.client.refuses = True
     restarting.lose("train-1")
     await restarting.clock.advance(60)

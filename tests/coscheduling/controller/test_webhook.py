@@ -16,7 +16,7 @@ import pytest
 
 from muster.operator.podgroups.webhook import LONGEST_REVIEW, ReviewServer
 from tests.controlplane.ports import free_port
-from tests.words import PYTHON
+from tests.python_words import PYTHON
 
 CERTIFICATE = Path(__file__).parents[2] / "kube" / "data" / "certificate.pem"
 RESOURCE = {"group": "scheduling.x-k8s.io", "version": "v1alpha1", "resource": "podgroups"}

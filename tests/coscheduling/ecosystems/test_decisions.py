@@ -1,4 +1,4 @@
-"""What each operator creates runs as its users expect, on clusters that have room, too little room, and none."""
+"""What each operator creates runs as its users expect, on clusters with enough capacity, too little, and none."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def create(world: World, name: str) -> tuple[str, list[str]]:
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "training-operator"])
-async def test_everything_starts_where_there_is_room(cluster: World, name: str) -> None:
+async def test_everything_starts_with_enough_capacity(cluster: World, name: str) -> None:
     enough(cluster)
     _, keys = create(cluster, name)
     await cluster.settle()
@@ -96,7 +96,7 @@ async def test_a_timeout_of_0_is_no_timeout_of_its_own(make_world: MakeWorld) ->
     world.api.put("podgroups", found.group)
     world.add(*found.pods)
     await world.run(19)
-    assert len(world.engine.held_pods) == 2
+    assert len(world.engine.waiting_pods) == 2
     world.add_nodes(make_node("m", cpu="2"))
     await world.settle()
 

@@ -5,7 +5,7 @@ import pytest
 from muster.framework.groups.record import Announcement, MemberCounts
 from muster.plugins.coscheduling.api import SCHEDULED, PodGroupCondition
 from muster.plugins.coscheduling.record import PodGroupReason
-from muster.plugins.coscheduling.status import dated, refused, statement
+from muster.plugins.coscheduling.status import dated, is_rejected, statement
 
 from .situations import NOW, members
 
@@ -47,7 +47,7 @@ def test_a_group_that_lacks_members_waits_for_them_whatever_was_said(announcemen
 
 
 @pytest.mark.parametrize("announcement", [None, DONE, NO_ROOM])
-def test_a_group_whose_gated_pods_nobody_tries_says_so_whatever_was_said(announcement: Announcement | None) -> None:
+def test_a_group_of_gated_pods_reports_the_gates_whatever_was_announced(announcement: Announcement | None) -> None:
     said = ("False", "GatedPods", "2 of 4 pods have scheduling gates, and 3 are needed")
     assert say(members(waiting=2, gated=2), announcement) == said
     named = Announcement(PodGroupReason.GATED_PODS, "these have gates: a, b", NOW)
@@ -86,7 +86,7 @@ def test_what_the_members_disprove_is_replaced_by_what_they_show(outdated: PodGr
     assert say(members(waiting=3), None, outdated) == ("False", "Scheduling", "0 of 3 pods are scheduled")
 
 
-def test_a_group_of_which_a_part_is_being_bound_for_the_first_time_has_lost_nobody() -> None:
+def test_a_group_that_is_partly_bound_for_the_first_time_has_lost_no_member() -> None:
     waited = denial("WaitingForPods", "2 of 3 pods exist")
     said = say(members(waiting=1, starting=2), DONE, waited)
     assert said == ("False", "Scheduling", "2 of 3 pods are scheduled")
@@ -113,7 +113,7 @@ def test_nothing_new_is_said_of_a_group_that_has_ended() -> None:
 def test_members_are_refused_when_that_is_the_last_that_was_heard(
     announcement: Announcement | None, previous: PodGroupCondition | None, answer: bool
 ) -> None:
-    assert refused(announcement, previous) is answer
+    assert is_rejected(announcement, previous) is answer
 
 
 def test_a_condition_is_dated_when_its_status_changes() -> None:
@@ -137,7 +137,9 @@ def test_a_condition_keeps_its_date_when_only_its_reason_changes() -> None:
         (5, 3, "the 3 pods that it needs are scheduled"),
     ],
 )
-def test_a_scheduled_group_does_not_count_its_pods_as_those_that_it_needs(pods: int, needed: int, said: str) -> None:
+def test_the_message_of_a_scheduled_group_counts_scheduled_pods_not_needed_ones(
+    pods: int, needed: int, said: str
+) -> None:
     found = statement(members(running=pods), needed, ended=False, announcement=None, previous=None)
     assert found is not None
     assert found.message == said

@@ -13,8 +13,8 @@ from .situations import counts, members
 ALIVE = [phase for phase in Phase if phase not in ENDED]
 
 
-def follow(before: Phase, group: MemberCounts, needed: int, *, refused: bool = False) -> Phase:
-    return TABLE[situation(group, needed, refused=refused)][before]
+def follow(before: Phase, group: MemberCounts, needed: int, *, rejected: bool = False) -> Phase:
+    return TABLE[situation(group, needed, rejected=rejected)][before]
 
 
 def test_the_table_has_every_situation_and_every_phase() -> None:
@@ -100,32 +100,32 @@ def test_a_group_fails_only_when_its_quorum_can_not_run_any_more() -> None:
 
 def test_a_group_is_unknown_while_a_part_runs_and_the_rest_can_not_be_placed() -> None:
     group = members(waiting=1, running=2)
-    assert follow(Phase.RUNNING, group, 3, refused=True) is Phase.UNKNOWN
-    assert follow(Phase.UNKNOWN, group, 3, refused=False) is Phase.SCHEDULING
-    assert follow(Phase.UNKNOWN, members(running=3), 3, refused=True) is Phase.RUNNING
-    assert follow(Phase.SCHEDULING, members(waiting=3), 3, refused=True) is Phase.SCHEDULING
-    assert follow(Phase.SCHEDULING, members(starting=1, running=2), 3, refused=True) is Phase.SCHEDULING
+    assert follow(Phase.RUNNING, group, 3, rejected=True) is Phase.UNKNOWN
+    assert follow(Phase.UNKNOWN, group, 3, rejected=False) is Phase.SCHEDULING
+    assert follow(Phase.UNKNOWN, members(running=3), 3, rejected=True) is Phase.RUNNING
+    assert follow(Phase.SCHEDULING, members(waiting=3), 3, rejected=True) is Phase.SCHEDULING
+    assert follow(Phase.SCHEDULING, members(starting=1, running=2), 3, rejected=True) is Phase.SCHEDULING
 
 
 @given(st.sampled_from(Phase), counts, st.integers(1, 6), st.booleans())
 def test_a_phase_that_was_reached_is_kept_while_nothing_changes(
-    before: Phase, group: MemberCounts, needed: int, refused: bool
+    before: Phase, group: MemberCounts, needed: int, rejected: bool
 ) -> None:
-    reached = follow(before, group, needed, refused=refused)
-    assert follow(reached, group, needed, refused=refused) is reached
+    reached = follow(before, group, needed, rejected=rejected)
+    assert follow(reached, group, needed, rejected=rejected) is reached
 
 
 @given(counts, st.integers(1, 6), st.booleans())
-def test_while_a_member_is_alive_the_past_does_not_matter(group: MemberCounts, needed: int, refused: bool) -> None:
-    phases = {follow(before, group, needed, refused=refused) for before in Phase}
+def test_while_a_member_is_alive_the_past_does_not_matter(group: MemberCounts, needed: int, rejected: bool) -> None:
+    phases = {follow(before, group, needed, rejected=rejected) for before in Phase}
     assert len(phases) == 1 or not group.alive
 
 
 @given(st.sampled_from(Phase), counts, st.integers(1, 6), st.booleans())
 def test_no_group_runs_with_less_than_its_quorum(
-    before: Phase, group: MemberCounts, needed: int, refused: bool
+    before: Phase, group: MemberCounts, needed: int, rejected: bool
 ) -> None:
-    if follow(before, group, needed, refused=refused) is Phase.RUNNING:
+    if follow(before, group, needed, rejected=rejected) is Phase.RUNNING:
         assert group.running + group.succeeded >= needed
 
 

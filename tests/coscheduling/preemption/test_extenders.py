@@ -51,7 +51,7 @@ class Agreeing(PlayedExtender):
 
 @pytest.fixture
 async def make_extended() -> AsyncIterator[MakeExtended]:
-    """Two full nodes; it costs least to make room on b."""
+    """Two full nodes; evictions cost least on b."""
     worlds: list[Extended] = []
 
     def make(extender: PlayedExtender) -> Extended:
@@ -72,7 +72,7 @@ def asked(extender: PlayedExtender, verb: str) -> list[str]:
     return [line for line in extender.asked if line.startswith(verb)]
 
 
-async def test_room_is_made_where_the_extender_lets_members_go(make_extended: MakeExtended) -> None:
+async def test_pods_are_evicted_on_nodes_that_the_extender_accepts(make_extended: MakeExtended) -> None:
     extender = PlayedExtender(filters=only("a"), pods="gang")
     world = make_extended(extender)
     gang = world.gang("gang", 2, priority=10)
@@ -80,10 +80,10 @@ async def test_room_is_made_where_the_extender_lets_members_go(make_extended: Ma
 
     assert sorted(world.evicted) == ["default/low-a-5-0", "default/low-a-5-1"]
     assert sorted(world.bound("gang")) == sorted(gang)
-    assert len(extender.asked) == 4, "once each before room is made, once each when it is there"
+    assert len(extender.asked) == 4, "once each before the evictions, once each after them"
 
 
-async def test_nobody_is_evicted_where_the_extender_lets_no_member_go(make_extended: MakeExtended) -> None:
+async def test_no_pod_is_evicted_on_nodes_that_the_extender_rejects(make_extended: MakeExtended) -> None:
     extender = PlayedExtender(filters=only("c"), pods="gang")
     world = make_extended(extender)
     gang = world.gang("gang", 2, priority=10)
@@ -97,7 +97,7 @@ async def test_nobody_is_evicted_where_the_extender_lets_no_member_go(make_exten
     assert len(extender.asked) == 2
 
 
-async def test_members_that_the_extender_lets_go_to_different_nodes_get_room_there(make_extended: MakeExtended) -> None:
+async def test_pods_are_evicted_on_all_nodes_that_the_extender_accepts(make_extended: MakeExtended) -> None:
     extender = PlayedExtender(pods="gang", filters=only("b"))
     world = make_extended(extender)
     world.add_nodes(make_node("c", cpu="1"))
@@ -110,7 +110,7 @@ async def test_members_that_the_extender_lets_go_to_different_nodes_get_room_the
     assert sorted(world.bound("gang")) == sorted(gang)
 
 
-async def test_an_extender_that_fails_keeps_a_gang_from_evicting_anybody(make_extended: MakeExtended) -> None:
+async def test_a_gang_evicts_no_pod_if_an_extender_fails(make_extended: MakeExtended) -> None:
     extender = PlayedExtender(filters=only("a"), pods="gang", fails="down")
     world = make_extended(extender)
     gang = world.gang("gang", 2, priority=10)
@@ -124,7 +124,7 @@ async def test_an_extender_that_fails_keeps_a_gang_from_evicting_anybody(make_ex
     assert len(world.bound("gang")) == 2
 
 
-async def test_a_gang_takes_the_room_whose_victims_the_extender_agrees_to(make_extended: MakeExtended) -> None:
+async def test_a_gang_evicts_only_victims_that_the_extender_agrees_to(make_extended: MakeExtended) -> None:
     extender = Agreeing(pods="gang", agrees_on=["a"])
     world = make_extended(extender)
     world.gang("gang", 2, priority=10)
@@ -144,7 +144,7 @@ async def test_a_gang_takes_the_room_whose_victims_the_extender_agrees_to(make_e
     [Agreeing(pods="gang"), Agreeing(pods="gang", agrees_on=["a", "b"], spares="low-a-5-1")],
     ids=["to nothing", "but for one victim on a, and b is not enough"],
 )
-async def test_nobody_is_evicted_without_the_agreement_of_the_extender(
+async def test_no_pod_is_evicted_without_the_extenders_agreement(
     make_extended: MakeExtended, extender: Agreeing
 ) -> None:
     world = make_extended(extender)

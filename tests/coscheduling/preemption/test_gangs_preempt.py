@@ -36,7 +36,7 @@ async def test_a_gang_evicts_as_many_as_it_needs_and_starts_when_they_are_gone(w
     world.check()
 
 
-async def test_nobody_is_evicted_when_the_whole_gang_would_not_fit_all_the_same(world: EvictingWorld) -> None:
+async def test_no_pod_is_evicted_if_the_whole_gang_would_not_fit_afterwards(world: EvictingWorld) -> None:
     world.add_nodes(make_node("a"), make_node("b"))
     world.fill("a", 4), world.fill("b", 3), world.fill("b", 1, priority=10)
     await world.settle()
@@ -48,7 +48,7 @@ async def test_nobody_is_evicted_when_the_whole_gang_would_not_fit_all_the_same(
     assert len(world.engine.nominator) == 0
 
 
-async def test_idle_room_is_used_before_anybody_is_evicted(world: EvictingWorld) -> None:
+async def test_free_capacity_is_used_before_a_pod_is_evicted(world: EvictingWorld) -> None:
     world.add_nodes(make_node("a"), make_node("b"))
     world.fill("a", 4), world.fill("b", 1)
     world.gang("high", 5, priority=10)
@@ -99,7 +99,7 @@ async def test_a_gang_waits_for_the_victims_of_another_on_the_node_that_both_are
     assert len(world.bound()) == 2
 
 
-async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingWorld) -> None:
+async def test_other_pods_do_not_use_the_capacity_while_the_victims_terminate(world: EvictingWorld) -> None:
     world.grace = 20.0
     world.add_nodes(make_node("a"))
     world.fill("a", 4)
@@ -113,7 +113,7 @@ async def test_others_do_not_take_the_room_while_the_victims_go(world: EvictingW
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["", "seen anew by another process"])
-async def test_members_of_low_priority_keep_the_room_that_was_made_for_them_by_the_highest(
+async def test_members_of_low_priority_keep_the_capacity_that_the_highest_priority_evicted(
     world: EvictingWorld, restarted: bool
 ) -> None:
     world.grace = 20.0
@@ -137,7 +137,7 @@ async def test_members_of_low_priority_keep_the_room_that_was_made_for_them_by_t
     world.check()
 
 
-async def test_a_gang_whose_highest_member_runs_makes_room_with_its_priority(world: EvictingWorld) -> None:
+async def test_a_gang_evicts_with_the_priority_of_its_highest_member_even_if_that_runs(world: EvictingWorld) -> None:
     world.add_nodes(make_node("a"), make_node("b", cpu="1"))
     world.add_group("gang", 3)
     world.add(make_member("gang-0", "gang", cpu="1").priority(10).node("b"))
@@ -150,7 +150,7 @@ async def test_a_gang_whose_highest_member_runs_makes_room_with_its_priority(wor
     assert len(world.left(*low)) == 2
 
 
-async def test_room_that_is_made_for_others_is_not_tried_first_though_nobody_more_would_have_to_go(
+async def test_nodes_with_terminating_victims_are_not_tried_first_even_if_they_need_no_further_victim(
     world: EvictingWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenarios: list[int] = []
@@ -172,7 +172,7 @@ async def test_room_that_is_made_for_others_is_not_tried_first_though_nobody_mor
     assert scenarios == [5, 5, 5]
 
 
-async def test_a_gang_that_goes_away_gives_the_room_to_others(world: EvictingWorld) -> None:
+async def test_a_deleted_gang_leaves_the_evicted_capacity_to_others(world: EvictingWorld) -> None:
     world.grace = 20.0
     world.add_nodes(make_node("a"))
     world.fill("a", 4)

@@ -139,7 +139,7 @@ async def test_the_pods_that_a_gang_evicts(
     assert len(world.bound("high")) == (size if starts else 0)
 
 
-async def test_roles_with_and_without_gpus_make_room_on_the_nodes_of_each_and_no_more_go_than_it_takes(
+async def test_roles_with_and_without_gpus_evict_on_their_nodes_and_no_more_than_necessary(
     world: EvictingWorld,
 ) -> None:
     world.add_nodes(
@@ -159,7 +159,7 @@ async def test_roles_with_and_without_gpus_make_room_on_the_nodes_of_each_and_no
     assert len(world.bound("mixed")) == 3
 
 
-async def test_a_gang_with_a_member_that_never_preempts_evicts_nobody(world: EvictingWorld) -> None:
+async def test_a_gang_with_a_member_that_never_preempts_evicts_no_pod(world: EvictingWorld) -> None:
     nodes(world, a=4)
     runs(world, "low", "a", 4)
     world.add_group("patient", 2)
@@ -175,7 +175,7 @@ async def test_a_gang_with_a_member_that_never_preempts_evicts_nobody(world: Evi
     )
 
 
-async def test_what_a_gang_asks_for_in_min_resources_is_made_room_for_as_well(world: EvictingWorld) -> None:
+async def test_a_gang_evicts_for_its_min_resources_too(world: EvictingWorld) -> None:
     nodes(world, a=4)
     runs(world, "low", "a", 4)
     await world.settle()
@@ -230,7 +230,7 @@ async def test_nobody_is_evicted_for_what_another_gang_keeps_of_the_min_resource
     assert len(world.bound("high")) == 2
 
 
-async def test_evictions_that_the_api_refuses_are_tried_again_and_nobody_starts_before(world: EvictingWorld) -> None:
+async def test_refused_evictions_are_retried_and_no_member_starts_before(world: EvictingWorld) -> None:
     nodes(world, a=2)
     runs(world, "one", "a")
     runs(world, "two", "a")
@@ -245,7 +245,7 @@ async def test_evictions_that_the_api_refuses_are_tried_again_and_nobody_starts_
     assert len(world.bound("high")) == 2
 
 
-async def test_members_beyond_the_quorum_that_preempt_one_after_another_know_whom_those_before_evict(
+async def test_members_beyond_the_quorum_take_the_victims_of_earlier_members_into_account(
     world: EvictingWorld,
 ) -> None:
     nodes(world, a=1, b=1, c=1, d=1)
@@ -294,7 +294,7 @@ async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> Non
     assert condition["observedGeneration"] == 3
 
 
-async def test_a_gang_that_lost_a_member_or_its_group_gives_up_the_room_made_for_it(world: EvictingWorld) -> None:
+async def test_a_gang_that_loses_a_member_or_its_group_releases_the_evicted_capacity(world: EvictingWorld) -> None:
     world.grace = 60.0
     nodes(world, a=2)
     runs(world, "low", "a", 2)
@@ -332,7 +332,7 @@ async def test_a_nomination_that_the_watch_has_not_reported_is_withdrawn_in_the_
     assert len(world.engine.nominator) == 0
 
 
-async def test_a_member_beyond_the_quorum_makes_room_by_itself_once_the_others_have_nodes(world: EvictingWorld) -> None:
+async def test_a_member_beyond_the_quorum_preempts_by_itself_once_the_others_have_nodes(world: EvictingWorld) -> None:
     nodes(world, a=3)
     runs(world, "low", "a")
     world.gang("gang", 3, priority=10, min_member=2)

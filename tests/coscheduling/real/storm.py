@@ -23,7 +23,7 @@ class Storm:
 
     Attributes:
         needed: the minMember of each gang that comes.
-        nodes: to be there first; they have room for a part of the gangs.
+        nodes: to be there first; they have capacity for a part of the gangs.
     """
 
     def __init__(self, cluster: GangCluster, random: Random) -> None:
@@ -84,7 +84,7 @@ class Storm:
         self._cluster.api.post(path, node)
 
     def _end_a_gang(self) -> None:
-        """The gang of a bound pod has done its work: its bound pods end and make room."""
+        """The gang of a bound pod has done its work: its bound pods end."""
         bound = [pod for pod in self._cluster.nodes() if pod in self._alive]
         if not bound:
             return

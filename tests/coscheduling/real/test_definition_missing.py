@@ -54,5 +54,5 @@ def test_it_is_said_once_others_are_scheduled_and_gangs_are_when_the_definition_
     define_pod_groups(control_plane)
     gangs.add_group("train", 3)
     gangs.wait_until_started("train", 3, within=90)
-    reported = re.findall(r"podgroups.*(?:could not find|not found|not served)", process.log)
+    reported = re.findall(r"podgroups.*does not serve this kind", process.log)
     assert 1 <= len(reported) <= 4

@@ -1,4 +1,4 @@
-"""Gangs that make room for themselves on a real API server: what kubectl shows from the decision to the start."""
+"""Gangs that preempt on a real API server: what kubectl shows from the decision to the start."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ def urgent(pods: Iterable[PodDict], priority_classes: Classes) -> list[PodDict]:
 
 
 def run(gangs: GangCluster, *pods: PodDict) -> None:
-    """Pods that run before the gang comes: one after another, each where there is room for it."""
+    """Pods that run before the gang comes: one after another, each where it fits."""
     for pod in pods:
         gangs.add(pod)
         gangs.wait_until_bound(pod.name)
@@ -56,7 +56,7 @@ def condition(pod: Any, kind: str) -> Any:
     return next((each for each in pod["status"].get("conditions", ()) if each["type"] == kind), None)
 
 
-def test_a_gang_reports_at_every_step_how_it_makes_room(
+def test_a_gang_reports_each_step_of_its_preemption(
     gangs: GangCluster, add_nodes: AddNodes, priority_classes: Classes
 ) -> None:
     add_nodes(make_node("one", cpu="2"), make_node("two", cpu="2"))
@@ -134,4 +134,5 @@ def test_a_gang_leaves_pods_that_a_budget_protects_if_it_can_and_says_which_it_w
 def _ungated(gangs: GangCluster, pod: PodDict) -> Any:
     found = gangs.pod(pod.name)
     del found["spec"]["schedulingGates"]
+    found["spec"]["schedulerName"] = "muster"  # simulate has the default profile, not that of the process
     return found

@@ -25,6 +25,6 @@ def test_rivals_that_take_nodes_while_gangs_come_leave_none_in_part(gangs: GangC
 
 
 def _is_decided(pod: Any) -> bool:
-    """Whether it is bound, or reported as unschedulable; nothing makes room here."""
+    """Whether it is bound, or reported as unschedulable; no capacity is freed here."""
     said = [each for each in pod["status"].get("conditions", ()) if each["type"] == "PodScheduled"]
     return bool(said) and (said[0]["status"], said[0].get("reason")) in {("True", None), ("False", "Unschedulable")}

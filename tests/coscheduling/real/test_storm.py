@@ -1,4 +1,4 @@
-"""Sixty gangs on a cluster with room for sixty per cent of them, while pods and nodes go: none starts in part.
+"""Sixty gangs on a cluster with capacity for sixty per cent of them, while pods and nodes go: none starts in part.
 
 `tests.coscheduling.chaos` has two hundred of them, in virtual time.
 """

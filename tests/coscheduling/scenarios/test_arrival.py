@@ -93,7 +93,7 @@ async def test_members_that_come_slowly_do_not_keep_each_other_from_being_report
     assert "current pods number: 2, minMember of group: 200." in world.notes("default/g-0")[0]
 
 
-async def test_a_large_gang_that_is_not_complete_is_looked_at_seldom_and_tried_at_once_when_it_is() -> None:
+async def test_a_large_incomplete_gang_is_checked_rarely_and_tried_at_once_when_it_is_complete() -> None:
     world = World()
     attempts = world.metrics.podgroup_schedule_attempts
     world.add_nodes(make_node("a", cpu="1000", pods="1000"))

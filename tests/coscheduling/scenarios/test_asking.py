@@ -74,7 +74,7 @@ def seen(world: World) -> dict[str, Any]:
         "incomplete": {group for group in world.groups if world.groups.record(group).was_incomplete},
         "denied": {group for group in world.groups if world.groups.is_denied(group)},
         "permitted": {group for group in world.groups if world.groups.has_min_resources(group)},
-        "reserved": {group: world.groups.reservations.of(group) for group in world.groups},
+        "reserved": {group: world.groups.min_resources.of(group) for group in world.groups},
         "due": world.clock.next_due(),
     }
 
@@ -98,7 +98,7 @@ async def test_hundreds_of_questions_change_no_decision(
 
 
 @pytest.mark.parametrize("when", [lambda world: None, ask], ids=["nobody asks", "somebody asks"])
-async def test_members_that_come_while_somebody_asks_start_with_the_last_of_them(
+async def test_members_added_while_the_group_is_explained_start_with_the_last_of_them(
     make_world: MakeWorld, when: Callable[[World], None]
 ) -> None:
     world = make_world()

@@ -105,7 +105,7 @@ async def test_a_gang_that_fits_in_sum_but_not_on_nodes_holds_nothing_and_is_not
     assert world.node_of(other) == "a"
 
 
-async def test_a_gang_of_high_priority_wins_the_room_that_a_low_one_waits_for(world: World) -> None:
+async def test_a_gang_of_high_priority_gets_the_capacity_before_a_waiting_gang_of_low_priority(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"))
     [blocker] = world.add(make_pod("blocker").requests(cpu="4").node("a"))
     world.add_group("low", 4)
@@ -129,7 +129,7 @@ async def test_a_gang_of_high_priority_wins_the_room_that_a_low_one_waits_for(wo
 
 @PLACEMENTS
 async def test_a_low_gang_does_not_take_back_what_its_own_timeout_freed(make_world: MakeWorld, placement: str) -> None:
-    """Pod by pod, the low gang holds a part and times out; the high one must get the room then."""
+    """Pod by pod, the low gang holds a part and times out; the high one must get the capacity then."""
     world = make_world({"placement": placement, "podGroupRejectPercentage": 100})
     world.add_nodes(make_node("a", cpu="4"))
     world.add_group("low", 5, timeout=10)

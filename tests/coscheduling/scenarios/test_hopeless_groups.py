@@ -1,4 +1,4 @@
-"""Groups that cannot fit cost next to nothing: room is counted before members are tried or a group is woken."""
+"""Groups that cannot fit cost next to nothing: capacity is counted before members are tried or a group is woken."""
 
 from unittest.mock import patch
 
@@ -48,7 +48,9 @@ async def test_a_group_of_hundreds_that_does_not_fit_takes_two_searches_and_name
     world.check()
 
 
-async def test_a_group_is_woken_by_the_event_that_makes_room_for_all_of_it_and_by_none_before(world: World) -> None:
+async def test_a_group_is_woken_by_the_event_after_which_the_whole_group_fits_and_by_no_earlier_one(
+    world: World,
+) -> None:
     """All events come between two rounds of `Review`, which tries the group when one member would fit by itself."""
     world.add_nodes(make_node("a", cpu="4"))
     running = [make_member(f"running-{number}", "") for number in range(4)]
@@ -66,7 +68,7 @@ async def test_a_group_is_woken_by_the_event_that_makes_room_for_all_of_it_and_b
         assert len(world.bound("g")) == (3 if number >= 2 else 0)
 
 
-async def test_room_for_some_members_is_no_room_for_others(world: World) -> None:
+async def test_capacity_for_some_members_does_not_count_for_the_others(world: World) -> None:
     world.add_nodes(make_node("a", cpu="4"))
     world.add_group("g", 3)
     world.add(make_member("large", "g", cpu="8"), *(make_member(f"small-{number}", "g") for number in range(2)))
@@ -79,7 +81,7 @@ async def test_room_for_some_members_is_no_room_for_others(world: World) -> None
 
 
 @pytest.mark.parametrize("pods", [1, 2, 3])
-async def test_the_number_of_pods_that_a_node_takes_is_room_as_well(pods: int, world: World) -> None:
+async def test_the_limit_of_pods_per_node_counts_as_capacity_too(pods: int, world: World) -> None:
     world.add_nodes(make_node("a", cpu="64", pods=str(pods)))
     world.add_group("g", 3)
     world.add(*make_members("g", 3))

@@ -167,7 +167,7 @@ async def test_members_that_another_scheduler_does_not_bind_are_waited_for_and_t
     assert len(world.bound()) == 3
 
 
-async def test_a_member_that_another_plugin_keeps_out_is_waited_for_and_starts_its_gang_when_it_is_let_in(
+async def test_a_gang_waits_for_a_gated_member_and_starts_when_it_is_ungated(
     make_world: MakeWorld,
 ) -> None:
     Gate.shut = {"g-1"}

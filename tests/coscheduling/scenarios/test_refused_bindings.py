@@ -10,7 +10,7 @@ DENIED = 'pods "{}" is forbidden: the policy denies it'
 
 
 def refusing(make_world: MakeWorld, *keys: str) -> tuple[World, set[str]]:
-    """A world with room for three, a gang of three, and the pods of it that the API does not bind."""
+    """A world with capacity for three, a gang of three, and the pods of it that the API does not bind."""
     world, refused = make_world(), set(keys)
     world.api.fail_binding = lambda pod, node: DENIED.format(pod.name) if pod.key in refused else None
     world.add_nodes(make_node("a", cpu="3"))
@@ -43,7 +43,9 @@ async def test_several_that_are_refused_are_counted_and_the_first_is_named(make_
     assert word(world, "g")[1].startswith("2 of 3 pods are bound, 1 was refused: default/g-2: ")
 
 
-async def test_its_room_is_kept_and_it_is_bound_as_soon_as_the_api_lets_it(make_world: MakeWorld) -> None:
+async def test_the_capacity_of_a_refused_member_is_kept_and_it_is_bound_once_the_api_accepts_it(
+    make_world: MakeWorld,
+) -> None:
     world, refused = refusing(make_world, "default/g-1")
     world.add(*make_members("g", 3))
     await world.settle()
@@ -62,7 +64,7 @@ async def test_its_room_is_kept_and_it_is_bound_as_soon_as_the_api_lets_it(make_
     world.check()
 
 
-async def test_a_group_that_is_bound_in_part_goes_before_those_of_its_priority(make_world: MakeWorld) -> None:
+async def test_a_partly_bound_group_is_ahead_of_others_of_its_priority(make_world: MakeWorld) -> None:
     world, _ = refusing(make_world)
     world.add_group("h", 2)
     world.add(*make_members("h", 2))

@@ -40,7 +40,7 @@ async def test_wherever_it_is_killed_the_gang_is_completed(
     world.check()
 
 
-async def test_what_is_missing_is_placed_together_when_the_room_has_shrunk_meanwhile(make_world: MakeWorld) -> None:
+async def test_missing_members_are_placed_together_if_the_capacity_has_shrunk_meanwhile(make_world: MakeWorld) -> None:
     world = await killed_after(make_world, 3)
     world.add(make_pod("rival").requests(cpu="1").scheduler("rival").node("a"))
     world.start()
@@ -62,7 +62,7 @@ async def test_members_that_held_nodes_at_permit_hold_them_no_more(make_world: M
     world.add_group("g", 3)
     world.add(*make_members("g", 3))
     await world.settle()
-    assert len(world.engine.held_pods) == 2
+    assert len(world.engine.waiting_pods) == 2
     await world.kill()
     assert world.bound() == []
 

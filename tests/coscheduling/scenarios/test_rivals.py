@@ -40,9 +40,7 @@ def take(world: World, node: str, name: str = "rival") -> None:
 
 
 @pytest.mark.parametrize("taken", range(4))
-async def test_when_any_node_of_a_gang_is_taken_the_whole_gang_goes_back_and_comes_again(
-    world: World, taken: int
-) -> None:
+async def test_the_whole_gang_is_requeued_and_retried_when_one_of_its_nodes_is_taken(world: World, taken: int) -> None:
     await decided(world, nodes=4, members=4, needed=4)
     take(world, f"n-{taken}")
     await world.settle()
@@ -56,7 +54,7 @@ async def test_when_any_node_of_a_gang_is_taken_the_whole_gang_goes_back_and_com
     world.check()
 
 
-async def test_with_room_elsewhere_the_gang_comes_again_by_itself(world: World) -> None:
+async def test_with_other_free_capacity_the_gang_is_retried_at_once(world: World) -> None:
     await decided(world, nodes=6, members=4, needed=4)
     for key in range(6):
         if any(node == f"n-{key}" for _, node in world.engine.cache.placements()):
@@ -68,7 +66,7 @@ async def test_with_room_elsewhere_the_gang_comes_again_by_itself(world: World) 
     world.check()
 
 
-async def test_a_gang_whose_node_a_rival_takes_while_it_waits_at_permit_goes_back_whole_and_comes_again(
+async def test_a_gang_at_permit_is_requeued_whole_and_retried_when_a_rival_takes_its_node(
     make_world: MakeWorld,
 ) -> None:
     world = make_world(plugins={"Hesitation": Hesitation})
@@ -98,7 +96,7 @@ async def test_the_rivals_node_is_named(world: World) -> None:
     assert said[1].endswith("lost its place on node n-0.")
 
 
-async def test_a_change_that_leaves_room_disturbs_nobody(world: World) -> None:
+async def test_a_change_that_leaves_enough_capacity_delays_no_member(world: World) -> None:
     await decided(world, nodes=3, members=3, needed=3)
     world.add(make_pod("tiny").scheduler("rival").node("n-0"))
     await world.settle()
@@ -107,7 +105,7 @@ async def test_a_change_that_leaves_room_disturbs_nobody(world: World) -> None:
     assert world.events[0][1] == "Scheduled"
 
 
-async def test_a_change_that_leaves_room_disturbs_nobody_though_the_group_is_short_of_resources_by_now(
+async def test_a_change_that_leaves_enough_capacity_delays_no_member_of_a_group_that_lacks_min_resources(
     world: World,
 ) -> None:
     world.add_nodes(make_node("a", cpu="4"), make_node("b", cpu="4"))

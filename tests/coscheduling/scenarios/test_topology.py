@@ -30,7 +30,7 @@ def racks(world: World, group: str, namespace: str = "default") -> Counter[str]:
     return Counter(node.rpartition("n")[0] for node in nodes)
 
 
-async def test_a_gang_starts_in_the_rack_that_it_leaves_least_room_in(world: World) -> None:
+async def test_a_gang_starts_in_the_rack_with_the_tightest_fit(world: World) -> None:
     add_racks(world, [4, 6, 5, 3])
     world.add_group("g", 4, annotations={REQUIRED: RACK})
     world.add(*make_members("g", 4))
@@ -40,7 +40,7 @@ async def test_a_gang_starts_in_the_rack_that_it_leaves_least_room_in(world: Wor
     world.check()
 
 
-async def test_room_in_all_racks_together_is_no_room_for_a_gang_that_needs_one(world: World) -> None:
+async def test_the_total_capacity_of_all_racks_does_not_suffice_for_a_gang_that_needs_one_rack(world: World) -> None:
     add_racks(world, [2, 3, 2])
     world.add_group("g", 4, annotations={REQUIRED: RACK})
     with Searches() as searches:
@@ -246,7 +246,7 @@ async def test_slices_that_one_zone_does_not_take_never_go_to_another(world: Wor
     assert world.bound("g") == []
 
 
-async def test_racks_with_room_for_members_but_not_for_whole_slices_are_named(world: World) -> None:
+async def test_racks_with_capacity_for_members_but_not_for_complete_slices_are_named(world: World) -> None:
     add_racks(world, [4, 3, 3], zone="a")
     world.add_group("g", 8, annotations=SLICED)
     world.add(*make_members("g", 8))

@@ -31,7 +31,7 @@ def test_the_migration_from_scheduler_plugins_can_be_followed(
 
 def _old_chart(folder: Path) -> Path:
     """A chart with the definition as scheduler-plugins has it, without columns and conditions, and a scheduler."""
-    [path] = (REPOSITORY / "deploy" / "crds").glob("*.yaml")
+    path = REPOSITORY / "deploy" / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
     definition = yaml.safe_load(path.read_text())
     [version] = definition["spec"]["versions"]
     del version["additionalPrinterColumns"]

@@ -39,7 +39,7 @@ APPROVALS = WatchedKind(
 
 
 class Approvals(PermitPlugin, ObjectFollower, EnqueueExtensions):
-    """Holds pods at Permit. After five minutes a pod gives up its node and is retried when the Approval allows it."""
+    """Lets pods wait at Permit. A pod releases its node after five minutes, and is retried once approved."""
 
     name = "Approvals"
     watches = (APPROVALS,)
@@ -49,7 +49,7 @@ class Approvals(PermitPlugin, ObjectFollower, EnqueueExtensions):
         return ALLOW if not key or self._says_go(key) else Wait(_TIMEOUT_SECONDS, (f"waits for Approval {key}",))
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Let the held pods of an Approval pass."""
+        """Let the waiting pods of an Approval pass."""
         if isinstance(new, Approval) and new.spec.go:
             for waiting in self.handle.waiting_pods:
                 if approval_of(waiting.pod) == new.metadata.key:

@@ -50,14 +50,14 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
         self._members.follow(old, new)
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        self._members.place(pod)
+        self._members.count_placed(pod)
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        self._members.displace(pod)
+        self._members.count_released(pod)
 
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
-        self._members.expire(pod)
+        self._members.count_expired(pod)
 
     # Questions of the group cycle.
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.e2e.eventually import LOOK_EVERY_SECONDS
-from tests.gangscheduling.parity.seen import Seen
+from tests.gangscheduling.parity.observed import Observed
 from tests.gangscheduling.parity.stage import Scene, Stage
 from tests.gangscheduling.parity.verdict import Scope, Verdict, compare
 from tests.gangscheduling.situations import Group, Situation
@@ -70,7 +70,7 @@ def play(theirs: Stage, ours: Stage, situation: Situation, tally: Tally) -> None
     """Play the situation for both, and add what came of it."""
     acts = [(act, group) for group in situation.groups for act in ("comes", "changes")]
     acts = [(act, group) for act, group in acts if act == "comes" or group.later is not None]
-    wanted: list[Seen] = []
+    wanted: list[Observed] = []
     tally.situations += 1
     with theirs.play(situation) as scene:
         scene.begin()
@@ -119,7 +119,7 @@ def _calm(situation: Situation, act: str) -> float:
     return _CALM_AFTER_BACKOFF_SECONDS if act == "changes" or situation.evicts else _CALM_SECONDS
 
 
-def _settled(look: Callable[[], Seen | None], calm_seconds: float) -> Seen:
+def _settled(look: Callable[[], Observed | None], calm_seconds: float) -> Observed:
     """What is seen when nothing has changed for so long."""
     last, since, began = look(), time.monotonic(), time.monotonic()
     while time.monotonic() - since < calm_seconds and time.monotonic() - began < _WITHIN_SECONDS:
@@ -131,7 +131,7 @@ def _settled(look: Callable[[], Seen | None], calm_seconds: float) -> Seen:
     return last
 
 
-def _until_same(look: Callable[[], Seen | None], wanted: Seen, scope: Scope) -> Verdict:
+def _until_same(look: Callable[[], Observed | None], wanted: Observed, scope: Scope) -> Verdict:
     """The verdict when nothing differs, or else in the end."""
     began, verdict = time.monotonic(), Verdict(["Muster decided nothing that it wrote down"])
     while verdict.differences and time.monotonic() - began < _WITHIN_SECONDS:
@@ -142,7 +142,7 @@ def _until_same(look: Callable[[], Seen | None], wanted: Seen, scope: Scope) -> 
     return verdict
 
 
-def _add(verdict: Verdict, expected: Seen, tally: Tally) -> None:
+def _add(verdict: Verdict, expected: Observed, tally: Tally) -> None:
     groups = expected.groups.values()
     pods = [pod for group in groups for pod in group.pods.values()]
     tally.excused += verdict.excused

@@ -11,7 +11,7 @@ from tests.controlplane.api import Api
 from tests.controlplane.plane import SCHEDULER, ControlPlane
 from tests.deployed import log_in_as_deployed
 from tests.e2e.muster_process import Options, running
-from tests.gangscheduling.parity.seen import Seen, SeenGroup, SeenPod
+from tests.gangscheduling.parity.observed import Observed, ObservedGroup, ObservedPod
 from tests.gangscheduling.real.native import WORKLOAD, NativeCluster
 from tests.gangscheduling.situations import Group, Situation
 from tests.gangscheduling.world import make_members
@@ -117,7 +117,7 @@ class Scene:
         if group.later is not None:
             self._cluster.change_min_count(group.name, group.later)
 
-    def seen(self) -> Seen | None:
+    def seen(self) -> Observed | None:
         """What has become of all groups by now; None while a decision is not written down yet."""
         pods = self._cluster.api.get(f"/api/v1/namespaces/{self._cluster.namespace}/pods")["items"]
         groups = {}
@@ -130,12 +130,12 @@ class Scene:
             known = {name: member for name, member in members.items() if member is not None}
             groups[each["metadata"]["name"]] = self._group(each, known)
         there = {pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]}
-        return Seen(groups, frozenset(self._low - there))
+        return Observed(groups, frozenset(self._low - there))
 
-    def _group(self, group: Mapping[str, Any], members: Mapping[str, SeenPod]) -> SeenGroup:
+    def _group(self, group: Mapping[str, Any], members: Mapping[str, ObservedPod]) -> ObservedGroup:
         racks = {f"node-{number}": rack for number, (_, rack) in enumerate(self._situation.nodes)}
         log, name = self._choices, f"{self._cluster.namespace}/{group['metadata']['name']}"
-        return SeenGroup(
+        return ObservedGroup(
             quorum=group["spec"]["schedulingPolicy"].get("gang", {"minCount": 1})["minCount"],
             constrained="schedulingConstraints" in group["spec"],
             domains=frozenset(racks[pod.node] for pod in members.values() if pod.node),
@@ -144,13 +144,13 @@ class Scene:
             placements=dict(log.placements(name)) if isinstance(log, SchedulerLog) else {},
         )
 
-    def _pod(self, pod: Mapping[str, Any]) -> SeenPod | None:
+    def _pod(self, pod: Mapping[str, Any]) -> ObservedPod | None:
         log, key = self._choices, f"{self._cluster.namespace}/{pod['metadata']['name']}"
         node, nominated = pod["spec"].get("nodeName", ""), pod.get("status", {}).get("nominatedNodeName", "")
         decided = node and pod["metadata"]["name"] not in self._placed
         if decided and not log.knows(key, node):
             return None
-        return SeenPod(
+        return ObservedPod(
             node=node,
             nominated=nominated,
             conditions=conditions_of(pod),

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from tests.gangscheduling.parity.seen import Seen, SeenGroup, SeenPod
+from tests.gangscheduling.parity.observed import Observed, ObservedGroup, ObservedPod
 from tests.parity.choices import Choice
 from tests.parity.world import Condition
 
@@ -69,7 +69,7 @@ class Scope:
     evictors: frozenset[str] = frozenset()
 
 
-def compare(theirs: Seen, ours: Seen, scope: Scope) -> Verdict:
+def compare(theirs: Observed, ours: Observed, scope: Scope) -> Verdict:
     """The verdict. Where other pods were evicted the situations have parted, and it ends with how the evictors fare."""
     verdict = Verdict()
     if theirs.evicted != ours.evicted:
@@ -84,7 +84,7 @@ def compare(theirs: Seen, ours: Seen, scope: Scope) -> Verdict:
     return verdict
 
 
-def _compare_victims(theirs: Seen, ours: Seen, scope: Scope, verdict: Verdict) -> None:
+def _compare_victims(theirs: Observed, ours: Observed, scope: Scope, verdict: Verdict) -> None:
     evictors = scope.evictors & theirs.groups.keys()
     by_chance = any(theirs.groups[name].constrained for name in evictors)
     fewer = len(ours.evicted) <= len(theirs.evicted) or (by_chance and bool(ours.evicted))
@@ -99,7 +99,7 @@ def _compare_victims(theirs: Seen, ours: Seen, scope: Scope, verdict: Verdict) -
         verdict.excused[OTHER_VICTIMS] += 1
 
 
-def _compare_bound(name: str, theirs: SeenGroup, ours: SeenGroup, verdict: Verdict) -> None:
+def _compare_bound(name: str, theirs: ObservedGroup, ours: ObservedGroup, verdict: Verdict) -> None:
     if theirs.bound != ours.bound:
         verdict.differs(f"{name} bound", sorted(theirs.bound), sorted(ours.bound))
         return
@@ -122,7 +122,7 @@ def _compare_bound(name: str, theirs: SeenGroup, ours: SeenGroup, verdict: Verdi
             verdict.differs(f"choice of {pod} on {mine.node}", mine.choice, other.choice)
 
 
-def _is_tie(theirs: SeenPod, ours: SeenPod) -> bool:
+def _is_tie(theirs: ObservedPod, ours: ObservedPod) -> bool:
     """Whether both nodes had the best score, and Muster scored its own as high among as many."""
     best = max(theirs.scores.values(), default=None)
     if best is None or {theirs.scores.get(theirs.node), theirs.scores.get(ours.node)} != {best}:
@@ -130,14 +130,14 @@ def _is_tie(theirs: SeenPod, ours: SeenPod) -> bool:
     return ours.choice == Choice(best, len(theirs.scores), list(theirs.scores.values()).count(best))
 
 
-def _scored(group: SeenGroup) -> tuple[list[str], dict[str, int]]:
+def _scored(group: ObservedGroup) -> tuple[list[str], dict[str, int]]:
     return sorted(group.domains), dict(group.placements)
 
 
 # The messages of groups.
 
 
-def _compare_group(name: str, theirs: SeenGroup, ours: SeenGroup, scope: Scope, verdict: Verdict) -> None:
+def _compare_group(name: str, theirs: ObservedGroup, ours: ObservedGroup, scope: Scope, verdict: Verdict) -> None:
     mine, other = theirs.said, ours.said
     if mine is not None and other is not None:
         beside = scope.acting != name and mine.status == other.status == "False"
@@ -155,7 +155,7 @@ def _compare_group(name: str, theirs: SeenGroup, ours: SeenGroup, scope: Scope, 
 
 
 def _plainer(
-    theirs: Condition, ours: Condition, group: SeenGroup, scope: Scope, *, beside: bool
+    theirs: Condition, ours: Condition, group: ObservedGroup, scope: Scope, *, beside: bool
 ) -> Iterator[tuple[str, Condition, Condition]]:
     """Each excuse that may hold for a group's text, with both conditions without what it excuses."""
     mine, other = theirs, ours
@@ -203,7 +203,7 @@ def _without_text(message: str) -> str:
 
 
 def _compare_reports(
-    name: str, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope, verdict: Verdict
+    name: str, groups: tuple[ObservedGroup, ObservedGroup], acting: bool, scope: Scope, verdict: Verdict
 ) -> None:
     mine, other = (group.pods[name] for group in groups)
     if mine.node or other.node:
@@ -222,7 +222,7 @@ def _compare_reports(
 
 
 def _excuse(
-    theirs: SeenPod, ours: SeenPod, groups: tuple[SeenGroup, SeenGroup], acting: bool, scope: Scope
+    theirs: ObservedPod, ours: ObservedPod, groups: tuple[ObservedGroup, ObservedGroup], acting: bool, scope: Scope
 ) -> str | None:
     """Why the messages of pods without nodes may differ."""
     if theirs.nominated != ours.nominated:

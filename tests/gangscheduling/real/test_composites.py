@@ -5,7 +5,7 @@ from tests.gangscheduling.real.native import NativeCluster
 from tests.gangscheduling.world import make_members
 
 
-def test_parts_of_a_composite_start_together_once_there_is_room_for_as_many_as_it_needs(native: NativeCluster) -> None:
+def test_parts_of_a_composite_start_together_once_there_is_capacity_for_its_quorum(native: NativeCluster) -> None:
     native.add_nodes("one", cpu="3")
     native.add_part("left", "job", 2)
     native.add(*make_members("left", 2))

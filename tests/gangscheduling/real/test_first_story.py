@@ -13,7 +13,7 @@ from tests.gangscheduling.world import make_members
 EXAMPLES = Path(__file__).parents[3] / "deploy" / "examples" / "native"
 
 
-def test_a_gang_that_does_not_fit_says_so_and_starts_whole_when_there_is_room(native: NativeCluster) -> None:
+def test_a_gang_that_does_not_fit_reports_it_and_starts_whole_once_there_is_capacity(native: NativeCluster) -> None:
     native.add_nodes("one", cpu="2")
     native.add_group("train", 3)
     native.add(*make_members("train", 3))

@@ -40,7 +40,7 @@ def test_members_share_the_claim_that_was_made_for_their_group(native: NativeClu
     assert (result["pool"], result["device"]) == ("one", "a")
 
 
-def test_a_group_that_has_no_room_beside_its_device_starts_when_there_is(native: NativeCluster) -> None:
+def test_a_group_without_capacity_on_its_devices_node_starts_once_there_is_some(native: NativeCluster) -> None:
     native.add_group("train", 5, resourceClaims=[ENTRY])
     members = make_members("train", 5)
     for pod in members:

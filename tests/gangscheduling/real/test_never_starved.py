@@ -1,4 +1,4 @@
-"""A gang among a stream of small pods on the real API server: kube-scheduler starves it, Muster reserves it room.
+"""A gang among a stream of small pods on a real API server: kube-scheduler starves it, Muster reserves capacity for it.
 
 Pods that run are ended one after another, and for each a new one comes, as from a queue of small jobs. The gang needs
 both nodes whole, and never finds more than one place free.
@@ -82,7 +82,7 @@ def test_kube_scheduler_lets_a_stream_of_small_pods_starve_a_gang(
         cluster.remove_nodes()
 
 
-def test_muster_reserves_room_for_it_and_it_starts_as_soon_as_those_have_ended_who_run(
+def test_muster_reserves_capacity_for_the_gang_which_starts_when_the_running_pods_have_ended(
     gated_plane: ControlPlane, gated_api: Api, deployed: Path, namespace: str, tmp_path: Path
 ) -> None:
     config = tmp_path / "config.yaml"

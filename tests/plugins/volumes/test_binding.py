@@ -96,7 +96,7 @@ EPHEMERAL = make_pod("web").volume("x", ephemeral={})
         (pod_with("data"), [make_claim("data", storage_class="late"), LATE], None),
     ],
 )
-def test_claims_are_looked_at_before_nodes(pod: PodDict, objects: Sequence[ObjectDict], answer: Status | None) -> None:
+def test_claims_are_checked_before_nodes(pod: PodDict, objects: Sequence[ObjectDict], answer: Status | None) -> None:
     cluster = Cluster(make_node("one"))
     cluster.keep(*objects)
     plugin = cluster.plugin(VolumeBinding)
@@ -135,7 +135,7 @@ def test_a_volume_asks_for_well_formed_fields_but_goes_by_labels_alone() -> None
     assert reasons(cluster, pod_with("data")) == {"a": [NODE_CONFLICT], "b": [NODE_CONFLICT]}
 
 
-def test_of_several_bound_volumes_the_first_that_is_in_the_way_is_reported() -> None:
+def test_of_several_bound_volumes_the_first_conflict_is_reported() -> None:
     cluster = Cluster(*nodes("a", "b"))
     cluster.keep(make_claim("zonal", volume="v"), make_volume("v").at(require(ZONE, "In", "zone-a")))
     cluster.keep(make_claim("lost", volume="gone"))
@@ -296,7 +296,7 @@ def test_capacities_count_as_they_are_now() -> None:
     assert steps == [False, True, False, True, False]
 
 
-def test_a_claim_whose_node_is_selected_goes_nowhere_else_and_takes_no_volume_that_is_there() -> None:
+def test_a_claim_with_a_selected_node_fits_no_other_node_and_takes_no_existing_volume() -> None:
     cluster = Cluster(*nodes("a", "b"))
     cluster.keep(LATE, make_claim("data", storage_class="late").selected("b"))
     cluster.keep(make_volume("here", storage_class="late").on("a"))
@@ -305,7 +305,7 @@ def test_a_claim_whose_node_is_selected_goes_nowhere_else_and_takes_no_volume_th
     assert reasons(cluster, pod_with("data", "more")) == {"a": [BIND_CONFLICT], "b": [BIND_CONFLICT]}
 
 
-def test_everything_in_the_way_is_reported_in_order_and_of_claims_to_be_made_the_first() -> None:
+def test_all_conflicts_are_reported_in_order_but_only_the_first_claim_to_be_provisioned() -> None:
     cluster = Cluster(*nodes("a", "b"))
     cluster.keep(make_claim("bound", volume="v"), make_volume("v").at(require(ZONE, "In", "zone-b")))
     cluster.keep(LOCAL, make_claim("small", storage_class="local", size="1Gi"))

@@ -79,11 +79,11 @@ def test_volumes_to_be_made_score_by_the_capacity_that_they_come_from() -> None:
     assert scores(objects, "data", "more") == {"a": 10, "b": 91}
 
 
-def test_capacity_that_nobody_tracks_does_not_count() -> None:
+def test_untracked_capacity_does_not_count() -> None:
     assert scores([make_class("late"), make_claim("data", storage_class="late")], "data") == dict.fromkeys("abc", 0)
 
 
-def test_where_a_volume_is_there_those_to_be_made_do_not_count() -> None:
+def test_on_nodes_with_an_existing_volume_volumes_to_be_created_do_not_count() -> None:
     claims = [make_claim("any", storage_class="any", size="2Gi"), make_claim("made", storage_class="late", size="8Gi")]
     left = [*capacities("any", b="10Gi"), *capacities("late", a="10Gi", b="10Gi")]
     there = make_volume("there", storage_class="any", size="10Gi").on("a")

@@ -127,7 +127,7 @@ FIRST = (
 
 @settings(max_examples=100)
 @given(steps)
-def test_whatever_happened_the_answers_are_those_of_plugins_that_have_just_come(steps: list[tuple[str, Any]]) -> None:
+def test_after_any_events_the_answers_equal_the_answers_of_new_plugins(steps: list[tuple[str, Any]]) -> None:
     warm = Cluster(*(make_node(name) for name in NODES))
     plugins = [warm.plugin(kind) for kind in KINDS]
     warm.keep(*FIRST)

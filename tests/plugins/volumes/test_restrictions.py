@@ -91,7 +91,7 @@ SHARED = make_claim("shared", volume="w", modes=["ReadWriteOnce"])
         (make_pod("web").claim("nope"), None, Status.unresolvable('persistentvolumeclaim "nope" not found')),
     ],
 )
-def test_pods_that_nobody_is_in_the_way_of_are_skipped(
+def test_only_pods_with_possible_conflicts_are_filtered(
     pod: PodDict, there: PodDict | None, answer: Status | None
 ) -> None:
     cluster = Cluster(make_node("one"))

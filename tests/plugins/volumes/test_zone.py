@@ -35,7 +35,7 @@ BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-doma
         ({"disk": "ssd"}, {ZONE: "a"}, True),
     ],
 )
-def test_a_node_with_any_such_label_must_have_those_of_the_volume(
+def test_a_node_with_any_zone_label_must_have_the_volumes_labels(
     volume: Mapping[str, str], node: Mapping[str, str], passes: bool
 ) -> None:
     cluster = Cluster(make_node("one").labels(node))

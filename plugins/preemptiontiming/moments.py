@@ -1,0 +1,32 @@
+"""Moments from which times around preemption count: since when a pod waits, and since when it runs.
+
+Both come from the pod's object, so that a new leader finds the same, in seconds since the epoch. Timestamps of the API
+have whole seconds. One in the future, by a clock that is ahead, counts as now. Pure.
+"""
+
+from __future__ import annotations
+
+from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
+from muster.framework.model.times import parse_time
+
+
+def waiting_since(pod: Pod, now: float) -> float:
+    """When the API was told that the pod is unschedulable; `now` before that, as for a pod that was gated."""
+    condition = pod.status.condition(POD_SCHEDULED)
+    if condition is None or condition.status != "False" or condition.reason == SCHEDULING_GATED:
+        return now
+    return _past(condition.last_transition_time, now)
+
+
+def running_since(pod: Pod, now: float) -> float:
+    """When the kubelet started the pod; before that when the pod was bound, and `now` for a pod that is not bound."""
+    if pod.status.start_time is not None:
+        return _past(pod.status.start_time, now)
+    condition = pod.status.condition(POD_SCHEDULED)
+    if condition is None or condition.status != "True":
+        return now
+    return _past(condition.last_transition_time, now)
+
+
+def _past(stamp: str | None, now: float) -> float:
+    return now if stamp is None else min(now, parse_time(stamp))
