@@ -15,6 +15,8 @@ FOLDERS := framework operator plugins sandbox testing
 QUICK := $(addprefix tests/,cache config framework leader model plugins preemption queue runtime scheduler)
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
+# Programs of other projects that tests run beside Muster.
+NEIGHBOURS := jobset lws trainer
 # Tests start hundreds of processes, each of which would compile all modules anew where no bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 # The folders under their import names, for mypy and editors, which do not follow an editable install's mapping.
@@ -25,7 +27,7 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
 	bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption simulate-faults \
 	simulate-all simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
-	release site e2e
+	release site e2e neighbours
 
 help: ## List the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -125,6 +127,10 @@ e2e: $(INSTALLED) control-plane ## Run Kubernetes' own end-to-end tests of sched
 	@$(RUN) -m tests.controlplane.build e2e-tests
 	$(RUN) -m tests.conformance $(E2E_ARGS)
 
+neighbours: $(INSTALLED) control-plane ## Run JobSet, LeaderWorkerSet and Kubeflow Trainer beside Muster, with gangs that they create
+	@$(RUN) -m tests.controlplane.build $(NEIGHBOURS)
+	$(RUN) -m pytest -m "neighbours or not neighbours" tests/neighbours $(PYTEST_ARGS)
+
 simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fault: SEEDS="1-300"
 	$(RUN) -m muster.testing.simulation $(or $(SEEDS),1-300)
 
@@ -149,10 +155,10 @@ fuzz: $(INSTALLED) control-plane ## Feed fresh random input to all that is read;
 bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200 random clusters of each situation
 	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal tests/reservation/test_bounds.py $(PYTEST_ARGS)
 
-nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, the soak
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, neighbours, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory fuzz bounds real-faults e2e soak
+	$(MAKE) --no-print-directory fuzz bounds real-faults e2e neighbours soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

@@ -1,8 +1,11 @@
 """What Muster is deployed with, on a control plane of the tests: the definition of PodGroups, and its account."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tests.controlplane.plane import MUSTER, ControlPlane
+from tests.deploy.helm import Helm, pick
 from tests.e2e.eventually import eventually
 
 NAMESPACE = "muster-system"
@@ -28,4 +31,17 @@ def log_in_as_deployed(plane: ControlPlane) -> Path:
         plane.kubectl("apply", "-f", str(_DEPLOY / "manifests" / f"{name}.yaml"))
     token = plane.kubectl("--namespace", NAMESPACE, "create", "token", "muster", "--duration=3h")
     plane.log_in(MUSTER, token.strip())
+    return plane.kubeconfig(MUSTER)
+
+
+def grant_as_charted(plane: ControlPlane, home: Path, values: Mapping[str, Any]) -> Path:
+    """The user `muster` has the rights that the chart grants with these values from now on; `home` is for Helm.
+
+    Returns its kubeconfig.
+    """
+    role = pick(Helm(home).template(values), "ClusterRole/muster")
+    kind = {"apiVersion": role["apiVersion"], "kind": "ClusterRole", "metadata": {"name": "muster-as-charted"}}
+    with plane.api() as api:
+        api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", {**kind, "rules": role["rules"]})
+    plane.grant(MUSTER, "muster-as-charted")
     return plane.kubeconfig(MUSTER)

@@ -39,6 +39,7 @@ _KNOWN_CONDITIONS = frozenset(
     | {"PodResizeInProgress", "PodReadyToStartContainers", "PodGroupInitiallyScheduled", "Unschedulable"}
     | {"SchedulingGated", "SchedulerError", "Infeasible", "Deferred", "PreemptionByScheduler", "Scheduled"}
     | {"DeletionByTaintManager", "EvictionByEvictionAPI", "TerminationByKubelet"}
+    | {"QuotaExceeded", "WaitingForPods", "GatedPods"}
 )
 _VERSION = re.compile(r"v\d+(?:(?:alpha|beta)\d+)?")
 _SCHEDULERS = frozenset({DEFAULT_SCHEDULER_NAME, "muster"})

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muster.framework.contract import (
+    Code,
     GroupDecision,
     Handle,
     PodDecision,
@@ -140,11 +141,11 @@ class GroupPreFilter:
         min_member, members = self._groups.quorum(group), self._groups.record(group)
         siblings = len(members.pods)
         if siblings < min_member:
-            status = Status.pending(messages.too_few_siblings(pod, siblings, min_member))
-            return Finding(status, PodGroupReason.WAITING_FOR_PODS, messages.waiting_for_pods(siblings, min_member))
+            text = messages.too_few_siblings(pod, siblings, min_member)
+            return _waiting(PodGroupReason.WAITING_FOR_PODS, text, messages.waiting_for_pods(siblings, min_member))
         if members.ready < min_member:
             text = messages.gated_siblings(pod, members.gated_pods())
-            return Finding(Status.pending(text), PodGroupReason.GATED_PODS, text)
+            return _waiting(PodGroupReason.GATED_PODS, text, text)
         return None
 
     def _unreadable(self, group: str) -> Finding | None:
@@ -216,6 +217,11 @@ class GroupPreFilter:
             for resource, amount in each.amounts.items():
                 total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
         return total
+
+
+def _waiting(reason: PodGroupReason, of_pod: str, of_group: str) -> Finding:
+    """Members are missing, not capacity: the pod's condition has the group's reason, not Unschedulable."""
+    return Finding(Status(Code.PENDING, (of_pod,), condition_reason=reason.value), reason, of_group)
 
 
 def _invalid(fault: str) -> Finding:

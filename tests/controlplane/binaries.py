@@ -59,7 +59,19 @@ E2E_TESTS = Binary(
 )
 """Kubernetes' own end-to-end tests, which are built for `tests.conformance` alone."""
 
-BINARIES = {binary.name: binary for binary in (*CONTROL_PLANE, E2E_TESTS)}
+NEIGHBOURS = (
+    Binary("jobset", "sigs.k8s.io/jobset", "0.8.2", "sigs.k8s.io/jobset"),
+    Binary("lws", "sigs.k8s.io/lws", "0.7.0", "sigs.k8s.io/lws/cmd"),
+    Binary(
+        "trainer",
+        "github.com/kubeflow/trainer/v2",
+        "2.0.0",
+        "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
+    ),
+)
+"""Programs that people run beside Muster, each of which `tests.neighbours` builds and runs."""
+
+BINARIES = {binary.name: binary for binary in (*CONTROL_PLANE, E2E_TESTS, *NEIGHBOURS)}
 
 
 class MissingBinaryError(RuntimeError):

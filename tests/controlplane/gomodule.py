@@ -1,4 +1,4 @@
-"""Writes the Go module that a control-plane program is built in.
+"""Writes the Go module that a control-plane program is built in, and finds what else a program's module holds.
 
 Each program is built as a dependency of a throwaway module, so that Go's own client resolves, fetches and verifies the
 sources and nothing else is downloaded. Kubernetes needs one thing more: its go.mod points at staging folders that its
@@ -36,6 +36,14 @@ def write(folder: Path, binaries: Iterable[Binary]) -> None:
         if binary.source is not None:
             (folder / binary.package).mkdir()
             shutil.copy(binary.source, folder / binary.package / "main.go")
+
+
+def sources(binary: Binary) -> Path:
+    """The folder with the sources of the program's module, which Go keeps in its cache and fetches where it is absent.
+
+    Raises `subprocess.CalledProcessError` where Go cannot fetch them.
+    """
+    return Path(_go_json("mod", "download", "-json", f"{binary.module}@v{binary.version}")["Dir"])
 
 
 def linker_flags(binary: Binary) -> str:

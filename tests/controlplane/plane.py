@@ -8,7 +8,7 @@ data goes with it. It guarantees that the API server serves when `start` returns
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
@@ -135,6 +135,17 @@ class ControlPlane:
         )
         return self._run_component([*command, *self._feature_gates], port, page="/healthz")
 
+    def start_program(
+        self, command: Sequence[str], *, is_ready: Callable[[], bool], environment: Mapping[str, str] = {}
+    ) -> Server:
+        """Starts a program of others that works on this cluster, and waits until it is ready.
+
+        Raises `StartError` where it does not come up.
+        """
+        server = self._run(command, environment)
+        server.wait_until(is_ready)
+        return server
+
     def stop(self) -> None:
         """Ends every server, the youngest first, and throws etcd's data away; without effect when nothing runs."""
         while self._servers:
@@ -151,7 +162,8 @@ class ControlPlane:
     def start_again(self, name: str) -> None:
         """Starts a server that was ended by others anew, with the same command, data and port; does not wait."""
         at = next(at for at, server in enumerate(self._servers) if server.name == name)
-        self._servers[at] = self._new(self._servers[at].command)
+        ended = self._servers[at]
+        self._servers[at] = self._new(ended.command, ended.environment)
 
     def api(self, user: str = ADMIN) -> Api:
         """A client of the API server that is logged in as one of the users."""
@@ -188,12 +200,13 @@ class ControlPlane:
             server.wait_until(lambda: api.is_ready(page))
         return api
 
-    def _run(self, command: Sequence[str]) -> Server:
-        server = self._new(command)
+    def _run(self, command: Sequence[str], environment: Mapping[str, str] = {}) -> Server:
+        server = self._new(command, environment)
         self._servers.append(server)
         return server
 
-    def _new(self, command: Sequence[str]) -> Server:
+    def _new(self, command: Sequence[str], environment: Mapping[str, str]) -> Server:
         if self._guard is None:
             self._guard = Guard()
-        return Server(command, log=self.files.log(Path(command[0]).name), guard=self._guard)
+        log = self.files.log(Path(command[0]).name)
+        return Server(command, log=log, guard=self._guard, environment=environment)

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,16 +28,23 @@ class Server:
 
     Attributes:
         command: its command line.
+        environment: variables that it has besides those of this process.
     """
 
-    def __init__(self, command: Sequence[str], *, log: Path, guard: Guard) -> None:
+    def __init__(self, command: Sequence[str], *, log: Path, guard: Guard, environment: Mapping[str, str] = {}) -> None:
         self.name = Path(command[0]).name
         self.command = command
+        self.environment = environment
         self._log = log
         self._guard = guard
         with log.open("ab") as output:
             self._process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,
+                env={**os.environ, **environment},
             )
         guard.watch(self.pid)
 

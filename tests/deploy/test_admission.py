@@ -35,6 +35,7 @@ OTHERS = {
     "kubeflow.org/v2beta1": ("MPIJob",),
     "trainer.kubeflow.org/v1alpha1": ("TrainingRuntime", "TrainJob"),
     "jobset.x-k8s.io/v1alpha2": ("JobSet",),
+    "leaderworkerset.x-k8s.io/v1": ("LeaderWorkerSet",),
     "ray.io/v1": ("RayCluster",),
     "sparkoperator.k8s.io/v1beta2": ("SparkApplication",),
 }

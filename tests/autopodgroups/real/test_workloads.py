@@ -10,9 +10,8 @@ from tests.autopodgroups.objects import Object, job, stateful_set
 from tests.autopodgroups.world import LABEL
 from tests.builders import make_node
 from tests.controlplane.api import Api, ApiError
-from tests.controlplane.plane import MUSTER, ControlPlane
-from tests.deploy.helm import Helm, pick
-from tests.deployed import define_pod_groups
+from tests.controlplane.plane import ControlPlane
+from tests.deployed import define_pod_groups, grant_as_charted
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess, Options, running
 
@@ -21,7 +20,6 @@ GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 JOBS = "/apis/batch/v1/namespaces/default/jobs"
 STATEFUL_SETS = "/apis/apps/v1/namespaces/default/statefulsets"
 PODS = "/api/v1/namespaces/default/pods"
-ROLE = "muster-with-groups"
 
 
 @pytest.fixture(scope="module")
@@ -42,16 +40,13 @@ def api(plane: ControlPlane) -> Iterator[Api]:
 
 
 @pytest.fixture(scope="module")
-def muster(plane: ControlPlane, api: Api, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
+def muster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
     """One `muster run` with the rights that the chart grants for such groups; nothing goes wrong in it."""
     folder = tmp_path_factory.mktemp("muster")
-    role = pick(Helm(folder).template({"podGroups": {"auto": "Labelled"}}), "ClusterRole/muster")
-    kind = {"apiVersion": role["apiVersion"], "kind": "ClusterRole", "metadata": {"name": ROLE}}
-    api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", {**kind, "rules": role["rules"]})
-    plane.grant(MUSTER, ROLE)
+    kubeconfig = grant_as_charted(plane, folder, {"podGroups": {"auto": "Labelled"}})
     config = folder / "config.yaml"
     config.write_bytes(configuration_of(["Coscheduling", "AutoPodGroups"]))
-    options = Options(kubeconfig=plane.kubeconfig(MUSTER), log=folder / "muster.log", config=config)
+    options = Options(kubeconfig=kubeconfig, log=folder / "muster.log", config=config)
     with running(options) as process:
         yield process
     assert process.errors == []

@@ -71,8 +71,8 @@ class Backend(ABC):
         """The notes of the pod's FailedScheduling Events, oldest first."""
 
     @abstractmethod
-    def unschedulable(self, pod: str) -> str:
-        """The message of the pod's condition that gives the reason Unschedulable; empty while there is none."""
+    def unschedulable(self, pod: str, reason: str = "Unschedulable") -> str:
+        """The message of the pod's condition that gives this reason; empty while there is none."""
 
     @abstractmethod
     def condition(self, group: str) -> tuple[str, str]:
@@ -130,9 +130,9 @@ class VirtualBackend(Backend):
     def failures(self, pod: str) -> list[str]:
         return self._world.notes(self._key(pod))
 
-    def unschedulable(self, pod: str) -> str:
-        reason, message, _ = self._world.conditions.get(self._key(pod), ("", "", None))
-        return message if reason == "Unschedulable" else ""
+    def unschedulable(self, pod: str, reason: str = "Unschedulable") -> str:
+        given, message, _ = self._world.conditions.get(self._key(pod), ("", "", None))
+        return message if given == reason else ""
 
     def condition(self, group: str) -> tuple[str, str]:
         return word(self._world, group)
@@ -166,9 +166,9 @@ class RealBackend(GangCluster, Backend):
     def failures(self, pod: str) -> list[str]:
         return self.said(pod)
 
-    def unschedulable(self, pod: str) -> str:
+    def unschedulable(self, pod: str, reason: str = "Unschedulable") -> str:
         condition = self.scheduled_condition(pod)
-        return str(condition["message"]) if condition.get("reason") == "Unschedulable" else ""
+        return str(condition["message"]) if condition.get("reason") == reason else ""
 
     def description(self, pod: str) -> str:
         return self.kubectl("describe", "pod", pod)

@@ -69,7 +69,7 @@ async def test_members_that_come_while_others_wait_get_the_latest_number_within_
             f"0/1 nodes are available: pre-filter pod {name} cannot find enough sibling pods, "
             "current pods number: 4, minMember of group: 5."
         )
-        assert world.conditions[key][:2] == ("Unschedulable", world.notes(key)[-1])
+        assert world.conditions[key][:2] == ("WaitingForPods", world.notes(key)[-1])
 
 
 async def test_members_that_come_fast_are_not_reported_for_each_of_them(world: World) -> None:

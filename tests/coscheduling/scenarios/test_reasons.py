@@ -156,7 +156,7 @@ async def test_members_that_another_scheduler_does_not_bind_are_waited_for_and_t
     await world.run(30)
     assert world.bound() == []
     assert world.notes(keys[0])[-1] == "not enough members of the pod group are waiting to be scheduled"
-    assert world.conditions[keys[0]][0] == "Unschedulable"
+    assert world.conditions[keys[0]][0] == "WaitingForPods"
     assert word(world, "g") == (
         "WaitingForPods",
         "2 of the 3 members that it needs can be tried: 1 is left to scheduler somebody-else",

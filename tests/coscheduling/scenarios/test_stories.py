@@ -17,7 +17,7 @@ async def test_two_of_three_wait_and_say_so_and_the_third_starts_them_all(backen
         )
         await backend.until_reported(name, said)
         assert said in backend.description(name)
-        assert backend.unschedulable(name) == said
+        assert backend.unschedulable(name, "WaitingForPods") == said
     assert backend.nodes() == {}
 
     backend.add(third)
@@ -64,7 +64,7 @@ async def test_a_gated_member_holds_the_quorum_that_needs_it_is_named_to_the_oth
     backend.add_group("train", 3)
     first, second, third = make_members("train", 3)
     backend.add(first, second, third.gate("example.com/quota"))
-    assert await backend.until(lambda: backend.unschedulable("train-0")) == (
+    assert await backend.until(lambda: backend.unschedulable("train-0", "GatedPods")) == (
         "0/1 nodes are available: pre-filter pod train-0 cannot proceed due to gated pods in the same PodGroup: "
         "train-2."
     )
