@@ -16,7 +16,6 @@ from muster.framework.contract import (
     REFUSED_AS_ONE,
     Action,
     ClusterEvent,
-    Code,
     CycleState,
     DecisionFollower,
     EnqueueExtensions,
@@ -159,7 +158,7 @@ class CapacityScheduling(
             if as_one:
                 state.write(REFUSED_AS_ONE, True)
             text = rejection.told(pod.namespace)
-            return Status(Code.UNSCHEDULABLE, (text,), condition_reason=QUOTA_EXCEEDED)
+            return Status.unschedulable(text).with_condition_reason(QUOTA_EXCEEDED)
         return None if note.binding or note.yields else _SKIP
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:

@@ -216,11 +216,9 @@ class Coscheduling(
                 return cause
             text = with_reservation(cause.message, self.reservation_text(group))
             return Status(cause.code, (text,), cause.plugin)
-        if cause.code is Code.PENDING and not cause.plugin:
-            reasons = cause.reasons or (messages.NOT_ENOUGH_WAITING,)
-            return Status(Code.PENDING, reasons, condition_reason=PodGroupReason.WAITING_FOR_PODS.value)
         if cause.code is Code.PENDING:
-            return Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
+            status = Status.pending(*cause.reasons or (messages.NOT_ENOUGH_WAITING,))
+            return status if cause.plugin else status.with_condition_reason(PodGroupReason.WAITING_FOR_PODS.value)
         text = messages.group_unschedulable(group, placed, missing, cause.message, no_domain=no_domain)
         text = with_reservation(text, self.reservation_text(group))
         return Status.unschedulable(text) if cause.rejected else Status.failure(text)

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muster.framework.contract import (
-    Code,
     GroupDecision,
     Handle,
     PodDecision,
@@ -221,7 +220,7 @@ class GroupPreFilter:
 
 def _waiting(reason: PodGroupReason, of_pod: str, of_group: str) -> Finding:
     """Members are missing, not capacity: the pod's condition has the group's reason, not Unschedulable."""
-    return Finding(Status(Code.PENDING, (of_pod,), condition_reason=reason.value), reason, of_group)
+    return Finding(Status.pending(of_pod).with_condition_reason(reason.value), reason, of_group)
 
 
 def _invalid(fault: str) -> Finding:
