@@ -18,6 +18,7 @@ from muster.operator.metrics import blocks, registry_of
 from muster.plugins.dynamicresources.plugin import DynamicResources
 from muster.plugins.dynamicresources.shared import SharedDRAManager
 from muster.plugins.gangscheduling.api import POD_GROUPS, NativePodGroup
+from muster.sandbox.patching import merge
 from tests.builders import NodeDict, PodDict
 from tests.serving.scraping import Scrape, scrape
 
@@ -69,7 +70,7 @@ class KeptApi:
             known["metadata"]["resourceVersion"] = str(int(known["metadata"]["resourceVersion"]) + 1)
         if expected not in (None, known["metadata"].get("resourceVersion")):
             raise ApiError("the object has been modified", status=409, reason="Conflict")
-        _merge(known, patch)
+        known.update(merge(known, patch))
         version = int(known["metadata"].get("resourceVersion", "0")) + 1
         known["metadata"]["resourceVersion"] = str(version)
         if self.unanswered:
@@ -87,16 +88,6 @@ class KeptApi:
         if path not in self.objects:
             raise ApiError("not found", status=404, reason="NotFound")
         return self.objects[path]
-
-
-def _merge(known: Object, patch: Object) -> None:
-    for key, value in patch.items():
-        if value is None:
-            known.pop(key, None)
-        elif isinstance(value, dict) and isinstance(known.get(key), dict):
-            _merge(known[key], value)
-        else:
-            known[key] = value
 
 
 @dataclass

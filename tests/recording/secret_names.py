@@ -15,6 +15,7 @@ from muster.framework.contract.api import MERGE_PATCH, NoApi
 from muster.framework.groups.record import EndedMember
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
+from muster.sandbox.patching import merge
 from muster.testing import make_node, make_pod, require
 from tests.builders import PodDict
 from tests.dynamicresources.objects import Version, device, exactly, first_of, make_claim, make_class, make_slice
@@ -85,7 +86,7 @@ class _Written(NoApi):
 
     async def patch(self, path: str, body: bytes, *, content_type: str = MERGE_PATCH) -> bytes:
         plural, key = self._found(path)
-        self._cluster.api.change(plural, key, lambda known: _merge(known, msgspec.json.decode(body)))
+        self._cluster.api.change(plural, key, lambda known: known.update(merge(known, msgspec.json.decode(body))))
         return msgspec.json.encode(self._cluster.api.objects[plural][key])
 
     async def post(self, path: str, body: bytes) -> bytes:
@@ -106,16 +107,6 @@ class _Written(NoApi):
         if key not in self._cluster.api.objects[plural]:
             raise ApiError(f'{plural} "{name}" not found for user "ermine@ferret.example"', status=404)
         return plural, key
-
-
-def _merge(known: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    for key, value in patch.items():
-        if value is None:
-            known.pop(key, None)
-        elif isinstance(value, dict) and isinstance(known.get(key), dict):
-            _merge(known[key], value)
-        else:
-            known[key] = value
 
 
 def of_org(obj: Any) -> Any:
