@@ -18,6 +18,16 @@ from muster.testing import VirtualScheduler
 from tests.builders import NodeDict, PodDict
 
 
+def place_of(engine: Engine, uid: str) -> str:
+    """Where in the queue a pod is, `assumed` or `bound` when it is on a node, or nothing."""
+    place = engine.queue.contents.place_of(uid)
+    if place is not None:
+        return place.label
+    if engine.cache.is_assumed(uid):
+        return "assumed"
+    return "bound" if engine.cache.get(uid) is not None else ""
+
+
 class Stage(VirtualScheduler):
     """The engine of one profile, `muster`. The API hears of no binding unless the test says so.
 
@@ -89,13 +99,7 @@ class Stage(VirtualScheduler):
 
     def place(self, key: str) -> str:
         """Where in the queue the pod is, `assumed` or `bound` when it is on a node, or nothing."""
-        uid = self.uid(key)
-        place = self.engine.queue.contents.place_of(uid)
-        if place is not None:
-            return place.label
-        if self.engine.cache.is_assumed(uid):
-            return "assumed"
-        return "bound" if self.engine.cache.get(uid) is not None else ""
+        return place_of(self.engine, self.uid(key))
 
     def check(self) -> None:
         """The cache follows from its nodes and pods."""

@@ -83,7 +83,7 @@ from muster.plugins.binding.default_binder import DefaultBinder
 from muster.plugins.catalog import IN_TREE
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_node, make_pod
-from tests.scheduler.stage import profile_of
+from tests.scheduler.stage import place_of, profile_of
 
 TREE, RACK = "tree-", "rack-"
 """What the names of groups begin with that consist of groups, or have to be together in a zone."""
@@ -417,13 +417,7 @@ class World(VirtualScheduler):
 
     def place(self, key: str) -> str:
         """Where in the queue the pod is, or `assumed` or `bound`; "" for nowhere."""
-        uid = self.api.pods[key]["metadata"]["uid"]
-        place = self.engine.queue.contents.place_of(uid)
-        if place is not None:
-            return place.label
-        if self.engine.cache.is_assumed(uid):
-            return "assumed"
-        return "bound" if self.engine.cache.get(uid) is not None else ""
+        return place_of(self.engine, self.api.pods[key]["metadata"]["uid"])
 
 
 class _Unreporting:
