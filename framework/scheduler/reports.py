@@ -23,6 +23,7 @@ from cachetools import LRUCache, TTLCache
 
 from ..contract.handle import Timer
 from ..contract.status import Code, Status
+from ..model.pod import SCHEDULER_ERROR, UNSCHEDULABLE
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
 from .gate_reports import GateReports
@@ -267,7 +268,7 @@ def reasons_in(message: str) -> Reasons:
 
 
 def _condition_reason(status: Status) -> str:
-    return (status.condition_reason or "Unschedulable") if status.rejected else "SchedulerError"
+    return (status.condition_reason or UNSCHEDULABLE) if status.rejected else SCHEDULER_ERROR
 
 
 @lru_cache(maxsize=256)  # thousands of members have the same message
