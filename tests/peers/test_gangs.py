@@ -1,0 +1,50 @@
+"""The situations of Coscheduling: the gang or the pods that there is room for start, and nothing of the others does."""
+
+import pytest
+
+from tests.coscheduling.conftest import AddNodes
+from tests.e2e.conftest import unique_name
+from tests.e2e.eventually import eventually
+from tests.peers.conftest import MakeStage, Schedulers, gang_profile
+from tests.peers.gangs import AFTER_A_FAILURE, ON_ONE_NODE, WITH_A_COMPLETED_MEMBER
+from tests.peers.situations import PlacingSituation
+from tests.peers.stage import PeerStage, node
+
+
+@pytest.fixture(scope="module")
+def patient(schedulers: Schedulers) -> str:
+    """The schedulerName of a process that waits three seconds at Permit."""
+    name = unique_name()
+    schedulers.start(name, gang_profile(permitWaitingTimeSeconds=3))
+    return name
+
+
+@pytest.fixture(scope="module")
+def backing_off(schedulers: Schedulers) -> str:
+    """The schedulerName of a process that also leaves a gang alone for a second when it did not fit."""
+    name = unique_name()
+    schedulers.start(name, gang_profile(permitWaitingTimeSeconds=3, podGroupBackoffSeconds=1))
+    return name
+
+
+def play(stage: PeerStage, situation: PlacingSituation, add_nodes: AddNodes) -> None:
+    add_nodes(*(node(name, resources) for name, resources in situation.nodes.items()))
+    stage.add_groups(situation.groups)
+    stage.create([*situation.before, *situation.come])
+    eventually(lambda: situation.scheduled <= stage.with_nodes(), within=situation.within)
+    stage.wait_until_decided(within=situation.within)
+    assert stage.with_nodes() == situation.scheduled
+
+
+@pytest.mark.parametrize("situation", ON_ONE_NODE, ids=lambda situation: situation.shows)
+def test_the_gang_or_the_pods_that_there_is_room_for_start_alone(
+    situation: PlacingSituation, make_stage: MakeStage, add_nodes: AddNodes, patient: str
+) -> None:
+    play(make_stage(patient), situation, add_nodes)
+
+
+@pytest.mark.parametrize("situation", [WITH_A_COMPLETED_MEMBER, AFTER_A_FAILURE], ids=lambda situation: situation.shows)
+def test_so_they_do_where_a_gang_that_failed_is_left_alone_for_a_second(
+    situation: PlacingSituation, make_stage: MakeStage, add_nodes: AddNodes, backing_off: str
+) -> None:
+    play(make_stage(backing_off), situation, add_nodes)
