@@ -1,4 +1,9 @@
-"""The situations of Coscheduling: the gang or the pods that there is room for start, and nothing of the others does."""
+"""The situations of Coscheduling, where the gang or the pods start that there is room for, and none of the others.
+
+One more is none there: a gang with a quota.
+"""
+
+from dataclasses import replace
 
 import pytest
 
@@ -7,7 +12,16 @@ from tests.e2e.conftest import unique_name
 from tests.e2e.eventually import eventually
 from tests.peers.conftest import MakeStage, Schedulers, gang_profile
 from tests.peers.gangs import AFTER_A_FAILURE, ON_ONE_NODE, WITH_A_COMPLETED_MEMBER
-from tests.peers.situations import PlacingSituation
+from tests.peers.situations import (
+    HIGH,
+    LOW,
+    PlacingSituation,
+    PlayedGroup,
+    PlayedPod,
+    PlayedQuota,
+    members,
+    names,
+)
 from tests.peers.stage import PeerStage, node
 
 
@@ -48,3 +62,19 @@ def test_so_they_do_where_a_gang_that_failed_is_left_alone_for_a_second(
     situation: PlacingSituation, make_stage: MakeStage, add_nodes: AddNodes, backing_off: str
 ) -> None:
     play(make_stage(backing_off), situation, add_nodes)
+
+
+def test_a_gang_gets_back_what_another_namespace_has_borrowed_on_two_nodes(
+    make_stage: MakeStage, add_nodes: AddNodes, patient: str
+) -> None:
+    stage = make_stage(patient)
+    add_nodes(*(node(each, {"cpu": "2", "memory": "4Gi", "pods": "32"}) for each in ("first", "second")))
+    stage.add_quotas({"one": PlayedQuota(min={"cpu": "2"}), "two": PlayedQuota(min={"cpu": "2"})})
+    kept = [PlayedPod(name=f"kept-{on}", requests={"cpu": "1"}, priority=HIGH, node=on) for on in ("first", "second")]
+    lent = [PlayedPod(name=f"lent-{on}", requests={"cpu": "1"}, node=on) for on in ("first", "second")]
+    stage.create([*kept, *lent])
+    gang = [replace(pod, team="two") for pod in members("gang", 2, {"cpu": "1"}, LOW)]
+    stage.add_groups({"gang": PlayedGroup(needs=2)}, team="two")
+    stage.create(gang)
+    eventually(lambda: stage.with_nodes() == names([*kept, *gang]))
+    assert {stage.team("two").node_of(pod.name) for pod in gang} == {"first", "second"}
