@@ -93,7 +93,13 @@ class PeerStage:
                 return True
         except ApiError:
             return True  # evicted
-        return bool(pod.group) and team.condition(pod.group)[0] == "WaitingForPods"
+        return bool(pod.group) and self._lacks_members(team, pod.group)
+
+    def _lacks_members(self, team: GangCluster, group: str) -> bool:
+        """Whether Muster has said of the group, with all members that came, that they are too few."""
+        alive = sum(pod.group == group and pod.phase != "Succeeded" for pod in self._pods.values())
+        reason, message = team.condition(group)
+        return reason == "WaitingForPods" and message.startswith(f"{alive} of ")
 
 
 def node(name: str, resources: Amounts) -> Any:

@@ -58,7 +58,7 @@ def test_the_gang_or_the_pods_that_there_is_room_for_start_alone(
 
 
 @pytest.mark.parametrize("situation", [WITH_A_COMPLETED_MEMBER, AFTER_A_FAILURE], ids=lambda situation: situation.shows)
-def test_so_they_do_where_a_gang_that_failed_is_left_alone_for_a_second(
+def test_a_gang_that_cannot_start_keeps_none_from_starting_where_it_is_left_alone_after_a_failure(
     situation: PlacingSituation, make_stage: MakeStage, add_nodes: AddNodes, backing_off: str
 ) -> None:
     play(make_stage(backing_off), situation, add_nodes)

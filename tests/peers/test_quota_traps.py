@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.capacityscheduling.world import QuotaWorld
+from tests.capacityscheduling.world import QuotaWorld, request
 from tests.coscheduling.objects import make_member
 
 GPU = "example.com/gpu"
@@ -19,10 +19,10 @@ async def test_a_namespace_gets_a_guaranteed_device_while_all_devices_are_used()
     world.nodes(1, cpu="32", **{GPU: "5"})
     world.add_quota("ml", min={GPU: "4"}, max={GPU: "5"})
     world.add_quota("dev", min={GPU: "1"}, max={GPU: "5"})
-    world.come("ml", *"abcde", **{GPU: "1"})
+    world.add(*(request("ml", name, "1", {GPU: "1"}) for name in "abcde"))
     await world.settle()
     assert len(world.placed("ml")) == 5
-    world.come("dev", "one", **{GPU: "1"})
+    world.add(request("dev", "one", "1", {GPU: "1"}))
     await world.run(5.0)
     assert world.placed("dev") == ["one"]
     assert len(world.evicted) == 1

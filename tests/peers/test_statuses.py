@@ -6,9 +6,9 @@ from tests.coscheduling.conftest import AddNodes
 from tests.e2e.conftest import unique_name
 from tests.e2e.eventually import eventually
 from tests.peers.conftest import MakeStage, Schedulers, gang_profile
-from tests.peers.situations import PlayedGroup, PlayedPod
+from tests.peers.situations import Amounts, PlayedGroup, PlayedPod
 from tests.peers.stage import PeerStage, node
-from tests.peers.statuses import GROUPS, NODES, QUOTAS, WITHIN_SECONDS, Amounts, Counts, GroupSituation, QuotaSituation
+from tests.peers.statuses import GROUPS, NODES, QUOTAS, WITHIN_SECONDS, Counts, GroupSituation, QuotaSituation
 
 
 @pytest.fixture(scope="module")
