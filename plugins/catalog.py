@@ -120,6 +120,9 @@ COSCHEDULING: Final = Coscheduling.name
 QUOTAS: Final[QuotaKind[Any]] = ElasticQuotas()
 """The kind of quotas, which the plugin of its name enforces in every profile."""
 
+_OF_MEMBERS: Final = ("preEnqueue", "reserve", "postBind")
+"""The points at which `COSCHEDULING` follows the members of groups."""
+
 DEFAULT_SORT: Final = PrioritySort.name
 """The queue sort of kube-scheduler's default profile. A profile has one, and `COSCHEDULING` is one, too."""
 
@@ -206,12 +209,18 @@ def definitions() -> list[dict[str, Any]]:
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
     """The profile with PodLimits in front, and Reservation and CapacityScheduling behind its filters.
 
-    Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity.
+    Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity. If
+    Coscheduling runs at Permit, it also runs at `_OF_MEMBERS`: it counts there which members have nodes, which profiles
+    for scheduler-plugins, where the scheduler's snapshot tells, need not list.
     """
     points = {point: [each for each in refs if each.name not in ALWAYS] for point, refs in profile.points.items()}
     limits, reservation, quotas = (PluginRef(name, 0) for name in ALWAYS)
     points["preFilter"] = [limits, reservation, *points["preFilter"], quotas]
     points["filter"] = [*points["filter"], reservation, quotas]
+    if any(each.name == COSCHEDULING for each in points["permit"]):
+        for point in _OF_MEMBERS:
+            if all(each.name != COSCHEDULING for each in points[point]):
+                points[point].append(PluginRef(COSCHEDULING, 0))
     return replace(profile, points=MappingProxyType({point: tuple(refs) for point, refs in points.items()}))
 
 

@@ -46,6 +46,12 @@ def test_default_preemption_evicts_where_capacity_scheduling_is_listed_for_it(di
     assert PREEMPTION in profile.args
 
 
+def test_a_profile_that_lists_it_at_all_points_and_in_place_of_preemption_runs_both_once() -> None:
+    profile = resolved(multiPoint=listed(CAPACITY), postFilter=listed(CAPACITY, disabled=("*",)))
+    assert names(profile, "postFilter") == [PREEMPTION]
+    assert names(profile, "preFilter").count(CAPACITY) == names(profile, "filter").count(CAPACITY) == 1
+
+
 def test_it_is_not_listed_twice() -> None:
     profile = resolved(postFilter=listed(CAPACITY, PREEMPTION, disabled=("*",)))
     assert names(profile, "postFilter") == [PREEMPTION]
