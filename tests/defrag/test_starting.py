@@ -1,0 +1,106 @@
+"""Which pods are moved so that what waits starts."""
+
+import pytest
+
+from tests.builders import make_node, make_pod
+from tests.simulate.rehearsing import member, pod_group
+
+from .world import RACK, Manifest, answer, gang, moved, proposed, runs, waits
+
+TWO = [make_node("one", cpu="4"), make_node("two", cpu="4")]
+
+
+async def test_the_one_pod_is_moved_that_is_in_the_way_and_fits_elsewhere() -> None:
+    found = await proposed(*TWO, runs("a", "one", "1"), runs("b", "two", "2"), waits("big", "4"))
+    assert moved(found) == {"a": "two"}
+    assert (found.starts, found.started, found.keep) == ("default/big", {"default/big": "one"}, ["one"])
+    assert found.fewest
+
+
+async def test_a_gang_starts_as_a_whole_on_what_the_moves_free() -> None:
+    nodes = [make_node(name, cpu="4") for name in ("one", "two", "three")]
+    pods = [runs(f"p-{node}", node, "1") for node in ("one", "two")]
+    found = await proposed(*nodes, *pods, runs("full", "three", "2"), *gang(2, "4"))
+    assert moved(found) == {"p-one": "three", "p-two": "three"}
+    assert sorted(found.started.values()) == ["one", "two"]
+
+
+async def test_a_gang_that_only_a_part_of_can_be_helped_moves_nothing() -> None:
+    report = await answer(*TWO, runs("a", "one", "1"), *gang(2, "4"))
+    assert report.proposal is None
+    [passed] = report.passed_over
+    assert passed.reason.startswith("no moves were found that help; pod group default/gang is unschedulable")
+
+
+async def test_one_large_pod_is_moved_rather_than_two_small_ones() -> None:
+    nodes = [*TWO, make_node("three", cpu="2")]
+    pods = [runs("large", "one", "2"), runs("s-0", "two", "1"), runs("s-1", "two", "1")]
+    assert [*moved(await proposed(*nodes, *pods, waits("big", "4")))] == ["large"]
+
+
+async def test_two_small_pods_are_moved_where_the_large_one_fits_nowhere() -> None:
+    nodes = [*TWO, make_node("three", cpu="1"), make_node("four", cpu="1")]
+    pods = [runs("large", "one", "3"), runs("s-0", "two", "1"), runs("s-1", "two", "1")]
+    assert [*moved(await proposed(*nodes, *pods, waits("big", "4")))] == ["s-0", "s-1"]
+
+
+async def test_of_pods_that_would_do_the_one_of_the_lowest_priority_is_moved() -> None:
+    nodes = [*TWO, make_node("three", cpu="1")]
+    pods = [runs("dear", "one", "1").priority(5), runs("cheap", "two", "1").priority(3)]
+    assert moved(await proposed(*nodes, *pods, waits("big", "4"))).keys() == {"cheap"}
+
+
+async def test_a_gang_that_needs_one_rack_gets_the_rack_with_the_fewest_pods_in_the_way() -> None:
+    nodes = [make_node(f"{rack}{n}", cpu="4").labels({RACK: rack}) for rack in "ab" for n in range(2)]
+    in_a, in_b = [runs(f"a-{n}", f"a{n}", "1") for n in range(2)], [runs("b-0", "b0", "1")]
+    wanted = gang(2, "4")
+    wanted[0]["metadata"]["annotations"] = {"muster-scheduler.io/required-topology": RACK}
+    found = await proposed(*nodes, *in_a, *in_b, *wanted)
+    assert [*moved(found)] == ["b-0"]
+    assert set(found.started.values()) == {"b0", "b1"}
+
+
+async def test_a_port_that_another_pod_holds_is_freed_too() -> None:
+    holder = make_pod("holder").host_port(80).node("one").owned_by("ReplicaSet", "web")
+    nodes = [make_node("one"), make_node("two").labels(app="no")]
+    wanted = make_pod("server").host_port(80).node_selector({"disk": "ssd"})
+    nodes[0].labels(disk="ssd")
+    assert moved(await proposed(*nodes, holder, wanted)) == {"holder": "two"}
+
+
+async def test_what_moves_do_not_help_is_passed_over_with_the_reason_and_the_next_is_helped() -> None:
+    pods = [runs("a", "one", "1"), runs("b", "two", "2"), waits("huge", "9").priority(5), waits("big", "4")]
+    report = await answer(*TWO, *pods)
+    assert [each.name for each in report.passed_over] == ["default/huge"]
+    assert "Insufficient cpu" in report.passed_over[0].reason
+    assert report.proposal is not None
+    assert report.proposal.starts == "default/big"
+
+
+async def test_the_named_pod_is_helped_not_the_first() -> None:
+    pods = [runs("a", "one", "1"), runs("b", "two", "1"), waits("first", "4").priority(5), waits("second", "4")]
+    report = await answer(*TWO, make_node("three", cpu="1"), *pods, start="default/second")
+    assert report.proposal is None, "the first would take the node"
+    found = await proposed(*TWO, make_node("three", cpu="1"), *pods)
+    assert found.starts == "default/first"
+
+
+async def test_a_name_of_nothing_that_waits_is_said_to_be_none() -> None:
+    report = await answer(*TWO, runs("a", "one", "1"), start="default/a")
+    assert [(each.name, each.reason) for each in report.passed_over] == [
+        ("default/a", "it is no group or pod that waits for a node")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reason"),
+    [
+        ([waits("small", "1")], "it fits without any move"),
+        ([pod_group("gang", 3), member("m-0", "gang")], "cannot find enough sibling pods"),
+    ],
+    ids=["it fits", "members are missing"],
+)
+async def test_what_waits_for_something_else_than_capacity_moves_nothing(wanted: list[Manifest], reason: str) -> None:
+    report = await answer(*TWO, runs("a", "one", "1"), *wanted)
+    assert report.proposal is None
+    assert reason in report.passed_over[0].reason
