@@ -1,7 +1,7 @@
 """The moves for which whole nodes, or whole domains of a label, become free: the search for the fewest pods.
 
-A node is free when no pods are left on it but those that belong to it, as a DaemonSet's do. `planner` calls this. Sets of
-nodes or domains are tried by the engine, those with the fewest pods first.
+A node is free when no pods are left on it but those that belong to it, as a DaemonSet's do. `planner` calls this. The
+engine tries sets of nodes or domains, those with the fewest pods first.
 """
 
 from __future__ import annotations

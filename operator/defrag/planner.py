@@ -1,7 +1,6 @@
 """The planner: it answers questions about moves, for the command and for the web pages. It writes nothing.
 
-An answer is a proposal for the moment at which the cluster was read. It counts on nothing but what the trial showed, and
-`carrying` tries again before each step.
+An answer is a proposal for the moment at which the cluster was read; `carrying` tries it again before each step.
 """
 
 from __future__ import annotations

@@ -71,6 +71,11 @@ class MoveProposal:
         return f"{'node' if len(self.frees) == 1 else 'nodes'} {names} would be free"
 
     @property
+    def failed_aim(self) -> str:
+        """What is not reached, as a clause: `group ml/train would not start`."""
+        return self.aim.replace(" would ", " would not ")
+
+    @property
     def sentences(self) -> Iterator[str]:
         """The sentences for users, below a table of the moves."""
         pods = len(self.moves)

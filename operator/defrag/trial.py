@@ -1,9 +1,9 @@
 """The trial of moves: the real engine decides where moved pods go, and whether what waits then starts.
 
-`planner` and `freeing` try the sets of pods that they choose, and `carrying` tries again, before each step, what is left
-of a proposal. A trial is what carrying it out would be: the nodes that are to be kept free are cordoned, the moved pods
-are created again and have to find nodes, and then the cordons end and the waiting pods are decided in the order of the
-queue. Nothing is evicted in a trial, and the cluster is as before when it is over.
+`starting` and `freeing` try the sets of pods that they choose, and `carrying` tries again, before each step, what is
+left of a proposal. A trial does what carrying it out would do: the nodes that are to be kept free are cordoned, the
+moved pods are created again and have to find nodes, and then the cordons end and the waiting pods are decided in the
+order of the queue. No pod is evicted for another in a trial, and the cluster is as before when it is over.
 """
 
 from __future__ import annotations

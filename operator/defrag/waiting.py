@@ -1,7 +1,7 @@
 """The pods and groups that wait for nodes, in the order in which the scheduler tries them.
 
-The planner moves pods for one of them. A tree of groups is one entry. Pods that another scheduler is asked for, that are
-gated, held, or nominated to a node, are left out: moving pods would not start them. Pure.
+The planner moves pods for one of them. A tree of groups is one entry. Pods of other schedulers, and pods that are
+gated, held or nominated to a node, are left out: moving pods would not start them. Pure.
 """
 
 from __future__ import annotations

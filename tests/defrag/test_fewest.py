@@ -1,4 +1,4 @@
-"""No smaller number of pods would do: small random clusters against every set of pods, tried on an engine of its own."""
+"""No smaller number of pods would do: every set of pods of small random clusters is tried."""
 
 from collections.abc import Iterable, Sequence
 from itertools import combinations
@@ -19,36 +19,33 @@ NAMES = ("one", "two", "three", "four")
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Manifest]:
-    """Up to four nodes with up to seven pods, a running gang perhaps, and a pod or a gang that waits."""
-    sizes = draw(st.lists(st.integers(2, 4), min_size=2, max_size=4))
-    left = dict(zip(NAMES, sizes, strict=False))
-    found: list[Manifest] = [make_node(name, cpu=str(cpu)) for name, cpu in left.items()]
-    for number in range(draw(st.integers(0, 7))):
-        node, cpu = draw(st.sampled_from(sorted(left))), draw(st.integers(1, 2))
-        if left[node] >= cpu:
+    """Three or four nodes with pods on each, a running gang perhaps, and a pod or gang that needs most of a node."""
+    left = dict.fromkeys(NAMES[: draw(st.integers(3, 4))], 4)
+    found: list[Manifest] = [make_node(name, cpu="4") for name in left]
+    for node in left:
+        for number, cpu in enumerate(draw(st.lists(st.integers(1, 2), min_size=1, max_size=2))):
             left[node] -= cpu
-            found.append(runs(f"p-{number}", node, str(cpu)).priority(draw(st.integers(0, 2))))
+            found.append(runs(f"p-{node}-{number}", node, str(cpu)).priority(draw(st.integers(0, 2))))
     roomy = [node for node, free in left.items() if free]
     if len(roomy) > 1 and draw(st.booleans()):
-        chosen = roomy[:2]
-        found += running_gang("other", {f"o-{node}": node for node in chosen}, "1")
-    wanted = draw(st.integers(1, 2)), str(draw(st.integers(1, 4)))
-    return [*found, *(gang(*wanted) if wanted[0] > 1 else [waits("big", wanted[1])])]
+        found += running_gang("other", {f"o-{node}": node for node in roomy[:2]}, "1")
+    size, cpu = draw(st.integers(1, 2)), draw(st.sampled_from((4, 4, 3)))
+    return [*found, *(gang(size, str(cpu)) if size > 1 else [waits("big", str(cpu))])]
 
 
-async def fewest(manifests: Sequence[Manifest]) -> int | None:
-    """The least number of pods whose moving starts what waits, found by trying all sets; None if no set does."""
+async def sets_that_help(manifests: Sequence[Manifest], most: int) -> list[int]:
+    """The numbers of pods, up to `most`, in all sets of pods whose moving starts what waits."""
     picture = ClusterPicture(muster(), cluster(*manifests), NOW)
     [target] = targets_in(picture)
+    found = []
     async with picture.trial(target) as trial:
         units = picture.survey(trial, target).units
-    for chosen in sorted(_all_sets(units), key=_weight):
-        async with picture.trial(target) as trial:
+        for chosen in (some for some in _all_sets(units) if _weight(some) <= most):
             pods = pods_in(chosen)
             keep = await trial.nodes_without(pods)
             if keep and await trial.outcome(pods, keep) is not None:
-                return _weight(chosen)
-    return None
+                found.append(_weight(chosen))
+    return found
 
 
 def _all_sets(units: Sequence[MovableUnit]) -> Iterable[tuple[MovableUnit, ...]]:
@@ -59,22 +56,22 @@ def _weight(units: Iterable[MovableUnit]) -> int:
     return sum(unit.weight for unit in units)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters())
-async def test_a_proposal_moves_the_fewest_pods_and_there_is_one_if_any_set_of_pods_helps(
+async def test_a_proposal_moves_the_fewest_pods_and_there_is_one_if_up_to_three_pods_would_do(
     manifests: list[Manifest],
 ) -> None:
-    least = await fewest(manifests)
     report = await propose(ClusterPicture(muster(), cluster(*manifests), NOW), DefragQuestion())
-    if not least:
-        assert report.proposal is None
-        return
-    assert report.proposal is not None, report
-    assert len(report.proposal.moves) == least
-    assert report.proposal.fewest
+    proposal = report.proposal
+    helping = await sets_that_help(manifests, 3 if proposal is None else len(proposal.moves))
+    if proposal is None:
+        assert not helping or helping[0] == 0, report
+    else:
+        assert min(helping) == len(proposal.moves)
+        assert proposal.fewest
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(clusters())
 async def test_after_the_moves_no_node_holds_more_than_it_offers(manifests: list[Manifest]) -> None:
     objects = cluster(*manifests)
