@@ -28,7 +28,7 @@ async def propose(picture: ClusterPicture, question: DefragQuestion) -> DefragRe
         return await moves_to_free(picture, question.free, question.count)
     targets = targets_in(picture)
     if question.start:
-        place = next((at for at, target in enumerate(targets) if target.name == question.start), None)
+        place = next((at for at, target in enumerate(targets) if target.includes(question.start)), None)
         if place is None:
             return DefragReport(None, [PassedOver(question.start, "it is no group or pod that waits for a node")])
         found = await moves_to_start(picture, targets[place], targets[:place])

@@ -37,10 +37,9 @@ class WaitingTarget:
         """The group, if it is one that is decided by itself."""
         return next(iter(self.groups)) if len(self.groups) == 1 else None
 
-    @property
-    def title(self) -> str:
-        """Its name with what it is."""
-        return f"{'group' if self.groups else 'pod'} {self.name}"
+    def includes(self, name: str) -> bool:
+        """Whether it has this `namespace/name`, or consists of groups of which one has."""
+        return name == self.name or any(group.key == name for group in self.groups)
 
 
 _Rank = tuple[bool, int, str, str]
