@@ -6,9 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -16,10 +14,11 @@ from muster.framework.config import ConfigurationError
 from muster.operator.defrag.carrying import CarriedOut, MoveCarrier
 from muster.operator.defrag.live import live_cluster
 from muster.operator.defrag.planner import propose
-from muster.operator.defrag.proposal import DefragReport, MoveProposal
-from muster.operator.defrag.question import NODES, ClusterPicture, DefragQuestion
+from muster.operator.defrag.proposal import DefragReport
+from muster.operator.defrag.question import ClusterPicture, DefragQuestion
 from muster.operator.defrag.recheck import ProposedMoves
 from muster.operator.defrag.tables import report_lines
+from muster.operator.explain.layout import printable
 from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
@@ -31,6 +30,7 @@ from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import POD_DISRUPTION_BUDGETS
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .moves import Applying, applying_options, question_options
 from .output import Output, busy, emit, emit_lines, output_option
 from .rules import ConfigurationOptions, rules_options
 
@@ -38,19 +38,7 @@ _NO_MOVES = 1
 
 
 @click.command("defrag")
-@click.option(
-    "--group",
-    "--pod",
-    "start",
-    metavar="NS/NAME",
-    help="What is to start: a PodGroup or a pod that waits. Default: the first in the queue that moves can help.",
-)
-@click.option(
-    "--free",
-    metavar=f"{NODES}|LABEL",
-    help="Instead: what is to become free, nodes or the domains of a label, e.g. topology.kubernetes.io/zone.",
-)
-@click.option("--count", type=click.IntRange(1), default=1, help="With --free: how many of them. Default: 1.")
+@question_options
 @click.option(
     "--from",
     "dump",
@@ -59,15 +47,7 @@ _NO_MOVES = 1
     help="Use this cluster: the output of `kubectl get -A -o json nodes,pods,podgroups,pdb,pvc,pv,sc,priorityclasses`. "
     "Default: the live one.",
 )
-@click.option("--apply", is_flag=True, help="Carry the proposal out: evict the pods, one step after another.")
-@click.option("--yes", is_flag=True, help="With --apply: do not ask for confirmation.")
-@click.option(
-    "--timeout",
-    type=click.IntRange(1),
-    default=300,
-    metavar="SECONDS",
-    help="With --apply: how long a pod may take to be replaced, and what waits to start. Default: 300.",
-)
+@applying_options
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
 @rules_options
 @target_options
@@ -76,13 +56,11 @@ def command(
     *,
     target: Target,
     leader: Leader | None,
-    start: str | None,
-    free: str | None,
-    count: int,
+    question: DefragQuestion,
     dump: Path | None,
+    how: Applying,
     output: Output,
     choice: ConfigurationOptions,
-    **applying: Any,
 ) -> None:
     """Propose the fewest pods to move so that a waiting PodGroup or pod starts, or so that nodes become free.
 
@@ -93,7 +71,6 @@ def command(
     controllers replace them, and the nodes are uncordoned. Before each step the cluster is read and tried again; if the
     moves would not help any more, or a budget refuses one, everything stops, with exit code 1.
     """
-    question, how = _question(start, free, count), _Applying(**applying)
     if how.apply and (dump is not None or output.document):
         raise click.UsageError("--apply changes the live cluster, and prints its steps: leave out --from and -o")
     with bad_input():
@@ -113,21 +90,7 @@ def command(
         with _failures():
             ended = asyncio.run(_carry_out(source, ProposedMoves(report.proposal, picture), how.timeout))
         if ended.stopped:
-            raise click.ClickException(f"{counted(ended.moved, 'pod')} moved, then stopped: {ended.stopped}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Applying:
-    """The options about carrying a proposal out."""
-
-    apply: bool
-    yes: bool
-    timeout: int
-
-    def confirm(self, proposal: MoveProposal) -> None:
-        """Ask whether to carry it out, unless `--yes` says so. Raises Abort for no."""
-        if not self.yes:
-            click.confirm(f"Evict {counted(len(proposal.moves), 'pod')}?", abort=True)
+            raise click.ClickException(f"{counted(ended.moved, 'pod')} moved, then stopped: {printable(ended.stopped)}")
 
 
 @contextmanager
@@ -139,17 +102,6 @@ def _failures() -> Iterator[None]:
         raise BadInputError(str(error)) from error
     except ApiError as error:
         raise click.ClickException(str(error)) from error
-
-
-def _question(start: str | None, free: str | None, count: int) -> DefragQuestion:
-    """The question. Raises UsageError for options that contradict each other."""
-    if start and free:
-        raise click.UsageError("give either --group or --free")
-    if start is not None and start.count("/") != 1:
-        raise click.UsageError("--group needs NAMESPACE/NAME")
-    if count > 1 and not free:
-        raise click.UsageError("--count needs --free")
-    return DefragQuestion(start or "", free or "", count)
 
 
 def _read(assembly: Assembly, dump: Path) -> Objects:
@@ -182,4 +134,8 @@ async def _carry_out(connection: Connection, proposed: ProposedMoves, patience: 
         extender_session(cluster, assembly.configuration, connection) as session,
         live_cluster(connection, assembly, session) as live,
     ):
-        return await MoveCarrier(live, proposed, tell=click.echo, patience=patience).run()
+        return await MoveCarrier(live, proposed, tell=_tell, patience=patience).run()
+
+
+def _tell(line: str) -> None:
+    click.echo(printable(line))

@@ -7,7 +7,8 @@ enough places become free, because another rule than that of amounts may keep th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from math import comb
 
@@ -41,15 +42,25 @@ class MoveChoices:
             if not unit.group:
                 self._on.setdefault(unit.pods[0].node_name, []).append(unit)
         self._bundles = {node: NodeBundles(node, on_it, capacity) for node, on_it in self._on.items()}
+        self._places = [{node: capacity.places(node) for node in area} for area in demand.areas]
+        self._area_of = {node: at for at, area in enumerate(demand.areas) for node in area}
+        self._enough = any(sum(places.values()) >= demand.pods for places in self._places)
+        self._hopeful = False
         self.cut = False
 
     def of_weight(self, weight: int) -> Iterator[tuple[Chosen, bool]]:
-        """The sets with so many pods, each with whether the arithmetic needs every pod of it."""
+        """The sets with so many pods, each with whether the arithmetic needs every pod of it.
+
+        To be asked for each weight in turn: as long as no needed set is found, no other set makes enough places.
+        """
         seen: set[tuple[Likeness, ...]] = set()
-        for area in self._demand.areas:
+        for area in self._places:
             for chosen in self._needed(area, weight):
                 if _is_new(chosen, seen):
                     yield chosen, True
+        self._hopeful = self._hopeful or self._enough or bool(seen)
+        if not self._hopeful:
+            return
         sizes = range(1, min(weight, len(self._units)) + 1)
         if sum(comb(len(self._units), size) for size in sizes) > _MOST_SETS:
             self.cut = True
@@ -60,25 +71,29 @@ class MoveChoices:
 
     def _makes_places(self, chosen: Chosen) -> bool:
         """Whether an area has enough places once these units have left."""
-        capacity = self._capacity.after([*pods_of(chosen)])
-        return any(sum(map(capacity.places, area)) >= self._demand.pods for area in self._demand.areas)
+        if self._enough:
+            return True
+        pods = [*pods_of(chosen)]
+        gains: Counter[int] = Counter()
+        for node in {placed.node_name for placed in pods} & self._area_of.keys():
+            area = self._area_of[node]
+            gains[area] += self._capacity.places(node, pods) - self._places[area][node]
+        return any(sum(self._places[area].values()) + gain >= self._demand.pods for area, gain in gains.items())
 
-    def _needed(self, area: Sequence[str], weight: int) -> Iterator[Chosen]:
-        """The sets in an area: groups with pods on its nodes, and bundles of its nodes."""
-        nodes = frozenset(area)
-        touching = [unit for unit in self._groups if unit.weight <= weight and unit.nodes & nodes]
-        before = {node: self._capacity.places(node) for node in area}
+    def _needed(self, before: Mapping[str, int], weight: int) -> Iterator[Chosen]:
+        """The sets in an area, whose nodes have so many places now: groups with pods on them, and bundles of them."""
+        touching = [unit for unit in self._groups if unit.weight <= weight and unit.nodes & before.keys()]
         for groups in self._sets_of_groups(touching, weight):
             emptier = frozenset(node for unit in groups for node in unit.nodes)
             capacity = self._capacity.after([*pods_of(groups)])
-            places = {**before, **{node: capacity.places(node) for node in emptier & nodes}}
+            places = {**before, **{node: capacity.places(node) for node in emptier & before.keys()}}
             lacking, rest = self._demand.pods - sum(places.values()), weight - sum(unit.weight for unit in groups)
             if lacking <= 0 and rest == 0 and groups:
                 yield groups
             elif lacking > 0 and rest > 0:
                 bundles = {
                     node: NodeBundles(node, self._on[node], capacity) if node in emptier else self._bundles[node]
-                    for node in area
+                    for node in before
                     if node in self._on
                 }
                 yield from (groups + singles for singles in self._singles([*bundles.values()], lacking, rest))
@@ -86,8 +101,10 @@ class MoveChoices:
     def _sets_of_groups(self, groups: Sequence[MovableUnit], weight: int) -> Iterator[Chosen]:
         """The sets of groups with at most `weight` pods, the smallest first."""
         yield ()
-        count = 0
+        weights, count = sorted(unit.weight for unit in groups), 0
         for size in range(1, len(groups) + 1):
+            if sum(weights[:size]) > weight:
+                return
             for some in combinations(groups, size):
                 count += 1
                 if size > _MOST_GROUPS or count > _MOST_SETS_OF_GROUPS:

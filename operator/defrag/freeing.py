@@ -19,7 +19,7 @@ from muster.operator.simulate.wording import counted
 from .bundles import pods_of
 from .capacity import Destinations
 from .movable import MovableUnit, MoveSurvey
-from .proposal import DefragReport, MoveProposal, PassedOver
+from .proposal import DefragReport, MoveProposal, Unhelped
 from .question import MOST_TRIALS, NODES, ClusterPicture, moves_of, pods_in
 from .trial import MoveTrial
 
@@ -54,11 +54,21 @@ async def moves_to_free(picture: ClusterPicture, label: str, count: int) -> Defr
     async with picture.trial(None) as trial:
         survey = picture.survey(trial, None)
         areas = areas_of(trial.nodes, trial.running, survey, "" if label == NODES else label)
-        blocked = [PassedOver(area.name, area.blocked) for area in areas if area.blocked]
+        blocked = [Unhelped(area.name, area.blocked) for area in areas if area.blocked]
         open_ = sorted((area for area in areas if not area.blocked), key=lambda area: (area.weight, area.name))
         search = _Search(trial, survey, "" if label == NODES else label)
         found = await search.run(open_, count)
-    return DefragReport(found, () if found else (*search.passed_over, *blocked))
+    if found is not None:
+        return DefragReport(found)
+    reasons = [*search.unhelped, *blocked]
+    return DefragReport(None, reasons or [Unhelped(label, _limit(label, trial.nodes, len(open_)))])
+
+
+def _limit(label: str, nodes: Iterable[Node], most: int) -> str:
+    """Why not enough nodes or domains can be freed, although no pod stays."""
+    if label != NODES and not any(label in node.metadata.labels for node in nodes):
+        return "no node has this label"
+    return f"no more than {most} can be freed" if most else "nothing is left to be freed"
 
 
 def areas_of(nodes: Iterable[Node], running: Iterable[Pod], survey: MoveSurvey, label: str) -> list[NodeArea]:
@@ -95,7 +105,7 @@ class _Search:
         self._survey = survey
         self._label = label
         self._destinations = Destinations(trial.free())
-        self.passed_over: list[PassedOver] = []
+        self.unhelped: list[Unhelped] = []
 
     async def run(self, areas: Sequence[NodeArea], count: int) -> MoveProposal | None:
         """The fewest moves by which `count` of these areas become free; None if none are found."""
@@ -105,10 +115,10 @@ class _Search:
             nodes = frozenset(node for area in chosen for node in area.nodes)
             name = ", ".join(area.name for area in chosen)
             if not self._survey.permits(units):
-                self.passed_over.append(PassedOver(name, "PodDisruptionBudgets do not let all of its pods go at once"))
+                self.unhelped.append(Unhelped(name, "PodDisruptionBudgets do not let all of its pods go at once"))
                 continue
             if not self._destinations.may_take([*pods_of(units)], nodes):
-                self.passed_over.append(PassedOver(name, "its pods do not fit elsewhere"))
+                self.unhelped.append(Unhelped(name, "its pods do not fit elsewhere"))
                 continue
             if not left:
                 break
@@ -125,7 +135,7 @@ class _Search:
                     keep=sorted(nodes),
                     fewest=certain,
                 )
-            self.passed_over.append(PassedOver(name, "its pods do not fit elsewhere"))
+            self.unhelped.append(Unhelped(name, "its pods do not fit elsewhere"))
         return None
 
 

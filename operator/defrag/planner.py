@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from muster.framework.model.pod_info import PodInfo
 
 from .freeing import moves_to_free
-from .proposal import DefragReport, MoveProposal, PassedOver
+from .proposal import DefragReport, MoveProposal, Unhelped
 from .question import ClusterPicture, DefragQuestion
 from .starting import moves_to_start
 from .waiting import WaitingTarget, waiting_targets
@@ -30,7 +30,7 @@ async def propose(picture: ClusterPicture, question: DefragQuestion) -> DefragRe
     if question.start:
         place = next((at for at, target in enumerate(targets) if target.includes(question.start)), None)
         if place is None:
-            return DefragReport(None, [PassedOver(question.start, "it is no group or pod that waits for a node")])
+            return DefragReport(None, [Unhelped(question.start, "it is no group or pod that waits for a node")])
         found = await moves_to_start(picture, targets[place], targets[:place])
         return _report(found, targets[place], [])
     return await _for_the_first(picture, targets)
@@ -44,7 +44,7 @@ def targets_in(picture: ClusterPicture) -> list[WaitingTarget]:
 
 async def _for_the_first(picture: ClusterPicture, targets: Sequence[WaitingTarget]) -> DefragReport:
     """The moves for the first that waits and can be helped; of equal pods, one is looked at."""
-    passed_over: list[PassedOver] = []
+    unhelped: list[Unhelped] = []
     seen: set[Hashable] = set()
     for at, target in enumerate(targets):
         likeness = _likeness(target)
@@ -55,15 +55,15 @@ async def _for_the_first(picture: ClusterPicture, targets: Sequence[WaitingTarge
             break
         found = await moves_to_start(picture, target, targets[:at])
         if isinstance(found, MoveProposal):
-            return _report(found, target, passed_over)
-        passed_over.append(PassedOver(target.name, found))
-    return DefragReport(None, passed_over)
+            return _report(found, target, unhelped)
+        unhelped.append(Unhelped(target.name, found))
+    return DefragReport(None, unhelped)
 
 
-def _report(found: MoveProposal | str, target: WaitingTarget, before: Sequence[PassedOver]) -> DefragReport:
+def _report(found: MoveProposal | str, target: WaitingTarget, before: Sequence[Unhelped]) -> DefragReport:
     if isinstance(found, MoveProposal):
         return DefragReport(found, before)
-    return DefragReport(None, [*before, PassedOver(target.name, found)])
+    return DefragReport(None, [*before, Unhelped(target.name, found)])
 
 
 def _likeness(target: WaitingTarget) -> Hashable:

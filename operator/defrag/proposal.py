@@ -91,8 +91,8 @@ class MoveProposal:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOver:
-    """What moving pods does not help: its name, and why."""
+class Unhelped:
+    """A pod, group, node or domain that moving pods does not help, with the reason."""
 
     name: str
     reason: str
@@ -104,8 +104,8 @@ class DefragReport:
 
     Attributes:
         proposal: the moves; None if no moves help.
-        passed_over: what was looked at before, or instead, and why moves do not help it.
+        unhelped: what was looked at in vain, in the order in which it was.
     """
 
     proposal: MoveProposal | None
-    passed_over: Sequence[PassedOver] = ()
+    unhelped: Sequence[Unhelped] = ()

@@ -40,21 +40,20 @@ class ProposedMoves:
     async def fault(self, now: ClusterPicture, left: Sequence[PodMove]) -> str:
         """Why the moves that are left would not reach the aim any more; "" if they would."""
         now = replace(now, cluster=_opened(now.cluster, self.cordoned))
-        for sentence in self._changes(now.cluster, left):
-            return sentence
+        changed = next(self._changes(now.cluster, left), "")
+        if changed:
+            return changed
         targets = targets_in(now)
         place = next((at for at, each in enumerate(targets) if self._is_target(each)), None)
         if self.proposal.starts and place is None:
             return f"{self.proposal.starts} does not wait for a node any more"
-        target, ahead = (None, []) if place is None else (targets[place], targets[:place])
-        async with now.trial(target, ahead) as trial:
+        target = None if place is None else targets[place]
+        async with now.trial(target, targets[: place or 0]) as trial:
             survey = now.survey(trial, target)
             movable = {placed.pod.uid for unit in survey.units for placed in unit.pods}
             for move in left:
                 if move.uid not in movable:
-                    return (
-                        f"pod {move.pod} may not be moved now: {survey.staying.get(move.pod, 'it belongs to its node')}"
-                    )
+                    return f"pod {move.pod} may not be moved now: {survey.staying[move.pod]}"
             uids = {move.uid for move in left}
             units = [unit for unit in survey.units if any(placed.pod.uid in uids for placed in unit.pods)]
             if not survey.permits(units):

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from muster.framework.model.node import Node
 from muster.framework.model.pod_info import PodInfo
+from muster.operator.simulate.wording import counted
 
 from .bundles import Chosen, pods_of
 from .capacity import Destinations, FreeCapacity, WaitingDemand, least_of_each
@@ -54,7 +55,7 @@ class _Search:
         self._survey = survey
         self._left = MOST_TRIALS
         self._left_of_others = _MOST_OTHER_TRIALS
-        self.failure = "no moves were found that help"
+        self.failure = "no moves help"
 
     async def run(self, nodes: Sequence[Node]) -> MoveProposal | None:
         """The fewest moves that open `nodes` for the target; None if none are found."""
@@ -78,7 +79,7 @@ class _Search:
             if not self._left:
                 break
         if not certain:
-            self.failure += f", of the {MOST_TRIALS - self._left} sets of pods that were tried"
+            self.failure = f"no moves were found that help, in {counted(MOST_TRIALS - self._left, 'trial')}"
         return None
 
     def _may_try(self, needed: bool) -> bool:

@@ -8,16 +8,16 @@ from muster.operator.explain.layout import NONE, lines, printable
 
 from .proposal import DefragReport, MoveProposal
 
-_MOST_PASSED_OVER = 10
+_MOST_UNHELPED = 10
 
 
 def report_lines(report: DefragReport, *, wide: bool) -> Iterator[str]:
     """What was looked at in vain, then the moves and what they reach. `wide` names all that was looked at."""
-    passed_over, proposal = report.passed_over, report.proposal
-    shown = passed_over if wide else passed_over[:_MOST_PASSED_OVER]
+    unhelped, proposal = report.unhelped, report.proposal
+    shown = unhelped if wide else unhelped[:_MOST_UNHELPED]
     yield from (printable(f"{each.name}: {each.reason}") for each in shown)
-    if len(shown) < len(passed_over):
-        yield f"and {len(passed_over) - len(shown)} more, which -o wide names"
+    if len(shown) < len(unhelped):
+        yield f"and {len(unhelped) - len(shown)} more, which -o wide names"
     if proposal is None:
         yield "No moves are proposed."
         return

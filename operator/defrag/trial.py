@@ -98,7 +98,8 @@ class MoveTrial(Rehearsal):
 
     async def outcome(self, moved: Sequence[Pod], keep: Collection[str]) -> MovesOutcome | None:
         """The result of moving these pods to other nodes than `keep`; None if one finds no node, or nothing starts."""
-        anew, started = [self._anew(pod) for pod in moved], {}
+        anew = [self._anew(pod) for pod in moved]
+        started: dict[str, str] = {}
         with self.without(moved):
             with self._cordoned(keep):
                 placed = {each.pod.key: each.node for each in await self.place(anew)}

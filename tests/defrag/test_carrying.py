@@ -1,7 +1,10 @@
 """Carrying out a proposal step by step, and what stops it."""
 
+import asyncio
+
 import pytest
 
+from muster.framework.contract import ApiError
 from muster.framework.model.node import Taint
 from muster.operator.kube.errors import TooManyRequests
 from tests.builders import make_node
@@ -166,3 +169,30 @@ async def test_a_node_that_was_cordoned_before_stays_so(told: list[str]) -> None
     ended = await carried_out(played, told=told, free="nodes")
     assert (ended.moved, ended.stopped, played.cordons) == (1, "", [])
     assert played.pod("a-new").spec.node_name == "two"
+
+
+async def test_an_interruption_uncordons_the_nodes(played: PlayedCluster, told: list[str]) -> None:
+    async def interrupted(seconds: float) -> None:
+        raise asyncio.CancelledError
+
+    played.goes_to["a"] = ""
+    played.pause = interrupted  # type: ignore[method-assign]  # as Ctrl-C does it
+    with pytest.raises(asyncio.CancelledError):
+        await carried_out(played, told=told)
+    assert played.cordons[-2:] == [("one", False), ("two", False)]
+
+
+async def test_a_node_that_cannot_be_uncordoned_is_named_with_the_command_that_does(
+    played: PlayedCluster, told: list[str]
+) -> None:
+    cordon = played.cordon
+
+    async def refused(node: str, closed: bool) -> None:
+        if node == "one" and not closed:
+            raise ApiError("the server is busy", status=503)
+        await cordon(node, closed)
+
+    played.cordon = refused  # type: ignore[method-assign]  # the API refuses it
+    await carried_out(played, told=told)
+    assert "node one is still cordoned: the server is busy; use kubectl uncordon one" in told
+    assert "uncordoned two" in told

@@ -62,7 +62,7 @@ def test_the_moves_are_a_table_and_the_aim_a_sentence(tmp_path: Path) -> None:
 
 def test_a_program_gets_the_whole_answer_as_json(tmp_path: Path) -> None:
     found: dict[str, Any] = json.loads(defrag("--from", dumped(tmp_path, *CLUSTER), "-o", "json").stdout)
-    assert found["passed_over"] == []
+    assert found["unhelped"] == []
     proposal = found["proposal"]
     [move] = proposal.pop("moves")
     assert move.pop("uid")
@@ -90,7 +90,7 @@ def test_without_moves_it_ends_with_1_and_the_reason(tmp_path: Path) -> None:
     result = defrag("--from", dumped(tmp_path, *guarded))
     assert result.exit_code == 1
     reason, last = result.stdout.splitlines()
-    assert reason.startswith("default/big: no moves were found that help; 0/2 nodes are available: 2 Insufficient cpu.")
+    assert reason.startswith("default/big: no moves help; 0/2 nodes are available: 2 Insufficient cpu.")
     assert last == "No moves are proposed."
 
 

@@ -1,5 +1,9 @@
 """Which pods are moved so that nodes, or the domains of a label, become free."""
 
+from typing import Any
+
+import pytest
+
 from tests.builders import make_node, make_pod
 
 from .world import RACK, answer, budget, moved, proposed, running_gang, runs
@@ -48,7 +52,7 @@ async def test_a_node_with_a_pod_that_stays_does_not_become_free_and_the_reason_
     lone = make_pod("lone").requests(cpu="1").node("one")
     report = await answer(make_node("one"), make_node("two"), lone, free="nodes")
     assert report.proposal is None
-    assert [(each.name, each.reason) for each in report.passed_over] == [
+    assert [(each.name, each.reason) for each in report.unhelped] == [
         ("one", "pod default/lone stays: no controller would replace it")
     ]
 
@@ -57,7 +61,7 @@ async def test_a_node_whose_pods_a_budget_does_not_let_go_together_does_not_beco
     pods = [runs(f"a-{n}", "one", "1").labels(app="db") for n in range(2)]
     report = await answer(*THREE, *pods, budget(1, app="db"), free="nodes")
     assert report.proposal is None
-    assert report.passed_over[0].reason == "PodDisruptionBudgets do not let all of its pods go at once"
+    assert report.unhelped[0].reason == "PodDisruptionBudgets do not let all of its pods go at once"
 
 
 async def test_a_rack_becomes_free_as_a_whole() -> None:
@@ -82,3 +86,20 @@ async def test_a_gang_across_nodes_is_moved_as_a_whole_and_counts_with_all_its_p
     alone = await proposed(*THREE, *gang, make_pod("lone").node("two"), make_pod("rest").node("three"), free="nodes")
     assert (alone.frees, sorted(moved(alone))) == (["one"], ["o-0", "o-1"])
     assert "one" not in moved(alone).values()
+
+
+@pytest.mark.parametrize(
+    ("question", "reason"),
+    [
+        ({"free": "nodes", "count": 2}, "no more than 1 can be freed"),
+        ({"free": "kubernetes.io/hostname"}, "nothing is left to be freed"),
+        ({"free": "example.com/row"}, "no node has this label"),
+    ],
+    ids=["too many", "all are free", "no such label"],
+)
+async def test_what_cannot_be_freed_is_reported(question: dict[str, Any], reason: str) -> None:
+    nodes = [make_node("one", cpu="4"), make_node("two", cpu="4")]
+    pods = [runs("a", "one", "1")] if question["free"] == "nodes" else []
+    report = await answer(*nodes, *pods, **question)
+    assert report.proposal is None
+    assert [each.reason for each in report.unhelped] == [reason]

@@ -147,3 +147,11 @@ async def test_a_moved_pod_goes_only_where_its_own_rules_let_it() -> None:
 async def test_pods_of_other_schedulers_are_moved_by_the_same_rules() -> None:
     foreign = runs("a", "one", "1").scheduler("default-scheduler")
     assert [*moved(await proposed(*NODES, foreign, *ELSE, waits("big", "4")))] == ["a"]
+
+
+async def test_a_pod_that_would_come_back_to_a_cordoned_node_is_not_moved() -> None:
+    stubborn = runs("a", "one", "1").tolerate("node.kubernetes.io/unschedulable")
+    cluster = [*NODES[:2], stubborn, alone(runs("x", "two", "2")), waits("big", "4")]
+    assert (await answer(*cluster)).proposal is None
+    del stubborn["spec"]["tolerations"]
+    assert [*moved(await proposed(*cluster))] == ["a"]

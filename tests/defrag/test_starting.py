@@ -2,6 +2,7 @@
 
 import pytest
 
+from muster.operator.defrag import choices, starting
 from tests.builders import make_node, make_pod
 from tests.simulate.rehearsing import member, pod_group
 
@@ -28,8 +29,8 @@ async def test_a_gang_starts_as_a_whole_on_what_the_moves_free() -> None:
 async def test_a_gang_that_only_a_part_of_can_be_helped_moves_nothing() -> None:
     report = await answer(*TWO, runs("a", "one", "1"), *gang(2, "4"))
     assert report.proposal is None
-    [passed] = report.passed_over
-    assert passed.reason.startswith("no moves were found that help; pod group default/gang is unschedulable")
+    [passed] = report.unhelped
+    assert passed.reason.startswith("no moves help; pod group default/gang is unschedulable")
 
 
 async def test_one_large_pod_is_moved_rather_than_two_small_ones() -> None:
@@ -71,8 +72,8 @@ async def test_a_port_that_another_pod_holds_is_freed_too() -> None:
 async def test_what_moves_do_not_help_is_passed_over_with_the_reason_and_the_next_is_helped() -> None:
     pods = [runs("a", "one", "1"), runs("b", "two", "2"), waits("huge", "9").priority(5), waits("big", "4")]
     report = await answer(*TWO, *pods)
-    assert [each.name for each in report.passed_over] == ["default/huge"]
-    assert "Insufficient cpu" in report.passed_over[0].reason
+    assert [each.name for each in report.unhelped] == ["default/huge"]
+    assert "Insufficient cpu" in report.unhelped[0].reason
     assert report.proposal is not None
     assert report.proposal.starts == "default/big"
 
@@ -87,7 +88,7 @@ async def test_the_named_pod_is_helped_not_the_first() -> None:
 
 async def test_a_name_of_nothing_that_waits_is_said_to_be_none() -> None:
     report = await answer(*TWO, runs("a", "one", "1"), start="default/a")
-    assert [(each.name, each.reason) for each in report.passed_over] == [
+    assert [(each.name, each.reason) for each in report.unhelped] == [
         ("default/a", "it is no group or pod that waits for a node")
     ]
 
@@ -103,4 +104,38 @@ async def test_a_name_of_nothing_that_waits_is_said_to_be_none() -> None:
 async def test_what_waits_for_something_else_than_capacity_moves_nothing(wanted: list[Manifest], reason: str) -> None:
     report = await answer(*TWO, runs("a", "one", "1"), *wanted)
     assert report.proposal is None
-    assert reason in report.passed_over[0].reason
+    assert reason in report.unhelped[0].reason
+
+
+async def test_a_proposal_after_sets_were_left_out_does_not_claim_to_be_the_smallest(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nodes = [*TWO, make_node("three", cpu="1"), make_node("four", cpu="1")]
+    pods = [runs("large", "one", "3"), runs("s-0", "two", "1"), runs("s-1", "two", "1")]
+    assert (await proposed(*nodes, *pods, waits("big", "4"))).fewest
+    monkeypatch.setattr(choices, "_MOST_SETS", 0)
+    found = await proposed(*nodes, *pods, waits("big", "4"))
+    assert not found.fewest
+    assert [*found.sentences][-1] == "Fewer pods might do: not every smaller set was tried."
+
+
+async def test_the_search_ends_after_a_number_of_trials(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(starting, "MOST_TRIALS", 1)
+    picky = [runs(f"p-{node}", node, "1").node_selector({"disk": "none"}) for node in ("one", "two")]
+    report = await answer(*TWO, make_node("three", cpu="1"), *picky, waits("big", "4"))
+    [unhelped] = report.unhelped
+    assert unhelped.reason.startswith("no moves were found that help, in 1 trial; 0/3 nodes")
+
+
+async def test_of_equal_pods_that_wait_one_is_looked_at() -> None:
+    report = await answer(*TWO, waits("huge-0", "9"), waits("huge-1", "9"))
+    assert [each.name for each in report.unhelped] == ["default/huge-0"]
+
+
+async def test_pods_that_are_gated_held_or_nominated_are_left_out() -> None:
+    held, *members = gang(2, "4", "held")
+    held["metadata"]["annotations"] = {"muster-scheduler.io/hold": "rack is moved"}
+    others = [waits("gated", "4").gate("example.com/wait"), waits("nominated", "4").nominated("one")]
+    foreign = waits("foreign", "4").scheduler("default-scheduler")
+    report = await answer(*TWO, runs("a", "one", "1"), runs("b", "two", "1"), held, *members, *others, foreign)
+    assert (report.proposal, report.unhelped) == (None, [])

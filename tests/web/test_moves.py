@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, expect
 
-from muster.operator.defrag.proposal import DefragReport, PassedOver
+from muster.operator.defrag.proposal import DefragReport, Unhelped
 from muster.operator.defrag.question import DefragQuestion
 from muster.operator.web.cluster import Unavailable
 from muster.operator.web.views.moves import moves_page
@@ -55,10 +55,10 @@ async def test_the_page_is_in_the_navigation_of_muster_web(browser: Browser, clu
 
 
 async def test_without_moves_the_page_says_why() -> None:
-    report = DefragReport(None, [PassedOver("default/big", "it is too large")])
+    report = DefragReport(None, [Unhelped("default/big", "it is too large")])
     page = moves_page(DefragQuestion(start="default/big"), report, ["rack"])
     assert (page.title, page.sentences) == ("Moves for default/big", ["No moves are proposed."])
-    assert (page.passed_over, page.hidden, page.command) == ([("default/big", "it is too large")], 0, "")
+    assert (page.unhelped, page.hidden, page.command) == ([("default/big", "it is too large")], 0, "")
     assert [value for value, _ in page.choices] == ["", "nodes", "rack"]
 
 
@@ -68,6 +68,6 @@ async def test_a_cluster_that_cannot_be_read_is_said_to_be_so() -> None:
 
 
 async def test_a_long_list_of_what_moves_do_not_help_is_cut() -> None:
-    found = [PassedOver(f"node-{at}", "full") for at in range(203)]
+    found = [Unhelped(f"node-{at}", "full") for at in range(203)]
     page = moves_page(DefragQuestion(free="nodes"), DefragReport(None, found), [])
-    assert (len(page.passed_over), page.hidden) == (200, 3)
+    assert (len(page.unhelped), page.hidden) == (200, 3)

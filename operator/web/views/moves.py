@@ -34,7 +34,7 @@ class MovesPage:
         title: what is asked for.
         rows: the moves.
         sentences: what they reach, or why there are none.
-        passed_over: what moves do not help, as pairs of a name and a reason.
+        unhelped: what moves do not help, as pairs of a name and a reason.
         hidden: how many of these are not listed.
         command: the command that carries the moves out; "" without moves.
         choices: what may be freed, as pairs of the value and its words; the first is for what waits.
@@ -44,7 +44,7 @@ class MovesPage:
     title: str
     rows: Sequence[MoveRow]
     sentences: Sequence[str]
-    passed_over: Sequence[tuple[str, str]]
+    unhelped: Sequence[tuple[str, str]]
     hidden: int
     command: str
     choices: Sequence[tuple[str, str]]
@@ -54,13 +54,13 @@ class MovesPage:
 def moves_page(question: DefragQuestion, report: DefragReport | Unavailable, labels: Sequence[str]) -> MovesPage:
     """Compute the page; `labels` are those of nodes whose domains may be freed."""
     proposal = report.proposal if isinstance(report, DefragReport) else None
-    passed_over = report.passed_over if isinstance(report, DefragReport) else ()
+    unhelped = report.unhelped if isinstance(report, DefragReport) else ()
     return MovesPage(
         title=_title(question),
         rows=[] if proposal is None else _rows(proposal),
         sentences=_sentences(report),
-        passed_over=[(each.name, each.reason) for each in passed_over[:_MOST_ROWS]],
-        hidden=max(len(passed_over) - _MOST_ROWS, 0),
+        unhelped=[(each.name, each.reason) for each in unhelped[:_MOST_ROWS]],
+        hidden=max(len(unhelped) - _MOST_ROWS, 0),
         command="" if proposal is None else _command(question, proposal),
         choices=[("", "what waits"), (NODES, "a node"), *((label, f"a domain of {label}") for label in labels)],
         free=question.free,
@@ -86,7 +86,7 @@ def _sentences(report: DefragReport | Unavailable) -> list[str]:
     if isinstance(report, Unavailable):
         return [report.reason]
     if report.proposal is None:
-        return ["No moves are proposed." if report.passed_over else "Nothing waits that moves could help."]
+        return ["No moves are proposed." if report.unhelped else "Nothing waits that moves could help."]
     return [*report.proposal.sentences]
 
 
