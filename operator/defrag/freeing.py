@@ -61,13 +61,17 @@ async def moves_to_free(picture: ClusterPicture, label: str, count: int) -> Defr
     if found is not None:
         return DefragReport(found)
     reasons = [*search.unhelped, *blocked]
-    return DefragReport(None, reasons or [Unhelped(label, _limit(label, trial.nodes, len(open_)))])
+    if count > 1 or not reasons:
+        reasons.insert(0, Unhelped(label, _limit(label, trial.nodes, len(open_), count)))
+    return DefragReport(None, reasons)
 
 
-def _limit(label: str, nodes: Iterable[Node], most: int) -> str:
-    """Why not enough nodes or domains can be freed, although no pod stays."""
+def _limit(label: str, nodes: Iterable[Node], most: int, count: int) -> str:
+    """Why not `count` nodes or domains can be freed together, if `most` of them have only pods that may be moved."""
     if label != NODES and not any(label in node.metadata.labels for node in nodes):
         return "no node has this label"
+    if most >= count:
+        return f"no {count} can be freed together"
     return f"no more than {most} can be freed" if most else "nothing is left to be freed"
 
 
@@ -111,32 +115,34 @@ class _Search:
         """The fewest moves by which `count` of these areas become free; None if none are found."""
         left, certain = MOST_TRIALS, comb(len(areas), count) <= _MOST_SETS
         for chosen in _sets(areas, count):
-            units = {unit.name: unit for area in chosen for unit in area.units}.values()
+            units = [*{unit.name: unit for area in chosen for unit in area.units}.values()]
             nodes = frozenset(node for area in chosen for node in area.nodes)
-            name = ", ".join(area.name for area in chosen)
             if not self._survey.permits(units):
-                self.unhelped.append(Unhelped(name, "PodDisruptionBudgets do not let all of its pods go at once"))
+                self._note(chosen, "PodDisruptionBudgets do not let all of its pods go at once")
                 continue
-            if not self._destinations.may_take([*pods_of(units)], nodes):
-                self.unhelped.append(Unhelped(name, "its pods do not fit elsewhere"))
-                continue
-            if not left:
-                break
-            left -= 1
-            outcome = await self._trial.outcome(pods_in(units), nodes)
-            if outcome is not None:
-                return MoveProposal(
-                    starts="",
-                    group=False,
-                    started={},
-                    label=self._label,
-                    frees=[area.name for area in chosen],
-                    moves=moves_of([*units], outcome),
-                    keep=sorted(nodes),
-                    fewest=certain,
-                )
-            self.unhelped.append(Unhelped(name, "its pods do not fit elsewhere"))
+            if self._destinations.may_take([*pods_of(units)], nodes):
+                if not left:
+                    break
+                left -= 1
+                outcome = await self._trial.outcome(pods_in(units), nodes)
+                if outcome is not None:
+                    return MoveProposal(
+                        starts="",
+                        group=False,
+                        started={},
+                        label=self._label,
+                        frees=[area.name for area in chosen],
+                        moves=moves_of(units, outcome),
+                        keep=sorted(nodes),
+                        fewest=certain,
+                    )
+            self._note(chosen, "its pods do not fit elsewhere")
         return None
+
+    def _note(self, chosen: Sequence[NodeArea], reason: str) -> None:
+        """Record why an area does not become free, unless several were to become free together."""
+        if len(chosen) == 1:
+            self.unhelped.append(Unhelped(chosen[0].name, reason))
 
 
 def _sets(areas: Sequence[NodeArea], count: int) -> Iterator[tuple[NodeArea, ...]]:

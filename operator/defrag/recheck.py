@@ -53,7 +53,7 @@ class ProposedMoves:
             movable = {placed.pod.uid for unit in survey.units for placed in unit.pods}
             for move in left:
                 if move.uid not in movable:
-                    return f"pod {move.pod} may not be moved now: {survey.staying[move.pod]}"
+                    return f"pod {move.pod} may not be moved now: {survey.staying.get(move.pod, 'it has ended')}"
             uids = {move.uid for move in left}
             units = [unit for unit in survey.units if any(placed.pod.uid in uids for placed in unit.pods)]
             if not survey.permits(units):

@@ -114,11 +114,12 @@ class MoveTrial(Rehearsal):
     def free(self) -> Mapping[str, Amounts]:
         """The free amounts of each node."""
         snapshot = self._engine.cache.snapshot
-        columns, found = snapshot.resources, {}
+        columns, names = snapshot.resources, snapshot.resources.offered_in_all().keys()
+        found: dict[str, Amounts] = {}
         for row in snapshot.live_rows().tolist():
             amounts = {
                 name: columns.amount(columns.allocatable, name, row) - columns.amount(columns.requested, name, row)
-                for name in columns.offered_in_all()
+                for name in names
             }
             found[snapshot.names[row]] = {**amounts, PODS: int(columns.allowed_pods[row] - columns.pod_count[row])}
         return found

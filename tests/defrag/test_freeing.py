@@ -36,6 +36,7 @@ async def test_several_nodes_become_free_together_only_if_all_their_pods_fit_on_
     assert set(moved(found).values()).isdisjoint(found.frees)
     report = await answer(*THREE, *pods, free="nodes", count=3)
     assert report.proposal is None
+    assert [(each.name, each.reason) for each in report.unhelped] == [("nodes", "no 3 can be freed together")]
 
 
 async def test_pods_of_a_daemon_set_stay_on_a_free_node() -> None:

@@ -1,15 +1,17 @@
 """Which pods may be moved at all: each rule, with the move that would be proposed without it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from muster.framework.config import read
+from muster.framework.contract import CycleState, EvictionLimit, EvictionLimitPlugin, PodInfo, PostBindPlugin
 from muster.operator.process.settings import Assembly, assemble
+from muster.operator.simulate.evictions import followed_by
 from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.capacityscheduling.objects import make_quota
-from tests.simulate.rehearsing import pod_group
+from tests.simulate.rehearsing import muster, pod_group
 
 from .world import answer, budget, moved, proposed, running_gang, runs, waits
 
@@ -155,3 +157,23 @@ async def test_a_pod_that_would_come_back_to_a_cordoned_node_is_not_moved() -> N
     assert (await answer(*cluster)).proposal is None
     del stubborn["spec"]["tolerations"]
     assert [*moved(await proposed(*cluster))] == ["a"]
+
+
+class Broken(PostBindPlugin, EvictionLimitPlugin):
+    """A plugin that fails when it is asked for a limit."""
+
+    name = "Broken"
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """Does nothing."""
+
+    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+        raise RuntimeError("broken")
+
+
+async def test_nothing_is_moved_while_a_plugin_that_protects_pods_fails() -> None:
+    report = await answer(
+        *NODES, runs("a", "one", "1"), waits("big", "4"), assembly=followed_by(muster(), Broken), free="nodes"
+    )
+    assert report.proposal is None
+    assert report.unhelped[0].reason == "pod default/a stays: its minimum run time never ends"
