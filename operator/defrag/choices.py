@@ -82,6 +82,8 @@ class MoveChoices:
 
     def _needed(self, before: Mapping[str, int], weight: int) -> Iterator[Chosen]:
         """The sets in an area, whose nodes have so many places now: groups with pods on them, and bundles of them."""
+        if sum(before.values()) >= self._demand.pods:
+            return
         touching = [unit for unit in self._groups if unit.weight <= weight and unit.nodes & before.keys()]
         for groups in self._sets_of_groups(touching, weight):
             emptier = frozenset(node for unit in groups for node in unit.nodes)

@@ -1,7 +1,6 @@
 """A played cluster in which pods are moved: controllers replace evicted pods at once, and a test may interfere."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import msgspec
 
@@ -99,12 +98,12 @@ def replace_spec(pod: Pod, node: str) -> Pod:
     return msgspec.structs.replace(pod, spec=msgspec.structs.replace(pod.spec, node_name=node))
 
 
-async def carried_out(played: PlayedCluster, *, told: list[str], **question: str) -> CarriedOut:
+async def carried_out(played: PlayedCluster, *, told: list[str], free: str = "") -> CarriedOut:
     """Propose moves for the played cluster and carry them out; the steps that are told are appended to `told`."""
     picture = await played.picture()
-    report = await propose(picture, DefragQuestion(**question))
+    report = await propose(picture, DefragQuestion(free=free))
     assert report.proposal is not None, report
     for move in report.proposal.moves:
         played.goes_to.setdefault(move.pod.partition("/")[2], move.to)
-    proposed = ProposedMoves(report.proposal, replace(picture))
+    proposed = ProposedMoves(report.proposal, picture)
     return await MoveCarrier(played, proposed, tell=told.append, patience=3).run()

@@ -86,11 +86,11 @@ async def test_budgets_hold_for_all_moved_pods_together() -> None:
 
 
 async def test_a_pod_is_not_moved_before_its_minimum_run_time_has_passed() -> None:
-    young = runs("a", "one", "1")
+    young, *old = runs("a", "one", "1"), runs("x", "two", "1"), runs("y", "two", "1")
     young["status"] = {"startTime": "2025-12-31T23:59:00Z"}
-    cluster = [*NODES, young, *ELSE, waits("big", "4")]
-    for pod in ELSE:
+    for pod in old:
         pod["status"] = {"startTime": "2025-12-31T00:00:00Z"}
+    cluster = [*NODES, young, *old, waits("big", "4")]
     assert [*moved(await proposed(*cluster, assembly=timed(minRunSeconds=3600)))] == ["x", "y"]
     assert [*moved(await proposed(*cluster, assembly=timed(minRunSeconds=30)))] == ["a"]
 

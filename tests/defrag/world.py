@@ -17,7 +17,7 @@ NOW = 1_767_225_600.0
 """2026-01-01T00:00:00Z."""
 RACK = "example.com/rack"
 
-Manifest = Mapping[str, Any]
+Manifest = dict[str, Any]
 
 
 def runs(name: str, node: str, cpu: str, **more: str) -> PodDict:
