@@ -30,6 +30,7 @@ _SUBCOMMANDS = {
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "replay": "Decide a recording again, and show what is decided otherwise.",
+    "defrag": "Propose pods to move so that what waits starts, or nodes become free.",
     "simulate": "Show whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
     "plugin": "Write a new plugin in a package of its own.",

@@ -28,6 +28,7 @@ from .capacityscheduling.kind import ElasticQuotas
 from .capacityscheduling.plugin import CapacityScheduling
 from .coscheduling import definition as pod_groups
 from .coscheduling.plugin import Coscheduling
+from .defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
 from .gangscheduling.plugin import GangScheduling
@@ -60,8 +61,10 @@ __all__ = [
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
+    "POD_DISRUPTION_BUDGETS",
     "PREEMPTION",
     "QUOTAS",
+    "DisruptionBudgets",
     "definitions",
     "discover",
     "extension_points",

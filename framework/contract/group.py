@@ -200,7 +200,8 @@ class EvictionLimitPlugin(Plugin[Args]):
         """The limit for a preemptor; None for none. Pure; never asked in a trial.
 
         Its `protected_until` is asked about the pods that may be evicted, at most once each. The arguments are those of
-        `EvictionRulePlugin.eviction_rule`.
+        `EvictionRulePlugin.eviction_rule`. To learn whether a pod may be moved, which is no preemption, the limit is
+        asked for with that pod as the only member, and with priority 0.
         """
 
 

@@ -62,6 +62,23 @@ class EvictionRules:
         rule = self._rule(members, missing, priority)
         return replace(rule, limit=_strictest(limits)) if limits else rule
 
+    def protected_until(self, pod: PodInfo) -> float:
+        """When the limits of all profiles cease to protect a pod that is to be evicted for no preemptor.
+
+        0.0 for a pod that none of them protects now. If a plugin fails, the pod is protected for good.
+        """
+        latest = 0.0
+        for plugin, calls in (each for limits in self._limits.values() for each in limits):
+            method = plugin.eviction_limit
+            try:
+                limit = calls.ask(EVICTION_LIMIT, plugin, pod, method, (pod,), 1, 0, sound=_limit_or_none)
+            except Failed as failed:
+                calls.log_failure(EVICTION_LIMIT, plugin, pod, failed.status)
+                return inf
+            if limit is not None:
+                latest = max(latest, _asked_once(plugin, calls, limit)(pod))
+        return latest
+
     def _rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
         for plugin, calls in self._plugins.values():
             method = plugin.eviction_rule

@@ -53,6 +53,8 @@ class Profiles:
         waiting_pods: pods that wait at Permit, and pods in PreBind.
         call_watch: which call of a plugin is in progress.
         shared: the state that plugins share among profiles, by key.
+        units: running pods that need one another.
+        rules: who may be evicted for whom, and from when on.
     """
 
     def __init__(
@@ -78,8 +80,8 @@ class Profiles:
         self.waiting_pods = PodsAtPermit(ports.standstill)
         self.call_watch = CallWatch(ports.measured.now, ports.metrics)
         self.shared: dict[str, object] = {}
-        self._units = DisruptionUnits(self, cache.node_of)
-        self._rules = EvictionRules(self)
+        self.units = DisruptionUnits(self, cache.node_of)
+        self.rules = EvictionRules(self)
         parts = SharedParts(
             self._snapshot, self.nominator, self.waiting_pods, ports.measured, ports.metrics, self.call_watch
         )
@@ -92,7 +94,7 @@ class Profiles:
         cluster = framework, self._snapshot, self.waiting_pods, self.nominator
         common = *cluster, self._ports, self._reports, self.queue, self.shared
         return (
-            PreemptionProfileHandle(*common, self._units, self._rules)
+            PreemptionProfileHandle(*common, self.units, self.rules)
             if issubclass(plugin, PreemptionPlugin)
             else ProfileHandle(*common)
         )
@@ -199,7 +201,7 @@ class Profiles:
 
     def _may_be_freed_for(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
         """Whether evictions could free capacity for these pods, on account of their priority or by another rule."""
-        return self._capacity.may_be_freed_for(priority) or self._rules.may_claim(pods, missing)
+        return self._capacity.may_be_freed_for(priority) or self.rules.may_claim(pods, missing)
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""
