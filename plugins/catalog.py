@@ -39,6 +39,7 @@ from .nodes.node_declared_features import NodeDeclaredFeatures
 from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
 from .nodes.taint_toleration import TaintToleration
+from .noderesourcetopology.plugin import NodeResourceTopologyMatch
 from .ports.node_ports import NodePorts
 from .preemptiontiming.plugin import PreemptionTiming
 from .queueing.priority_sort import PrioritySort
@@ -101,6 +102,7 @@ _OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
     AutoPodGroups,
     CapacityScheduling,
     Coscheduling,
+    NodeResourceTopologyMatch,
     PodLimits,
     PreemptionTiming,
     Reservation,
