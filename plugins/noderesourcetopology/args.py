@@ -1,7 +1,7 @@
 """Arguments of the plugin NodeResourceTopologyMatch: those of scheduler-plugins, with their defaults.
 
-Muster compares reports as they arrive and reads pods from the informer that it has anyway, so the period of comparisons,
-the informer and the scope of changes are accepted and change nothing.
+Muster compares reports as they arrive and reads pods from the informer that it has anyway, so the period of
+comparisons, the informer and the scope of changes are accepted and change nothing.
 """
 
 from __future__ import annotations

@@ -49,6 +49,7 @@ from .demand import ZoneDemand
 from .fewest import by_fewest
 from .shared import SharedTopologies
 from .strategies import STRATEGIES, by_zones
+from .zones import ZoneColumns
 
 _MESSAGES = (
     "cannot align pod",
@@ -95,6 +96,11 @@ class NodeResourceTopologyMatch(
         self._strategy = STRATEGIES.get(strategy.type)
         self._weights = {each.name: max(1, each.weight) for each in strategy.resources}
 
+    @property
+    def columns(self) -> ZoneColumns:
+        """What is free in zones."""
+        return self._shared.columns
+
     def concerns(self, pod: PodInfo) -> bool:
         """Whether a topology manager looks at the pod: one that requests nothing is admitted anywhere."""
         return self._demands.of(pod).aligned
@@ -111,7 +117,7 @@ class NodeResourceTopologyMatch(
         codes = np.zeros(len(nodes), np.int32)
         if not shared.reports or not demand.aligned:
             return Verdicts(codes, self._table)
-        columns = shared.columns
+        columns = self.columns
         columns.refresh()
         rows = nodes.indices()
         policies, scopes = columns.policy[rows], columns.scope[rows]
@@ -138,11 +144,11 @@ class NodeResourceTopologyMatch(
 
     def score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Scores:
         """Scores nodes by the strategy; every node is as good as any other for a pod that shares its resources."""
-        shared, demand = self._shared, self._demands.of(pod)
+        demand = self._demands.of(pod)
         if not demand.guaranteed:
             return np.full(len(nodes), MAX_NODE_SCORE, np.int64)
         scores = np.zeros(len(nodes), np.int64)
-        columns = shared.columns
+        columns = self.columns
         columns.refresh()
         rows = nodes.indices()
         scored = columns.known[rows]
@@ -159,7 +165,7 @@ class NodeResourceTopologyMatch(
         return self._shared.reports.revision
 
     def _score(self, rows: Rows, demand: ZoneDemand, *, whole: bool) -> Scores:
-        columns = self._shared.columns
+        columns = self.columns
         zones = columns.of(rows, demand.resources)
         if self._strategy is None:
             return by_fewest(zones, columns.distances(rows), demand, whole=whole)

@@ -1,4 +1,8 @@
-"""The state that the plugins of all profiles with the same arguments share: reports, columns, and nodes being bound to."""
+"""The state that the plugins of all profiles with the same arguments share.
+
+It joins the reports with the columns, and says which pods of other schedulers count and to which nodes pods are being
+bound.
+"""
 
 from __future__ import annotations
 

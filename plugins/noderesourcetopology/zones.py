@@ -110,6 +110,11 @@ class ZoneColumns:
         """int64, shape (zones, zones, rows): the distances of zones."""
         return self._costs[:, :, rows].astype(np.int64)
 
+    @property
+    def resources(self) -> Collection[str]:
+        """The resources that any zone has."""
+        return self._has.keys()
+
     def offered(self, resource: str, rows: Rows) -> Mask:
         """bool, shape (rows,): whether the node names the resource at all."""
         columns = self._snapshot.resources
