@@ -4,6 +4,7 @@
 `restricted`, which scheduler-plugins leaves to the kubelet, wants the fewest zones that could ever hold the amount, the
 same zones for each resource. Containers are placed one after another, as a kubelet does; init containers and sidecars
 are looked at but take nothing. Amounts are arrays over the nodes asked about, see `Zones`, which is written to.
+What is free here has been taken off by pending pods in every zone; `certainty` looks at nodes that fail for it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 
 from muster.framework.contract import Codes, Mask
 
-from .demand import Amounts, ContainerDemand, ZoneDemand, is_bound_to_zones, may_have_no_zone
+from .demand import Amounts, ZoneDemand, is_bound_to_zones, may_have_no_zone, taken
 from .zones import Column, Zones
 
 Offered = Callable[[str], Mask]
@@ -55,7 +56,7 @@ def unaligned(zones: Zones, demand: ZoneDemand, align: Aligner, *, whole: bool, 
         found = align(zones, container.requests, demand.guaranteed, offered)
         codes[(codes == ALIGNED) & ~found.fits] = _CODES[container.kind]
         if container.kind == "app":
-            take(zones, _taken_by(container, demand.guaranteed), found.chosen)
+            take(zones, taken(container.requests, demand.guaranteed), found.chosen)
     return codes
 
 
@@ -134,8 +135,3 @@ def _size(zones: Zones, name: str, n: int) -> Column:
 
 def _wanted(request: Amounts) -> Iterable[tuple[str, int]]:
     return ((name, n) for name, n in request.items() if n)
-
-
-def _taken_by(container: ContainerDemand, guaranteed: bool) -> Amounts:
-    """What it takes from zones."""
-    return {name: n for name, n in _wanted(container.requests) if guaranteed or not is_bound_to_zones(name)}

@@ -44,6 +44,7 @@ class ZoneDemand:
         containers: in the order in which they start.
         together: the effective request of the pod.
         takes: what it may take of a zone at most, sidecars besides the containers.
+        units: what each of its containers may take of a zone for itself, without those that take nothing.
         holds_any: whether anything is its own.
         resources: the resources that it names.
     """
@@ -53,6 +54,7 @@ class ZoneDemand:
     containers: tuple[ContainerDemand, ...]
     together: Amounts
     takes: Amounts
+    units: tuple[Amounts, ...]
     holds_any: bool
     resources: frozenset[str]
 
@@ -85,6 +87,7 @@ def demand_of(pod: PodInfo) -> ZoneDemand:
         containers,
         _together(pod.pod),
         dict(pod.signature.requests),
+        tuple(filter(None, (taken(each.requests, guaranteed) for each in containers))),
         any(_is_exclusive(name, n, guaranteed) for each in containers for name, n in each.requests.items()),
         frozenset(named | spec.overhead.keys()),
     )
@@ -103,6 +106,11 @@ def may_have_no_zone(resource: str) -> bool:
 def is_bound_to_zones(resource: str) -> bool:
     """Whether a kubelet takes the resource from zones, and gives it to pods of the class Guaranteed alone."""
     return resource in _COMPUTE or resource.startswith("hugepages-")
+
+
+def taken(request: Amounts, guaranteed: bool) -> Amounts:
+    """What a kubelet gives to such a container for itself, or might: cpus and memory to no pod but a Guaranteed one."""
+    return {name: n for name, n in request.items() if n and (guaranteed or not is_bound_to_zones(name))}
 
 
 def qos_class(pod: Pod) -> str:

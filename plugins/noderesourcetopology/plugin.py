@@ -17,6 +17,7 @@ from muster.framework.contract import (
     MAX_NODE_SCORE,
     Action,
     ClusterEvent,
+    Codes,
     CycleState,
     DependsOn,
     EnqueueExtensions,
@@ -42,9 +43,10 @@ from muster.framework.contract import (
 )
 from muster.framework.contract.columns import Rows
 
-from .alignment import Aligner, fewest_zones, single_zone, unaligned
+from .alignment import ALIGNED, Aligner, fewest_zones, single_zone, unaligned
 from .api import NAME, RECORDED, TOPOLOGIES, NodeResourceTopology, Policy, Scope
 from .args import NodeResourceTopologyMatchArgs
+from .certainty import fits_anyway
 from .demand import ZoneDemand
 from .fewest import by_fewest
 from .shared import SharedTopologies
@@ -127,12 +129,22 @@ class NodeResourceTopologyMatch(
                 if len(at):
                     zones = columns.of(rows[at], demand.resources)
                     offered = partial(columns.offered, rows=rows[at])
-                    codes[at] = unaligned(zones, demand, align, whole=scope is Scope.POD, offered=offered)
+                    found = unaligned(zones, demand, align, whole=scope is Scope.POD, offered=offered)
+                    codes[at] = self._certain(rows[at], demand, found, whole=scope is Scope.POD)
         if self.args.discard_reserved_nodes:
             for at in np.flatnonzero(columns.known[rows]).tolist():
                 if shared.is_reserved(nodes.snapshot.names[rows[at]]):
                     codes[at] = _NOT_FRESH
         return Verdicts(codes, self._table)
+
+    def _certain(self, rows: Rows, demand: ZoneDemand, codes: Codes, *, whole: bool) -> Codes:
+        """The codes without those of nodes where some zone has room wherever the pending pods get theirs."""
+        at = np.flatnonzero(codes)
+        if len(at):
+            zones = self.columns.of(rows[at], self.columns.resources)
+            offered = partial(self.columns.offered, rows=rows[at])
+            codes[at] = np.where(fits_anyway(zones, demand, whole=whole, offered=offered), ALIGNED, codes[at])
+        return codes
 
     def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """Changes with the reports, and with what is being bound."""

@@ -1,9 +1,9 @@
-"""Zones as columns: by resource what is free in each zone of each row, with the pods that no report includes taken off.
+"""Zones as columns: by resource what is free in each zone of each row, and which pods are pending there.
 
-No report says in which zone a pod will be, so a pod counts in all of them until a report includes it, as in
-scheduler-plugins. What is free follows from the latest report and the snapshot: from assumed pods, and in a trial from
-pods that it has placed or removed. There are no books of pods, so nothing has to be given back. A row is computed again
-when its pods or its report changed.
+A pod is pending from its placement until a report includes it. In which zone it will be is not known, so it is taken
+off every zone, as in scheduler-plugins; how many such pods there are is kept besides. All follows from the latest
+report and the snapshot: from assumed pods, and in a trial from pods that it has placed or removed. There are no books
+of pods, so nothing has to be given back. A row is computed again when its pods or its report changed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from muster.framework.contract import Mask, PodInfo, SnapshotReader
 from muster.framework.contract.columns import Rows
 
 from .api import Policy, Scope
+from .demand import taken
 from .freed import freed
 from .reports import NodeReport, NodeReports
 
@@ -35,16 +36,23 @@ class Zones:
     Attributes:
         exists: bool: whether the node has the zone.
         has: by resource, bool: whether the zone has any such resource, be it all taken.
-        free: by resource, int64: the free amounts.
+        free: by resource, int64: the free amounts, with pending pods taken off every zone.
+        reported: by resource, int64: the free amounts without pending pods.
         allocatable: by resource, int64: the amounts that pods may have together.
         most_zones: int64, shape (nodes,): how many zones the kubelet allows.
+        pending: int64, shape (nodes,): how many containers of pending pods take anything, pods where they are aligned
+            as a whole.
+        largest: by resource, int64, shape (nodes,): the most that any of them takes.
     """
 
     exists: Mask
     has: Mapping[str, Mask]
     free: Mapping[str, Column]
+    reported: Mapping[str, Column]
     allocatable: Mapping[str, Column]
     most_zones: Column
+    pending: Column
+    largest: dict[str, Column]
 
     @property
     def count(self) -> int:
@@ -101,10 +109,18 @@ class ZoneColumns:
         """A copy of what these rows have of these resources."""
 
         def some(columns: Mapping[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
-            return {name: columns[name][:, rows] for name in resources if name in columns}
+            return {name: columns[name][..., rows] for name in resources if name in columns}
 
-        exists, most = self._exists[:, rows], self._most_zones[rows]
-        return Zones(exists, some(self._has), some(self._free), some(self._allocatable), most)
+        return Zones(
+            self._exists[:, rows],
+            some(self._has),
+            some(self._free),
+            some(self._reported),
+            some(self._allocatable),
+            self._most_zones[rows],
+            self._pending[rows],
+            some(self._largest),
+        )
 
     def distances(self, rows: Rows) -> Column:
         """int64, shape (zones, zones, rows): the distances of zones."""
@@ -134,7 +150,10 @@ class ZoneColumns:
         self._costs = np.full((height, height, capacity), UNKNOWN_COST, np.int32)
         self._has: dict[str, Mask] = {}
         self._free: dict[str, Column] = {}
+        self._reported: dict[str, Column] = {}
         self._allocatable: dict[str, Column] = {}
+        self._pending = np.zeros(capacity, np.int64)
+        self._largest: dict[str, Column] = {}
 
     def _clear(self, row: int) -> None:
         self.known[row] = False
@@ -143,8 +162,10 @@ class ZoneColumns:
         self._costs[:, :, row] = UNKNOWN_COST
         for column in self._has.values():
             column[:, row] = False
-        for amounts in (*self._free.values(), *self._allocatable.values()):
-            amounts[:, row] = 0
+        self._pending[row] = 0
+        for amounts in (self._free, self._reported, self._allocatable, self._largest):
+            for numbers in amounts.values():
+                numbers[..., row] = 0
 
     def _write(self, row: int, report: NodeReport) -> None:
         self._clear(row)
@@ -152,7 +173,8 @@ class ZoneColumns:
         self.known[row] = True
         self.policy[row], self.scope[row] = management.policy, management.scope
         self._most_zones[row] = management.most_zones
-        pending, back = self._apart(row, report)
+        pending = self._count_pending(row, report)
+        back = self._freed(row, report)
         for zone in report.zones:
             number = zone.number
             self._exists[number, row] = True
@@ -165,18 +187,31 @@ class ZoneColumns:
                 now = min(max(available, most), available + returned.get(name, 0))
                 self._column(self._has, name, np.bool_)[number, row] = True
                 self._column(self._free, name, np.int64)[number, row] = max(0, now - pending.get(name, 0))
+                self._column(self._reported, name, np.int64)[number, row] = now
                 self._column(self._allocatable, name, np.int64)[number, row] = most
 
-    def _apart(self, row: int, report: NodeReport) -> tuple[Mapping[str, int], Mapping[int, Mapping[str, int]]]:
-        """What the pods take that the report does not include, and what those have left by zone that it still does."""
-        pods, included, demands = self._snapshot.pods[row], report.included, self._reports.demands
-        pending: dict[str, int] = {}
-        for uid, pod in pods.items():
-            if uid not in included and self._counts(pod):
-                for name, n in demands.of(pod).takes.items():
-                    pending[name] = pending.get(name, 0) + n
-        gone = [demands.of(pod) for uid, pod in included.items() if uid not in pods]
-        return pending, freed(report, gone) if gone else {}
+    def _count_pending(self, row: int, report: NodeReport) -> Mapping[str, int]:
+        """What the pending pods of the row request together. Notes how many containers or pods that are."""
+        total: dict[str, int] = {}
+        for uid, pod in self._snapshot.pods[row].items():
+            if uid in report.included or not self._counts(pod):
+                continue
+            demand = self._reports.demands.of(pod)
+            for name, n in demand.takes.items():
+                total[name] = total.get(name, 0) + n
+            whole = (taken(demand.takes, demand.guaranteed),) if demand.units else ()
+            for unit in whole if report.management.scope is Scope.POD else demand.units:
+                self._pending[row] += 1
+                for name, n in unit.items():
+                    column = self._largest.setdefault(name, np.zeros(len(self.known), np.int64))
+                    column[row] = max(column[row], n)
+        return total
+
+    def _freed(self, row: int, report: NodeReport) -> Mapping[int, Mapping[str, int]]:
+        """By zone what pods have left that the report still includes."""
+        pods, demands = self._snapshot.pods[row], self._reports.demands
+        gone = [demands.of(pod) for uid, pod in report.included.items() if uid not in pods]
+        return freed(report, gone) if gone else {}
 
     def _column(self, columns: dict[str, npt.NDArray[Any]], resource: str, dtype: type[Any]) -> npt.NDArray[Any]:
         column = columns.get(resource)
