@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from muster.framework.contract import ObjectMeta, WatchedKind, Wire
-from muster.framework.contract.recorded import MapContent, RecordedContents, TextKind
+from muster.framework.contract.recorded import RecordedContents, TextKind
 from muster.framework.model.integers import Int64
 from muster.framework.model.quantity import Quantity, QuantityError, nanos
 from muster.framework.model.requests import amount
@@ -28,6 +28,8 @@ PLURAL = "noderesourcetopologies"
 KIND = "NodeResourceTopology"
 MOST_ZONES = 64
 """Zones of a node: their numbers are below this."""
+MOST_AMOUNT = 2**62 // MOST_ZONES
+"""The most that a zone has of anything, so that sums over zones, and scores, are 64-bit integers."""
 
 _NUMA = "Node"
 _ZONE_PREFIX = "node-"
@@ -100,7 +102,7 @@ RECORDED = RecordedContents(
         },
         NamedAmount: {"name": TextKind.KEPT},
         NamedText: {"name": TextKind.KEPT, "value": TextKind.KEPT},
-        TopologyMeta: {"annotations": MapContent(TextKind.KEPT)},
+        TopologyMeta: {"annotations": TextKind.ANNOTATIONS},
     }
 )
 
@@ -200,8 +202,8 @@ def _number(name: str) -> int | None:
 
 
 def _amount(resource: str, quantity: Quantity) -> int:
-    """The amount as the scheduler counts it; nothing for what is no quantity, or negative."""
+    """The amount as the scheduler counts it, at most `MOST_AMOUNT`; nothing for what is no quantity, or negative."""
     try:
-        return max(0, amount(resource, nanos(quantity)))
+        return min(max(0, amount(resource, nanos(quantity))), MOST_AMOUNT)
     except QuantityError:
         return 0

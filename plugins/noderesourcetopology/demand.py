@@ -14,9 +14,12 @@ from muster.framework.model.pod import Container, Pod
 from muster.framework.model.quantity import Quantity, nanos
 from muster.framework.model.requests import CPU, EPHEMERAL_STORAGE, MEMORY, amount
 
+from .api import MOST_AMOUNT
+
 Amounts = Mapping[str, int]
 _COMPUTE = (CPU, MEMORY)
 _THOUSANDTHS = 1000
+_TOO_MUCH = MOST_AMOUNT + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,7 @@ def demand_of(pod: PodInfo) -> ZoneDemand:
         qos != "BestEffort" or not all(map(is_native, named)),
         containers,
         _together(pod.pod),
-        dict(pod.signature.requests),
+        {name: min(n, _TOO_MUCH) for name, n in pod.signature.requests.items()},
         tuple(filter(None, (taken(each.requests, guaranteed) for each in containers))),
         any(_is_exclusive(name, n, guaranteed) for each in containers for name, n in each.requests.items()),
         frozenset(named | spec.overhead.keys()),
@@ -143,7 +146,7 @@ def _sum(parts: Iterable[Mapping[str, Quantity]]) -> dict[str, int]:
 
 
 def _demand(container: Container, kind: str, guaranteed: bool) -> ContainerDemand:
-    requests = {name: amount(name, nanos(text)) for name, text in container.resources.requests.items()}
+    requests = {name: _amount(name, nanos(text)) for name, text in container.resources.requests.items()}
     own = {} if kind == "init" else {name: n for name, n in requests.items() if _is_exclusive(name, n, guaranteed)}
     return ContainerDemand(kind, requests, own)
 
@@ -166,7 +169,12 @@ def _together(pod: Pod) -> dict[str, int]:
         total[name] = max(n, total.get(name, 0))
     for name, text in spec.overhead.items():
         total[name] = total.get(name, 0) + nanos(text)
-    return {name: amount(name, n) for name, n in total.items()}
+    return {name: _amount(name, n) for name, n in total.items()}
+
+
+def _amount(resource: str, quantity_nanos: int) -> int:
+    """The amount as the scheduler counts it; what no zone can have is all the same."""
+    return min(amount(resource, quantity_nanos), _TOO_MUCH)
 
 
 def _each(containers: Iterable[Container]) -> Iterator[tuple[str, int]]:
