@@ -20,6 +20,8 @@ from muster.framework.model.integers import Int64
 from muster.framework.model.quantity import Quantity, QuantityError, nanos
 from muster.framework.model.requests import amount
 
+from .args import ReportMatching, ZoneScoring
+
 NAME = "NodeResourceTopologyMatch"
 """The plugin's name."""
 
@@ -103,6 +105,13 @@ RECORDED = RecordedContents(
         NamedAmount: {"name": TextKind.KEPT},
         NamedText: {"name": TextKind.KEPT, "value": TextKind.KEPT},
         TopologyMeta: {"annotations": TextKind.ANNOTATIONS},
+        ZoneScoring: {"type": TextKind.KEPT},
+        ReportMatching: {
+            "foreignPodsDetect": TextKind.KEPT,
+            "resyncMethod": TextKind.KEPT,
+            "informerMode": TextKind.KEPT,
+            "resyncScope": TextKind.KEPT,
+        },
     }
 )
 

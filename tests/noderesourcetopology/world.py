@@ -13,12 +13,16 @@ PLUGIN = "NodeResourceTopologyMatch"
 
 
 class NumaWorld(Evicting, VirtualScheduler):
-    """A cluster of nodes with two zones of four cpus each. `args` are the plugin's."""
+    """A cluster of nodes with zones. `args` are the plugin's.
 
-    def __init__(self, *, nodes: int = 1, **args: object) -> None:
+    Attributes:
+        names: those of the nodes.
+    """
+
+    def __init__(self, *, nodes: int = 1, zones: int = 2, cpus: int = 32, **args: object) -> None:
         super().__init__(configuration=configuration_of(("Coscheduling", PLUGIN), args={PLUGIN: args}))
         self.names = [f"n{number}" for number in range(nodes)]
-        self.add_nodes(*(make_node(name, cpu="64", memory="64Gi") for name in self.names))
+        self.add_nodes(*(make_node(name, cpu=str(zones * cpus), memory="64Gi") for name in self.names))
 
     def report(self, node: str = "n0", *free: str, taken: tuple[str, ...] = (), **more: Any) -> None:
         """The agent of a node reports so many free cpus in each zone, and the pods that the node has in the API.
