@@ -34,12 +34,12 @@ from .gangscheduling.plugin import GangScheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .limits.pod_limits import PodLimits
+from .noderesourcetopology.plugin import NodeResourceTopologyMatch
 from .nodes.node_affinity import NodeAffinityPlugin
 from .nodes.node_declared_features import NodeDeclaredFeatures
 from .nodes.node_name import NodeName
 from .nodes.node_unschedulable import NodeUnschedulable
 from .nodes.taint_toleration import TaintToleration
-from .noderesourcetopology.plugin import NodeResourceTopologyMatch
 from .ports.node_ports import NodePorts
 from .preemptiontiming.plugin import PreemptionTiming
 from .queueing.priority_sort import PrioritySort

@@ -39,6 +39,7 @@ _POLICY, _SCOPE, _MOST = "topologyManagerPolicy", "topologyManagerScope", "topol
 FINGERPRINT, FINGERPRINT_METHOD = "nodeTopologyPodsFingerprint", "nodeTopologyPodsFingerprintMethod"
 FINGERPRINT_ANNOTATION = "topology.node.k8s.io/fingerprint"
 _USUAL_MOST, _LIMIT = 8, 1024
+_FARTHEST = 2**16
 
 
 class NamedAmount(Wire):
@@ -200,7 +201,7 @@ def _costs(zone: TopologyZone) -> Iterator[tuple[int, int]]:
     for cost in zone.costs:
         number = _number(cost.name)
         if number is not None:
-            yield number, cost.value
+            yield number, min(max(0, cost.value), _FARTHEST)
 
 
 def _number(name: str) -> int | None:

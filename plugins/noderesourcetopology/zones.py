@@ -193,6 +193,7 @@ class ZoneColumns:
     def _count_pending(self, row: int, report: NodeReport) -> Mapping[str, int]:
         """What the pending pods of the row request together. Notes how many containers or pods that are."""
         total: dict[str, int] = {}
+        resources = {name for zone in report.zones for name in zone.available}
         for uid, pod in self._snapshot.pods[row].items():
             if uid in report.included or not self._counts(pod):
                 continue
@@ -202,9 +203,9 @@ class ZoneColumns:
             whole = (taken(demand.takes, demand.guaranteed),) if demand.units else ()
             for unit in whole if report.management.scope is Scope.POD else demand.units:
                 self._pending[row] += 1
-                for name, n in unit.items():
+                for name in unit.keys() & resources:
                     column = self._largest.setdefault(name, np.zeros(len(self.known), np.int64))
-                    column[row] = max(column[row], n)
+                    column[row] = max(column[row], unit[name])
         return total
 
     def _freed(self, row: int, report: NodeReport) -> Mapping[int, Mapping[str, int]]:

@@ -43,9 +43,9 @@ class PlayedKubelets:
 
     def look(self, node: str) -> None:
         """The agent of a node reads what pods have; its report will arrive later."""
-        self._late.append(
-            (node, [*self._free[node]], [_names(key) for key, held in self._held.items() if held[0] == node])
-        )
+        self._release()
+        pods = [_names(key) for key, held in self._held.items() if held[0] == node]
+        self._late.append((node, [*self._free[node]], pods))
 
     def deliver(self) -> None:
         """The oldest report arrives."""
