@@ -117,7 +117,7 @@ RECORDED = RecordedContents(
 )
 
 
-class Policy(IntEnum):
+class ZonePolicy(IntEnum):
     """The policy of a kubelet's topology manager; RELAXED stands for those that admit every pod."""
 
     RELAXED = 0
@@ -125,7 +125,7 @@ class Policy(IntEnum):
     SINGLE_NUMA_NODE = 2
 
 
-class Scope(IntEnum):
+class ZoneScope(IntEnum):
     """The unit that is aligned as a whole: a container or the pod."""
 
     CONTAINER = 0
@@ -135,8 +135,8 @@ class Scope(IntEnum):
 class Management(NamedTuple):
     """The configuration of a kubelet's topology manager: policy, scope and the most NUMA nodes that it allows."""
 
-    policy: Policy = Policy.RELAXED
-    scope: Scope = Scope.CONTAINER
+    policy: ZonePolicy = ZonePolicy.RELAXED
+    scope: ZoneScope = ZoneScope.CONTAINER
     most_zones: int = _USUAL_MOST
 
 
@@ -150,19 +150,19 @@ class ZoneReport(NamedTuple):
 
 
 _POLICIES = {
-    "none": Policy.RELAXED,
-    "best-effort": Policy.RELAXED,
-    "restricted": Policy.RESTRICTED,
-    "single-numa-node": Policy.SINGLE_NUMA_NODE,
+    "none": ZonePolicy.RELAXED,
+    "best-effort": ZonePolicy.RELAXED,
+    "restricted": ZonePolicy.RESTRICTED,
+    "single-numa-node": ZonePolicy.SINGLE_NUMA_NODE,
 }
-_SCOPES = {"container": Scope.CONTAINER, "pod": Scope.POD}
+_SCOPES = {"container": ZoneScope.CONTAINER, "pod": ZoneScope.POD}
 _DEPRECATED = {
-    "SingleNUMANodePodLevel": (Policy.SINGLE_NUMA_NODE, Scope.POD),
-    "SingleNUMANodeContainerLevel": (Policy.SINGLE_NUMA_NODE, Scope.CONTAINER),
-    "BestEffortPodLevel": (Policy.RELAXED, Scope.POD),
-    "BestEffortContainerLevel": (Policy.RELAXED, Scope.CONTAINER),
-    "RestrictedPodLevel": (Policy.RESTRICTED, Scope.POD),
-    "RestrictedContainerLevel": (Policy.RESTRICTED, Scope.CONTAINER),
+    "SingleNUMANodePodLevel": (ZonePolicy.SINGLE_NUMA_NODE, ZoneScope.POD),
+    "SingleNUMANodeContainerLevel": (ZonePolicy.SINGLE_NUMA_NODE, ZoneScope.CONTAINER),
+    "BestEffortPodLevel": (ZonePolicy.RELAXED, ZoneScope.POD),
+    "BestEffortContainerLevel": (ZonePolicy.RELAXED, ZoneScope.CONTAINER),
+    "RestrictedPodLevel": (ZonePolicy.RESTRICTED, ZoneScope.POD),
+    "RestrictedContainerLevel": (ZonePolicy.RESTRICTED, ZoneScope.CONTAINER),
 }
 
 

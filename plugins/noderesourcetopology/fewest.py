@@ -79,5 +79,5 @@ def _smallest(zones: Zones, costs: Column, request: Amounts, concerned: Mask) ->
 
 def _distance(zones: Zones, costs: Column, members: list[int]) -> Column:
     """int64, shape (nodes,): the sum of the distances within the set; beyond all others where a zone does not exist."""
-    sums: Column = costs[np.ix_(members, members)].sum(axis=(0, 1))
+    sums: Column = costs[members][:, members].sum(axis=(0, 1))
     return np.where(zones.exists[members].all(axis=0), sums, np.iinfo(np.int64).max)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from .api import Policy, Scope
+from .api import ZonePolicy, ZoneScope
 from .demand import Amounts, ZoneDemand
 from .reports import NodeReport
 
@@ -27,14 +27,14 @@ def freed(report: NodeReport, gone: Sequence[ZoneDemand]) -> Mapping[int, Amount
             if name in zone.available
         }
         amounts = [unit[name] for unit in units if unit.get(name)]
-        for number, least in _at_least(amounts, taken, alone=report.management.policy is Policy.SINGLE_NUMA_NODE):
+        for number, least in _at_least(amounts, taken, alone=report.management.policy is ZonePolicy.SINGLE_NUMA_NODE):
             found.setdefault(number, {})[name] = least
     return found
 
 
 def _units(report: NodeReport, demand: ZoneDemand) -> Iterable[Amounts]:
     """What is aligned as a whole."""
-    if report.management.scope is Scope.POD:
+    if report.management.scope is ZoneScope.POD:
         return (demand.exclusive,)
     return tuple(each.exclusive for each in demand.containers)
 

@@ -44,7 +44,7 @@ from muster.framework.contract import (
 from muster.framework.contract.columns import Rows
 
 from .alignment import ALIGNED, Aligner, fewest_zones, single_zone, unaligned
-from .api import NAME, RECORDED, TOPOLOGIES, NodeResourceTopology, Policy, Scope
+from .api import NAME, RECORDED, TOPOLOGIES, NodeResourceTopology, ZonePolicy, ZoneScope
 from .args import NodeResourceTopologyMatchArgs
 from .certainty import fits_anyway
 from .demand import ZoneDemand
@@ -61,9 +61,9 @@ _MESSAGES = (
     "invalid node topology data",
 )
 _NOT_FRESH = len(_MESSAGES)
-_ALIGNERS: tuple[tuple[Policy, Aligner], ...] = (
-    (Policy.SINGLE_NUMA_NODE, single_zone),
-    (Policy.RESTRICTED, fewest_zones),
+_ALIGNERS: tuple[tuple[ZonePolicy, Aligner], ...] = (
+    (ZonePolicy.SINGLE_NUMA_NODE, single_zone),
+    (ZonePolicy.RESTRICTED, fewest_zones),
 )
 _SKIP = Status.skip()
 
@@ -124,17 +124,17 @@ class NodeResourceTopologyMatch(
         rows = nodes.indices()
         policies, scopes = columns.policy[rows], columns.scope[rows]
         for policy, align in _ALIGNERS:
-            for scope in Scope:
+            for scope in ZoneScope:
                 at = np.flatnonzero((policies == policy) & (scopes == scope))
                 if len(at):
                     zones = columns.of(rows[at], demand.resources)
                     offered = partial(columns.offered, rows=rows[at])
-                    found = unaligned(zones, demand, align, whole=scope is Scope.POD, offered=offered)
-                    codes[at] = self._certain(rows[at], demand, found, whole=scope is Scope.POD)
+                    found = unaligned(zones, demand, align, whole=scope is ZoneScope.POD, offered=offered)
+                    codes[at] = self._certain(rows[at], demand, found, whole=scope is ZoneScope.POD)
         if self.args.discard_reserved_nodes:
-            for at in np.flatnonzero(columns.known[rows]).tolist():
-                if shared.is_reserved(nodes.snapshot.names[rows[at]]):
-                    codes[at] = _NOT_FRESH
+            for index in np.flatnonzero(columns.known[rows]).tolist():
+                if shared.is_reserved(nodes.snapshot.names[int(rows[index])]):
+                    codes[index] = _NOT_FRESH
         return Verdicts(codes, self._table)
 
     def _certain(self, rows: Rows, demand: ZoneDemand, codes: Codes, *, whole: bool) -> Codes:
@@ -165,11 +165,11 @@ class NodeResourceTopologyMatch(
         rows = nodes.indices()
         scored = columns.known[rows]
         if self._strategy is not None:
-            scored &= columns.policy[rows] == Policy.SINGLE_NUMA_NODE
-        for scope in Scope:
+            scored &= columns.policy[rows] == ZonePolicy.SINGLE_NUMA_NODE
+        for scope in ZoneScope:
             at = np.flatnonzero(scored & (columns.scope[rows] == scope))
             if len(at):
-                scores[at] = self._score(rows[at], demand, whole=scope is Scope.POD)
+                scores[at] = self._score(rows[at], demand, whole=scope is ZoneScope.POD)
         return scores
 
     def score_epoch(self, snapshot: SnapshotReader) -> Hashable:

@@ -42,7 +42,7 @@ def _lowest(zones: Zones, scores: Scores) -> Scores:
     return np.where(counted.any(axis=0), lowest, 0)
 
 
-def _weighted(share: Callable[[Column, Column], Column]) -> Strategy:
+def _weighted(share: Callable[[Any, Column], Column]) -> Strategy:
     """The mean of the resources by weight, where `share` says which score an amount has of a capacity."""
 
     def score(request: Amounts, zones: Zones, weights: Mapping[str, int]) -> Scores:

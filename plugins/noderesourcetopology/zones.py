@@ -18,7 +18,7 @@ import numpy.typing as npt
 from muster.framework.contract import Mask, PodInfo, SnapshotReader
 from muster.framework.contract.columns import Rows
 
-from .api import Policy, Scope
+from .api import ZonePolicy, ZoneScope
 from .demand import taken
 from .freed import freed
 from .reports import NodeReport, NodeReports
@@ -57,7 +57,7 @@ class Zones:
     @property
     def count(self) -> int:
         """The number of nodes."""
-        return self.exists.shape[1]
+        return int(self.exists.shape[1])
 
     @property
     def height(self) -> int:
@@ -69,8 +69,8 @@ class ZoneColumns:
     """The zones of all rows. To be brought up to date by `refresh` before they are read.
 
     Attributes:
-        policy: int8, shape (capacity,): the `Policy` of each row; RELAXED without a report.
-        scope: int8, shape (capacity,): its `Scope`.
+        policy: int8, shape (capacity,): the `ZonePolicy` of each row; RELAXED without a report.
+        scope: int8, shape (capacity,): its `ZoneScope`.
         known: bool, shape (capacity,): whether there is a report.
     """
 
@@ -142,8 +142,8 @@ class ZoneColumns:
     def _begin(self, capacity: int) -> None:
         """Columns without any report."""
         height = self._height
-        self.policy = np.full(capacity, Policy.RELAXED, np.int8)
-        self.scope = np.full(capacity, Scope.CONTAINER, np.int8)
+        self.policy = np.full(capacity, ZonePolicy.RELAXED, np.int8)
+        self.scope = np.full(capacity, ZoneScope.CONTAINER, np.int8)
         self.known = np.zeros(capacity, np.bool_)
         self._most_zones = np.ones(capacity, np.int64)
         self._exists = np.zeros((height, capacity), np.bool_)
@@ -157,7 +157,7 @@ class ZoneColumns:
 
     def _clear(self, row: int) -> None:
         self.known[row] = False
-        self.policy[row] = Policy.RELAXED
+        self.policy[row] = ZonePolicy.RELAXED
         self._exists[:, row] = False
         self._costs[:, :, row] = UNKNOWN_COST
         for column in self._has.values():
@@ -201,7 +201,7 @@ class ZoneColumns:
             for name, n in demand.takes.items():
                 total[name] = total.get(name, 0) + n
             whole = (taken(demand.takes, demand.guaranteed),) if demand.units else ()
-            for unit in whole if report.management.scope is Scope.POD else demand.units:
+            for unit in whole if report.management.scope is ZoneScope.POD else demand.units:
                 self._pending[row] += 1
                 for name in unit.keys() & resources:
                     column = self._largest.setdefault(name, np.zeros(len(self.known), np.int64))

@@ -22,7 +22,7 @@ def decisions(seed: int) -> Iterator[Situation]:
     drawn, number = random.Random(seed), 0
     while True:
         names = [f"n{index}" for index in range(drawn.randint(2, 5))]
-        strategy = {"type": STRATEGIES[number % len(STRATEGIES)]}
+        strategy: dict[str, Any] = {"type": STRATEGIES[number % len(STRATEGIES)]}
         if drawn.random() < 0.4:
             strategy["resources"] = [{"name": name, "weight": drawn.randint(1, 5)} for name in ("cpu", GPU)]
         yield {

@@ -7,7 +7,7 @@ import msgspec
 
 from muster.framework.model.quantity import nanos
 from muster.framework.model.requests import amount
-from muster.plugins.noderesourcetopology.api import NodeResourceTopology, Policy, managed_as
+from muster.plugins.noderesourcetopology.api import NodeResourceTopology, ZonePolicy, managed_as
 from muster.plugins.noderesourcetopology.args import NodeResourceTopologyMatchArgs
 from muster.plugins.noderesourcetopology.fingerprint import fingerprint
 from muster.plugins.noderesourcetopology.plugin import NodeResourceTopologyMatch
@@ -65,7 +65,7 @@ def asked_about(field: str) -> Iterator[tuple[int, Situation, dict[str, Any]]]:
 def _restricted(situation: Situation) -> set[str]:
     """The nodes whose policy scheduler-plugins leaves to the kubelet."""
     typed = [msgspec.convert(each, NodeResourceTopology) for each in situation["topologies"]]
-    return {each.metadata.name for each in typed if managed_as(each).policy is Policy.RESTRICTED}
+    return {each.metadata.name for each in typed if managed_as(each).policy is ZonePolicy.RESTRICTED}
 
 
 def _play(cluster: Cluster, plugin: NodeResourceTopologyMatch, step: Situation) -> None:
