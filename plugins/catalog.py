@@ -35,6 +35,7 @@ from .gangscheduling.plugin import GangScheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .limits.pod_limits import PodLimits
+from .noderesourcetopology.plugin import NodeResourceTopologyMatch
 from .nodes.node_affinity import NodeAffinityPlugin
 from .nodes.node_declared_features import NodeDeclaredFeatures
 from .nodes.node_name import NodeName
@@ -104,6 +105,7 @@ _OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
     AutoPodGroups,
     CapacityScheduling,
     Coscheduling,
+    NodeResourceTopologyMatch,
     PodLimits,
     PreemptionTiming,
     Reservation,

@@ -29,7 +29,7 @@ from .secret_names import RACK, SECRETS, SITUATIONS, SecretCluster
 MEMBERS = Fields(IN_TREE.values()).members
 KINDS = {kind.resource: kind.type for plugin in IN_TREE.values() for kind in plugin.watches}
 KINDS |= {"pods": Pod, "nodes": Node}
-EVERY = ("Coscheduling", "AutoPodGroups", "PreemptionTiming")
+EVERY = ("Coscheduling", "AutoPodGroups", "NodeResourceTopologyMatch", "PreemptionTiming")
 """With the default plugins, those that watch all of these kinds."""
 
 

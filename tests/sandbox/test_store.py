@@ -7,6 +7,7 @@ import pytest
 from muster.plugins.autopodgroups.api import JOB_SETS, LEADER_WORKER_SETS
 from muster.plugins.catalog import IN_TREE, definitions
 from muster.plugins.coscheduling.definition import definition
+from muster.plugins.noderesourcetopology.api import TOPOLOGIES
 from muster.sandbox import Sandbox, StatusError
 from muster.sandbox.clock import Generators
 from muster.sandbox.discovery import folder
@@ -136,6 +137,6 @@ def test_kinds_come_and_go_with_their_definitions() -> None:
 def test_every_kind_that_a_plugin_watches_is_served_except_kinds_of_other_projects() -> None:
     kinds = Sandbox(definitions(), native_groups=True).store.kinds
     watched = {kind.path for plugin in IN_TREE.values() for kind in plugin.watches}
-    of_others = {JOB_SETS.path, LEADER_WORKER_SETS.path}
+    of_others = {JOB_SETS.path, LEADER_WORKER_SETS.path, TOPOLOGIES.path}
 
     assert watched - {f"{folder(kind)}/{kind.resource}" for kind in kinds} == of_others
