@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from ..contract.group_tree import COMPOSITE_PREFIX
-from .annotations import PREFIX
+from ..model.names import PREFIX
 
 HOLD = f"{PREFIX}hold"
 """The reason for the hold. The group is held as long as the annotation exists, even if its value is empty."""

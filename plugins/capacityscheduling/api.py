@@ -17,6 +17,7 @@ import msgspec
 from muster.framework.contract import WatchedKind, Wire
 from muster.framework.contract.recorded import MapContent, RecordedContents, TextKind
 from muster.framework.groups import GroupMeta, unknown_annotations
+from muster.framework.model.names import PREFIX
 from muster.framework.model.quantity import Quantity, QuantityError, nanos
 from muster.framework.model.requests import amount
 
@@ -31,9 +32,9 @@ KIND = "ElasticQuota"
 SHORT_NAMES = ("eq", "eqs")
 LIST_PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
-PARENT = "muster-scheduler.io/parent-quota"
+PARENT = f"{PREFIX}parent-quota"
 """The annotation that names the quota above: `namespace/name`, or the name of one in the same namespace."""
-WEIGHT = "muster-scheduler.io/quota-weight"
+WEIGHT = f"{PREFIX}quota-weight"
 """The annotation with the weight among the quotas that borrow, a whole number from 1."""
 MOST_WEIGHT = 1_000_000
 KNOWN_ANNOTATIONS = frozenset({PARENT, WEIGHT})
