@@ -37,8 +37,9 @@ class GroupPlugin(Plugin[Args]):
     def group_of(self, pod: PodInfo) -> str | None:
         """The id of the group with which `pod` is tried; None to try it alone, or with another plugin's group.
 
-        Called whenever the pod enters the queue. The answer may change over time. Groups of two plugins are different
-        groups, whatever their ids.
+        Called whenever the pod enters the queue. The answer may change over time, although the pod names the same group
+        (`GroupKind.named_by`): members that come after the quorum may be tried alone. Groups of two plugins are
+        different groups, whatever their ids.
         """
 
     def priority(self, group: str) -> int | None:
