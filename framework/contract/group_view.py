@@ -101,8 +101,11 @@ class GroupKind(ABC, Generic[G]):
     judges: bool = False
 
     @abstractmethod
-    def group_of(self, pod: JoiningPod) -> str | None:
-        """`namespace/name` of the pod's group; None for a pod of no group of this kind."""
+    def named_by(self, pod: JoiningPod) -> str | None:
+        """`namespace/name` of the group that the pod names; None for a pod that names none of this kind.
+
+        The group exists or not, and has its quorum or not: `GroupPlugin.group_of` says whether a pod is tried with it.
+        """
 
     def selectors(self, name: str) -> Sequence[str]:
         """Label selectors that find the members of the group of this name; empty if labels do not say."""

@@ -38,7 +38,7 @@ class PodGroupKind(GroupKind[PodGroup]):
     counts_members = True
     judges = True
 
-    def group_of(self, pod: JoiningPod) -> str | None:
+    def named_by(self, pod: JoiningPod) -> str | None:
         """The group that the pod's labels name."""
         own = pod.spec.scheduling_group
         return None if own is not None else group_named(pod.metadata.namespace, pod.metadata.labels)

@@ -55,7 +55,7 @@ def book(*pods: PodInfo) -> Members[GroupRecord[Any]]:
 
 def endings(members: Members[GroupRecord[Any]]) -> Store[Any]:
     """Gives the book what the watch of ended pods knows."""
-    return Store(EndedPods(POD_GROUP_KIND.group_of, members.follow_ended))
+    return Store(EndedPods(POD_GROUP_KIND.named_by, members.follow_ended))
 
 
 @pytest.mark.parametrize(

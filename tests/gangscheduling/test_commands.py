@@ -78,7 +78,7 @@ def test_a_native_group_is_shown_as_any_other() -> None:
     message = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
     plain = {**make_group("train", 3), "status": {"conditions": [{**condition, "message": message}]}}
     members = [msgspec.convert(pod, Pod) for pod in make_members("train", 3)]
-    assert {NATIVE_POD_GROUP_KIND.group_of(pod) for pod in members} == {"default/train"}
+    assert {NATIVE_POD_GROUP_KIND.named_by(pod) for pod in members} == {"default/train"}
     group = view_of(NATIVE_POD_GROUP_KIND, msgspec.convert(plain, NativePodGroup), members)
     assert as_json(group)["message"] == message
     lines = [*render_group(group, now=0.0)]

@@ -46,7 +46,7 @@ class Stage:
         self.clock, self.client, self.recorder = SettlingClock(), Evictions(), Recorder()
         self.groups = NativePodGroups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
-        self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.group_of)
+        self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.named_by)
         self.healer = Healer(self.groups, NATIVE_POD_GROUP_KIND, ports, self.ended)
         self.pods: dict[str, PodInfo] = {}
         for name, count in PODS.items():
