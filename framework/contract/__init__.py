@@ -46,6 +46,15 @@ from .group import (
     ObjectFollower,
     PodFollower,
 )
+from .group_preemption import (
+    DisruptionUnit,
+    Placed,
+    PodGroupInfo,
+    PodGroupTrial,
+    TrialFailed,
+    with_preemption,
+    with_reservation,
+)
 from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, EntityGroup, Part, Shortage, entity_group
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
 from .handle import (
@@ -91,15 +100,6 @@ from .plugin import (
     ScorePlugin,
     Scores,
     Wait,
-)
-from .pod_group import (
-    DisruptionUnit,
-    Placed,
-    PodGroupInfo,
-    PodGroupTrial,
-    TrialFailed,
-    with_preemption,
-    with_reservation,
 )
 from .quota import QuotaKind, QuotaReport, QuotaUse
 from .reservation import CapacityReserver, Start, StartForecaster

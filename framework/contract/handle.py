@@ -21,8 +21,8 @@ from .api import Api
 from .cycle_state import CycleState
 from .eviction import EvictionRule
 from .extender import Victims
+from .group_preemption import DisruptionUnit
 from .nominator import Nominator, Trial
-from .pod_group import DisruptionUnit
 from .status import Status
 from .verdicts import Diagnosis
 

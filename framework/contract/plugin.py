@@ -24,8 +24,8 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
+from .group_preemption import PodGroupInfo, PodGroupTrial
 from .handle import Handle, PreemptionHandle, WatchedKind
-from .pod_group import PodGroupInfo, PodGroupTrial
 from .recorded import RecordedContents
 from .status import Code, Status
 from .verdicts import Diagnosis, Verdicts

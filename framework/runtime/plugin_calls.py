@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, TypeVar
 
 from ..contract.events import Hint, HintFunction
+from ..contract.group_preemption import PodGroupInfo, PodGroupTrial
 from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin, Wait
-from ..contract.pod_group import PodGroupInfo, PodGroupTrial
 from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Diagnosis
 from ..error_log import ErrorLog

@@ -16,8 +16,8 @@ from functools import partial
 from typing import NamedTuple
 
 from ..contract.decision import GroupDecision, PodDecision
+from ..contract.group_preemption import with_preemption
 from ..contract.group_tree import Part
-from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo

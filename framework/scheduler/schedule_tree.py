@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract.decision import GroupDecision
+from ..contract.group_preemption import with_preemption
 from ..contract.group_tree import Part
-from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.attempt_state import AttemptState
