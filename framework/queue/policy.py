@@ -61,9 +61,9 @@ class QueuePolicy(Protocol):
         ...
 
     def entity_group(self, pod: PodInfo) -> str | Status | None:
-        """`<plugin>/<id>` of the group with which a pod is queued, by the `group_of` of the first plugin that claims it.
+        """`<plugin>/<id>` of the group with which a pod is queued; None for a pod that is queued alone.
 
-        None for a pod that is queued alone; an ERROR if a plugin fails.
+        The first group plugin whose `group_of` claims the pod decides. An ERROR if a plugin fails.
         """
         ...
 

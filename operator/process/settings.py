@@ -38,7 +38,7 @@ from muster.plugins.catalog import (
     known,
 )
 
-from .scheduler_plugins import translated
+from .from_scheduler_plugins import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
