@@ -17,7 +17,7 @@ from muster.framework.contract import GroupId, WatchedKind
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.podgroups.membership import GroupKinds
-from muster.operator.process.pages import last_decision
+from muster.operator.process.endpoints import last_decision
 from muster.operator.serving import Unknown
 from muster.plugins.catalog import QUOTAS
 
