@@ -31,9 +31,9 @@ from muster.operator.simulate.sources import texts
 from muster.operator.simulate.wording import counted
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .effective_configuration import ConfigurationOptions, configuration_options
 from .files import Files, files_options
 from .output import Output, busy, emit, emit_lines, output_option
-from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
@@ -51,7 +51,7 @@ _KUBERNETES_OWN = "default-scheduler"
     "runtimeclasses,limitranges`. Default: the live one.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(

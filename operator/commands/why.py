@@ -26,9 +26,9 @@ from muster.plugins.catalog import group_kinds
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .effective_configuration import ConfigurationOptions, EffectiveConfiguration, configuration_options
 from .explain import explain_pod
 from .output import Output, busy, emit, emit_lines, output_option
-from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 _POD = ("po", "pod", "pods")
 _KIND_AND_NAME = 2
@@ -50,7 +50,7 @@ _KIND_AND_NAME = 2
     help="Where it is. Default: the context's namespace.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(
