@@ -16,7 +16,7 @@ from muster.framework.groups import GATHERING_SECONDS
 from muster.framework.model.pod_info import PodInfo
 
 from .args import POD_BY_POD
-from .groups import PodGroups
+from .book import PodGroups
 from .record import PodGroupRecord
 
 SLACK_SECONDS = 0.01

@@ -43,7 +43,7 @@ from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
 from .api import NAME, POD_GROUPS, PodGroup
 from .args import POD_BY_POD, CoschedulingArgs
-from .groups import PodGroups
+from .book import PodGroups
 from .kind import POD_GROUP_KIND
 from .prefilter import GroupPreFilter
 from .record import PodGroupReason

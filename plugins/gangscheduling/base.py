@@ -10,7 +10,7 @@ from muster.framework.contract import Code, NoDomain, Part, Shortage, Status, wi
 from muster.framework.groups import GangPlugin
 
 from . import messages
-from .groups import NativePodGroups
+from .book import NativePodGroups
 
 
 class NativeGangPlugin(GangPlugin):

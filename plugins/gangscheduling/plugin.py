@@ -28,8 +28,8 @@ from muster.framework.groups import GroupReporter, group_missing
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, NativePodGroup
 from .base import NativeGangPlugin
+from .book import NativePodGroups
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .groups import NativePodGroups
 from .kind import NATIVE_POD_GROUP_KIND
 from .record import NativePodGroupReason, reason_of
 from .recorded import RECORDED

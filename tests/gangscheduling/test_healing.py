@@ -17,8 +17,8 @@ from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.gangscheduling.api import NativePodGroup
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
-from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND, NativePodGroupKind
 from tests.clocks import SettlingClock
 from tests.coscheduling.controller.groups import Recorder

@@ -11,7 +11,7 @@ from muster.framework.groups import Announcement
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain

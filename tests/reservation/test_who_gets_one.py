@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.reservation.plugin import reserved_in
 from muster.plugins.reservation.reserved_capacity import shares
 from muster.testing import VirtualScheduler, configuration_of

@@ -26,7 +26,7 @@ from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.clocks import SettlingClock
 from tests.coscheduling.objects import make_member

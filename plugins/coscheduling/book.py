@@ -1,4 +1,4 @@
-"""The book of PodGroups: everything that the scheduler knows about them.
+"""The book of the PodGroups of scheduling.x-k8s.io: everything that the scheduler knows about them now.
 
 One object serves the plugins of all profiles, because the members of a group may belong to any profile, and the
 operator's controller of PodGroups. It knows which pods are members and which of them have nodes, which groups were

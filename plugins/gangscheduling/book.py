@@ -1,4 +1,4 @@
-"""The groups: everything that the scheduler knows about all PodGroups of scheduling.k8s.io now.
+"""The book of the PodGroups of scheduling.k8s.io: everything that the scheduler knows about them now.
 
 One object serves the plugins of all profiles, and the operator's controller, which writes the reports that it yields.
 It knows which pods are members and which of them have nodes; all of it is rebuilt from the API after a restart.
