@@ -47,7 +47,7 @@ from .book import PodGroups
 from .kind import POD_GROUP_KIND
 from .prefilter import GroupPreFilter
 from .record import PodGroupReason
-from .recorded import RECORDED
+from .recording_fields import RECORDED
 from .reporting import PodGroupReporter
 from .topology import AnnotationError
 

@@ -32,7 +32,7 @@ from .book import NativePodGroups
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
 from .kind import NATIVE_POD_GROUP_KIND
 from .record import NativePodGroupReason, reason_of
-from .recorded import RECORDED
+from .recording_fields import RECORDED
 from .reporting import NativePodGroupReporter
 from .trees import is_composite
 from .validation import fault
