@@ -1,7 +1,7 @@
 """Holds: annotations by which an operator keeps the pods of a group from being started until the group is resumed.
 
 `muster hold` writes the annotations, and `muster resume` removes them. A hold of a group of groups applies to every
-group in it. The book of groups keeps the holds of its groups; `HeldGroups` enforces them, and views show them.
+group in it. The book of groups keeps the holds of its groups; `HoldGate` enforces them, and views show them.
 """
 
 from __future__ import annotations
