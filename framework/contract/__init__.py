@@ -25,7 +25,7 @@ from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
     LEFT_ALONE,
     QUOTA_EXCEEDED,
-    REFUSED_AS_ONE,
+    REJECTED_AS_ONE,
     RESERVATIONS,
     DecisionFollower,
     Evictions,
@@ -120,7 +120,7 @@ __all__ = [
     "MERGE_PATCH",
     "NO_EVICTIONS",
     "QUOTA_EXCEEDED",
-    "REFUSED_AS_ONE",
+    "REJECTED_AS_ONE",
     "RESERVATIONS",
     "STRATEGIC_MERGE_PATCH",
     "WHOLE_NODES",

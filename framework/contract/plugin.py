@@ -180,7 +180,7 @@ class FilterPlugin(Plugin[Args]):
     """
 
     filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
-    refuses_alike: ClassVar[bool] = False
+    rejects_alike: ClassVar[bool] = False
     """Whether its verdicts depend on nothing of the pod but its spec, namespace, labels and controller. If no node can
     take one such pod, the result holds for all pods that have these in common.
     """

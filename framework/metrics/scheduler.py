@@ -170,7 +170,7 @@ class SchedulerMetrics:
     )
     podgroups_denied: Counter = _counter(
         "muster_podgroup_denied_total",
-        "[ALPHA] Times a pod group was refused because it had been denied a moment ago.",
+        "[ALPHA] Times a pod group was rejected without a trial because it had been denied recently.",
     )
     generated_placements: Counter = _counter(
         "scheduler_generated_placements_total",

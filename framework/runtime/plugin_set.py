@@ -164,7 +164,7 @@ class ProfilePlugins:
         return frozenset(
             plugin.name
             for plugin in self.of(FilterPlugin)
-            if plugin.refuses_alike
+            if plugin.rejects_alike
             and all(each.hint is None or each.by_signature or each.by_class for each in registrations[plugin.name])
         )
 

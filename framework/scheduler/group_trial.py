@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..contract.decision import REFUSED_AS_ONE, PodDecision, WaitingTogether
+from ..contract.decision import REJECTED_AS_ONE, PodDecision, WaitingTogether
 from ..contract.status import Status
 from ..model.pod_info import PodSignature
 from ..runtime.group_calls import GroupCalls
@@ -116,7 +116,7 @@ class GroupTrials:
                     (trial.placed if fits else trial.rejected).append(attempt)
                     if fits:
                         reserved.append(attempt)
-                    elif attempt.state.get(REFUSED_AS_ONE) is not None:
+                    elif attempt.state.get(REJECTED_AS_ONE) is not None:
                         trial.untried, trial.as_one = attempts[index + 1 :], True
                         break
                     checkpoint()

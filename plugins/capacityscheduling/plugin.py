@@ -13,7 +13,7 @@ import numpy as np
 
 from muster.framework.contract import (
     QUOTA_EXCEEDED,
-    REFUSED_AS_ONE,
+    REJECTED_AS_ONE,
     Action,
     ClusterEvent,
     Code,
@@ -98,7 +98,7 @@ class CapacityScheduling(
     name = NAME
     watches = (ELASTIC_QUOTAS,)
     recorded = RECORDED
-    refuses_alike = True
+    rejects_alike = True
 
     def __init__(self, args: None, handle: PreemptionHandle) -> None:
         super().__init__(args, handle)
@@ -157,7 +157,7 @@ class CapacityScheduling(
         state.write(NAME, note)
         if rejection is not None:
             if as_one:
-                state.write(REFUSED_AS_ONE, True)
+                state.write(REJECTED_AS_ONE, True)
             text = rejection.told(pod.namespace)
             return Status(Code.UNSCHEDULABLE, (text,), condition_reason=QUOTA_EXCEEDED)
         return None if note.binding or note.yields else _SKIP

@@ -14,7 +14,7 @@ from muster.framework.contract import (
     ALLOW,
     LEFT_ALONE,
     QUOTA_EXCEEDED,
-    REFUSED_AS_ONE,
+    REJECTED_AS_ONE,
     Code,
     CycleState,
     Diagnosis,
@@ -191,7 +191,7 @@ class Coscheduling(
         if finding.left_alone:
             state.write(LEFT_ALONE, True)
         if finding.status is not None and finding.status.code is not Code.PENDING:
-            state.write(REFUSED_AS_ONE, True)
+            state.write(REJECTED_AS_ONE, True)
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
