@@ -27,7 +27,7 @@ def test_an_attack_within_every_bound_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda: replace(WELL, held=0.1), "the loop was held for up to 0.1 s, not 0.05 s"),
+        (lambda: replace(WELL, held=0.1), "the loop was blocked for up to 0.1 s, not 0.05 s"),
         (lambda: replace(WELL, livez=1.25), "/livez took 1.25 s"),
         (lambda: replace(WELL, bound=[0.2, 1.1]), "other pods were late"),
         (lambda: replace(WELL, unbound=2), "2 other pods were not bound"),
