@@ -180,11 +180,11 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
     """The controllers of PodGroups' statuses, if a profile has a plugin that knows groups."""
     admission = None
     books = process.engine.books()
-    judged = [kind for kind in process.groups if kind.judges and kind.plugin in books]
-    if serving.admission is not None and judged:
+    validated = [kind for kind in process.groups if kind.validates and kind.plugin in books]
+    if serving.admission is not None and validated:
         admission = AdmissionOperator(
             serving.admission,
-            judged,
+            validated,
             process.unfenced,
             KopfLogin(connection),
             claim_signals=lambda: _claim_signals(process),

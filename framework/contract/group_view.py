@@ -87,7 +87,7 @@ class GroupKind(ABC, Generic[G]):
             knows the kind.
         counts_members: whether the status of its objects says how many members have nodes, run, or have ended, so that
             pods need not be read for that.
-        judges: whether it has `problems`, because the API server does not judge its objects by all of their rules.
+        validates: whether it has `problems`, because the API server does not check its objects by all of their rules.
     """
 
     plugin: str
@@ -98,7 +98,7 @@ class GroupKind(ABC, Generic[G]):
     annotations: Collection[str] = ()
     fields: Mapping[str, type[Any]] = {}
     counts_members: bool = False
-    judges: bool = False
+    validates: bool = False
 
     @abstractmethod
     def named_by(self, pod: JoiningPod) -> str | None:

@@ -200,7 +200,7 @@ def _tree(answer: object, depth: int = 0) -> Part | None:
         raise ValueError("its tree has a part that is among its own parts")
     text(part.key)
     int32(part.needed)
-    _pods(of_type(part.holding, Sequence))
+    _pods(of_type(part.placed_members, Sequence))
     _topology(part.topology)
     for each in of_type(part.parts or (), Sequence):
         _tree(each, depth + 1)

@@ -181,7 +181,7 @@ class GroupScheduler:
                 )
             status = status.with_reasons(with_preemption(status.message, post_filtered.message))
             untried = status if calls.terse else untried
-        holding = [*calls.placed_members(group)] if request.topology is not None else ()
+        placed_members = [*calls.placed_members(group)] if request.topology is not None else ()
         to_try_alone = trial.untried[: request.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
             calls.name,
@@ -195,7 +195,7 @@ class GroupScheduler:
             searched.no_domain,
             notes,
             post_filtered.message,
-            tried_as=Part(group, request.missing, holding, request.topology),
+            tried_as=Part(group, request.missing, placed_members, request.topology),
             waiting_in={group: request.waiting},
             untried=self._trials.alone(to_try_alone, members),
         )

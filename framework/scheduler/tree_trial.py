@@ -95,7 +95,7 @@ class TreeTrials:
             return self._try(ground, part, attempts[0].state.within)
 
         domains = self._domains.inside(within)
-        found = domains.search(part.topology, part.holding, attempts, max(1, part.least), try_=try_)
+        found = domains.search(part.topology, part.placed_members, attempts, max(1, part.least), try_=try_)
         if isinstance(found, Status):
             return PartTrial(part, error=found)
         trial = found.trial

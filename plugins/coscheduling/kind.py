@@ -36,7 +36,7 @@ class PodGroupKind(GroupKind[PodGroup]):
     annotations = KNOWN_ANNOTATIONS
     fields: Mapping[str, type[Any]] = {"spec": PodGroupSpec, "status": PodGroupStatus}
     counts_members = True
-    judges = True
+    validates = True
 
     def named_by(self, pod: JoiningPod) -> str | None:
         """The group that the pod's labels name."""
