@@ -1,7 +1,7 @@
 """Groups of pods that are placed together, and plugins that follow what happens in the cluster.
 
 The first GroupPlugin of a profile that claims a pod handles it. The queue keeps the waiting members of a group in one
-entry, and the group cycle places the members that the group lacks in one transaction. The words are kube-scheduler's
+entry, and `GroupScheduler` places the members that the group lacks in one transaction. The words are kube-scheduler's
 where it has them.
 """
 

@@ -1,6 +1,6 @@
 """Trees of groups: groups that consist of groups and start together, as a CompositePodGroup defines them.
 
-A `GroupPlugin` that knows such trees describes one as `Part`s (`GroupPlugin.tree`); the group cycle decides the whole
+A `GroupPlugin` that knows such trees describes one as `Part`s (`GroupPlugin.tree`); `GroupScheduler` decides the whole
 tree in one transaction. Pods belong to the leaves only.
 """
 

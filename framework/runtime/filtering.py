@@ -1,6 +1,6 @@
 """Filter: which nodes can run a pod, and which plugin is the first to reject each of the others.
 
-`Framework` runs it on all nodes, where most verdicts are cached, and on any set of nodes in a trial.
+`Algorithm` runs it on all nodes, where most verdicts are cached, and on any set of nodes in a trial.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Guarded calls of a `GroupPlugin`.
 
-The queue, the group cycle and the nominator make them. An answer has the type and the range that the contract names, or
-Failed is raised with an ERROR that names the plugin and the method.
+The queue, `GroupScheduler` and the nominator make them. An answer has the type and the range that the contract names,
+or Failed is raised with an ERROR that names the plugin and the method.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Whatever a plugin raises, and an answer that is not legal at its point, becomes an ERROR that names the plugin and the
 point in kube-scheduler's words. A plugin's bug therefore costs the pod its attempt and never stops the loop. A call
 that passes checkpoints ends at one of them when it has used up its budget. Any other slow call cannot be stopped, but
-it is named; see `watch`.
+it is named; see `call_watch`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 All members are tried on the snapshot under its undo log, each with the previous members on their nodes and reserved
 there. Only if as many fit as the group lacks are they assumed and reserved for real, and then permitted, in the same
-step; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along with
+decision; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along with
 it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
 members are bound together; if the quorum is lost before that, none is bound.
 

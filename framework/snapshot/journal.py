@@ -17,7 +17,7 @@ _WHOLE_WHEN_OVER = 4
 
 
 class DependsOn(Enum):
-    """The inputs of a plugin's verdict or score for a node, besides the pod's shape (its spec, less its node).
+    """The inputs of a plugin's verdict or score for a node, besides the pod's signature.
 
     A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is CLUSTER.
     """

@@ -167,7 +167,7 @@ class RemoteCluster:
     async def _decide(self, ask: Callable[[Objects, ExtenderSession], Awaitable[T]]) -> T | Unavailable:
         """The decision on a snapshot of all known objects."""
         try:
-            others = await read_kinds(self._client, self._options.assembly.read())
+            others = await read_kinds(self._client, self._options.assembly.kinds_to_read())
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)
             session = await self._extenders.session(cluster.nodes)
             return await asyncio.to_thread(_run, partial(ask, cluster, session))

@@ -1,8 +1,8 @@
 """GangScheduling: the extension points, each a few lines on top of `NativePodGroups`.
 
 The methods that decide (PreEnqueue, PreFilter, `reject_group`) change nothing; the methods that follow decisions carry
-out the consequences. kube-scheduler's plugin also lets pods wait at Permit until their group has its quorum: here the
-group cycle places all of them in one step, and binds none if the quorum is lost before binding.
+out the consequences. kube-scheduler's plugin also lets pods wait at Permit until their group has its quorum: here
+`GroupScheduler` places all of them in one decision, and binds none if the quorum is lost before binding.
 """
 
 from __future__ import annotations
