@@ -115,7 +115,7 @@ PREEMPTION: Final = DefaultPreemption.name
 """The plugin that evicts pods."""
 
 COSCHEDULING: Final = Coscheduling.name
-"""The plugin of PodGroups by label. Muster's default profile enables it (`muster_configuration` in `operator.process`)."""
+"""The plugin of PodGroups by label. Muster's default profile enables it (`operator.process.settings`)."""
 
 QUOTAS: Final[QuotaKind[Any]] = ElasticQuotas()
 """The kind of quotas, which the plugin of its name enforces in every profile."""

@@ -1,8 +1,8 @@
 """A group's trial: members are placed one after another on the snapshot under its undo log, and all of it is undone.
 
-`GroupScheduler` runs it, once in each domain if the group needs one. Members that differ may fit in one order and not in
-another. If they do not fit in their own order, a few other orders are tried; this finds most solutions, not all.
-Between two members other work may run, and the trial may be aborted.
+`GroupScheduler` runs it, once in each domain if the group needs one, and `TreeTrials` for each leaf of a tree. Members
+that differ may fit in one order and not in another. If they do not fit in their own order, a few other orders are
+tried; this finds most solutions, not all. Between two members other work may run, and the trial may be aborted.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 All members are tried on the snapshot under its undo log, each with the previous members on their nodes and reserved
 there. Only if as many fit as the group lacks are they assumed and reserved for real, and then permitted, in the same
-decision; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along with
-it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
+decision; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along
+with it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
 members are bound together; if the quorum is lost before that, none is bound.
 
 Work that grows with the number of members passes checkpoints, where the scheduler lets other work run.

@@ -1,8 +1,9 @@
 """The decision on a tree of groups: which members are placed, and which reason each of its groups and pods gets.
 
 `TreeCycle` decides, and `GroupScheduler`, which calls it, carries the decision out: it reserves, permits and binds the
-members that are placed together. A part that does not fit keeps waiting while the others start, as long as the groups above it have enough
-parts without it. Otherwise no part starts, and every part gets the reason of the highest group that has too few.
+members that are placed together. A part that does not fit keeps waiting while the others start, as long as the groups
+above it have enough parts without it. Otherwise no part starts, and every part gets the reason of the highest group
+that has too few.
 """
 
 from __future__ import annotations
