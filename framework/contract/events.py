@@ -22,7 +22,7 @@ About = TypeVar("About", default=Any)
 
 
 class EventResource(StrEnum):
-    """Kinds that kube-scheduler's plugins and Coscheduling register for; POD covers the three kinds of pod events below it.
+    """Kinds that kube-scheduler's plugins and Coscheduling register for; POD covers the three kinds of pods below it.
 
     A kind is a plain string, so a plugin may watch others: the name of such a kind is the `resource` of its
     `WatchedKind`.
