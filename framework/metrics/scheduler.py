@@ -280,7 +280,7 @@ class SchedulerMetrics:
         self.podgroup_scheduling_attempt_duration.observe(labels, seconds)
 
     def quorum_bound(self, seconds: float, *, members: int) -> None:
-        """The quorum of a group of at least so many `members` is bound, so long after its first member was seen."""
+        """The quorum of a group with so many `members` is bound, `seconds` after its first member was seen."""
         size = next((str(most) for most in _GROUP_SIZES if members <= most), "+Inf")
         self.podgroup_quorum_duration.observe((size,), seconds)
 

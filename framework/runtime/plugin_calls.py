@@ -222,7 +222,7 @@ class PluginCalls:
             self.log_failure(point, plugin, about, answer)
 
     def evaluated(self, plugins: tuple[str, ...], point: Point) -> None:
-        """These plugins had their say at `point`."""
+        """These plugins have answered at `point`."""
         self._metrics.plugin_evaluations.add_each(plugins, (point.name, self._profile))
 
     def point_ended(self, point: Point, status: Status | None, since: float) -> None:

@@ -73,7 +73,7 @@ _REJECTING = (
     GroupPlugin,
 )
 EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
-"""What concerns those who do not say what does."""
+"""Registered for a plugin that names no events: every event."""
 
 
 class ProfilePlugins:

@@ -1,4 +1,4 @@
-"""A pod's story, from the queue to its node or back (upstream: schedule_one.go).
+"""One pod's path, from the queue to its node or back (upstream: schedule_one.go).
 
     pop ─► scheduling cycle: find nodes ─► score ─► assume ─► reserve ─► permit ─► binding cycle ─► bound
                  │                            │        │          │           (a task of its own)
