@@ -95,7 +95,7 @@ class GroupHolds:
             self._ended.pop(group, None)
 
     def resumed_by(self, group: str) -> str:
-        """Who ended the last hold that the group was subject to; "" if unknown."""
+        """The user who ended the last hold to which the group was subject; "" if unknown."""
         ends = [self._ended[each] for each in (group, *self._above(group)) if each in self._ended]
         return max(ends)[1] if ends else ""
 

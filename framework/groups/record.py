@@ -30,7 +30,7 @@ class GroupObject(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its metadata."""
+        """The object's metadata."""
         ...
 
     @property

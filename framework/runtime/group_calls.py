@@ -148,7 +148,7 @@ class ProfileGroups:
         return None if claimed is None else claimed[0].priority(claimed[1])
 
     def preemption_priority(self, pod: PodInfo) -> int:
-        """The priority below which pods may be evicted for `pod`: that of the group with which it is tried, else its own."""
+        """The priority below which pods may be evicted for `pod`: that of the group it is tried with, or its own."""
         claimed = self._claimed(pod)
         return pod.priority if claimed is None else claimed[0].preemption_priority(claimed[1], (pod,))
 

@@ -140,7 +140,7 @@ class Workloads:
 
 
 def _essence(found: object) -> object:
-    """What is read of a namespace or a workload; a status changes often, and mostly in other ways."""
+    """The parts that are read of a namespace or a workload; a status changes often, and mostly in other ways."""
     if isinstance(found, Namespace):
         return found.metadata.labels.get(LABEL)
     if isinstance(found, Job):

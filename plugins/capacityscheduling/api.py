@@ -43,14 +43,14 @@ _NONE: Mapping[str, Quantity] = {}
 
 
 class ElasticQuotaSpec(Wire):
-    """What a namespace is guaranteed, and the most that it may use."""
+    """The amounts that a namespace is guaranteed, and the most that it may use."""
 
     min: dict[str, Quantity] = msgspec.field(default_factory=dict)
     max: dict[str, Quantity] = msgspec.field(default_factory=dict)
 
 
 class ElasticQuotaStatus(Wire):
-    """What the pods of the namespace that have nodes request together."""
+    """The total of the requests of the namespace's pods that have nodes."""
 
     used: dict[str, Quantity] = msgspec.field(default_factory=dict)
 
@@ -98,12 +98,12 @@ def parent_of(quota: ElasticQuota) -> str:
 
 
 def faults(quota: ElasticQuota) -> list[str]:
-    """What is wrong with a decoded quota: a line for each field, in the API server's style."""
+    """The problems with a decoded quota: a line for each field, in the API server's style."""
     return [*_of_amounts(quota.spec.min, quota.spec.max), *_of_annotations(quota.metadata.annotations)]
 
 
 def problems(quota: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a quota in its JSON form: a line for each field, in the API server's style."""
+    """The problems with a quota in its JSON form: a line for each field, in the API server's style."""
     spec, metadata = quota.get("spec") or {}, quota.get("metadata") or {}
     if not isinstance(spec, Mapping):
         return [_line("spec", spec, "should be a valid dictionary")]

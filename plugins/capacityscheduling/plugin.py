@@ -65,7 +65,7 @@ _HELPFUL: tuple[ClusterEvent, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What PreFilter leaves to Filter.
+    """The results of PreFilter that Filter reads.
 
     Attributes:
         quota: the quota of the pod's namespace.
@@ -240,7 +240,7 @@ class CapacityScheduling(
         return rejection_of(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
 
     def _need_together(self, gang: WaitingTogether) -> Amounts:
-        """What all waiting members request, of which more than are needed may be placed; kept for the other members."""
+        """The requests of all waiting members, more of which than needed may be placed; kept for the other members."""
         known, need = self._last_together
         if known is not gang:
             need = need_of(gang.pods)
@@ -279,7 +279,7 @@ class CapacityScheduling(
         self._follow(decision.members)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """What is used may have changed. A pod that has a node or is gone waits no more."""
+        """Follows usage, which may have changed. A pod that has a node or is gone waits no more."""
         self._shared.statuses.changed()
         if self._shared.short and (pod := old or new) is not None and (new is None or new.node_name):
             self._shared.short.pop(pod.uid, None)

@@ -106,7 +106,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     # What they are.
 
     def quorum(self, group: str) -> int:
-        """Its minMember; 0 for a group that does not exist."""
+        """The group's minMember; 0 for a group that does not exist."""
         return self.record(group).quorum
 
     def quorum_state(self, group: str) -> tuple[bool, int]:

@@ -56,7 +56,7 @@ class PodGroupKind(GroupKind[PodGroup]):
         return {"minMember": size}
 
     def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
-        """What its status says."""
+        """The group's status, as the object has it."""
         status = group.read_status()
         said = status.condition(SCHEDULED) or _NOTHING_SAID
         return GroupStatus(

@@ -1,4 +1,4 @@
-"""What must hold in a simulation when nothing has happened for long and everything works.
+"""The rules that hold in a simulation when nothing has happened for long and everything works.
 
 The judge asks `Rest` about the cluster and the leader, and `leftovers` when all pods and groups are deleted.
 """

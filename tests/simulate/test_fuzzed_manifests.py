@@ -43,7 +43,7 @@ DOCUMENTS: list[Any] = [
     *(each for path in sorted(EXAMPLES.rglob("*.yaml")) for each in yaml.safe_load_all(path.read_text()) if each),
 ]
 ASSEMBLY = assemble(muster_configuration())
-WATCHED = sorted(ASSEMBLY.read(), key=lambda kind: kind.resource)
+WATCHED = sorted(ASSEMBLY.kinds_to_read(), key=lambda kind: kind.resource)
 NAMED = re.compile(
     r"file\.yaml: (not a Kubernetes object: |Object 'Kind' is missing in |yaml: "
     r"|([^:]* )?[^:]*: ([a-zA-Z][^ :]*: |strict decoding error: |.* is forbidden: )|[a-zA-Z][^ :]*: )",
