@@ -38,7 +38,7 @@ def test_an_attack_within_every_bound_has_no_fault() -> None:
         (lambda: replace(WELL, seen="the group says nothing"), "the group says nothing"),
     ],
 )
-def test_whatever_exceeds_its_bound_is_the_one_fault(change: Callable[[], AttackEffects], fault: str) -> None:
+def test_each_effect_that_exceeds_its_bound_is_the_one_fault(change: Callable[[], AttackEffects], fault: str) -> None:
     assert faults(change(), Bounds(), 200 * MIB) == [fault]
 
 

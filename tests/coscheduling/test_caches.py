@@ -219,7 +219,7 @@ async def test_without_a_group_backoff_added_capacity_helps_once_the_pods_backof
     assert len(world.bound()) == 2
 
 
-async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its_name(make_world: MakeWorld) -> None:
+async def test_a_denial_does_not_hold_for_a_new_group_of_the_same_name(make_world: MakeWorld) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 1000, "podGroupBackoffSeconds": 1000})
     world.add_nodes(make_node("a", cpu="2"))
     group = world.add_group("g", 2, min_resources={"cpu": "4"})

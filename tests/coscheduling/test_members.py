@@ -198,7 +198,7 @@ def test_owners_are_sorted_and_named_once_and_go_with_their_last_member() -> Non
     assert members.record(TRAIN).owners() == ""
 
 
-def test_of_very_many_owners_the_first_are_named() -> None:
+def test_the_first_sixteen_of_very_many_owners_are_named() -> None:
     members = book(*(pod(uid=str(number), owners=[f"job-{number:03}"]) for number in range(1000)))
     assert members.record(TRAIN).owners() == ",".join(f"ml/job-{number:03}" for number in range(16))
 

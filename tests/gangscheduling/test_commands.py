@@ -173,7 +173,7 @@ BUSY = [
 ]
 
 
-async def test_what_would_help_a_tree_is_shown_for_it_and_for_each_of_its_parts() -> None:
+async def test_changes_that_would_help_a_tree_are_shown_for_it_and_for_each_of_its_parts() -> None:
     assembly = assemble(muster_configuration())
     cluster = read(
         yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]),

@@ -71,7 +71,7 @@ def test_a_pod_that_is_tried_after_a_hold_says_since_when_it_has_been_refused(re
     assert ("lastTransitionTime" in patch["status"]["conditions"][0]) is anew
 
 
-def test_what_the_pod_says_already_is_not_written() -> None:
+def test_a_condition_that_the_pod_has_already_is_not_written() -> None:
     status = PodStatus(conditions=(PodCondition("Ready", "False"), WAITING), nominated_node_name="node-1")
     assert planned(status, condition=WAITING, nominated_node="node-1") is None
     assert planned(status) is None

@@ -106,7 +106,7 @@ def test_a_field_that_is_missing_is_named(kind: Any) -> None:
 
 
 @EACH
-def test_whatever_stands_in_a_document_is_read_or_refused(kind: Any) -> None:
+def test_any_document_is_read_or_refused(kind: Any) -> None:
     @MANY
     @given(fitting(type_info(kind)).flatmap(changed) | VALUES)
     def check(document: Any) -> None:

@@ -76,7 +76,7 @@ def refusal(text: str) -> str:
 
 @MANY
 @given(st.sampled_from(DOCUMENTS).flatmap(lambda document: changed(document) | shortened(document)))
-def test_what_is_refused_is_named(document: Any) -> None:
+def test_a_refused_manifest_is_named(document: Any) -> None:
     for text in (json.dumps(document), yaml.safe_dump(document)):
         said = refusal(text)
         assert not said or NAMED.match(said)

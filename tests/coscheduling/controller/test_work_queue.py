@@ -25,7 +25,7 @@ def test_a_key_may_become_due_earlier() -> None:
     assert queue.pop(9) is None
 
 
-def test_what_is_due_longest_comes_first() -> None:
+def test_the_key_that_is_due_longest_comes_first() -> None:
     queue = WorkQueue()
     for key, at in (("c", 3), ("a", 1), ("b", 1)):
         queue.add(key, at=at)
