@@ -62,7 +62,7 @@ class Journal:
 
 
 class HasRows(Protocol):
-    """Whatever has rows: a snapshot. `live` is bool: whether a row, of those below `height`, is a node."""
+    """An object with rows: a snapshot. `live` is bool: whether a row, of those below `height`, is a node."""
 
     height: int
     live: npt.NDArray[np.bool_]
