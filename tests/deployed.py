@@ -1,4 +1,4 @@
-"""What Muster is deployed with, on a control plane of the tests: the definition of PodGroups, and its account."""
+"""The surroundings of Muster on a control plane of the tests: the definition of PodGroups, and its account."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What watchers see, from where, and when it ends."""
+"""Watches: the events that they deliver, from which version on, and their end."""
 
 import pytest
 

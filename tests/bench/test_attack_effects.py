@@ -1,4 +1,4 @@
-"""What others may notice of an attack: each bound is judged by itself, and memory against one reading at the start."""
+"""Effects of an attack on others: each bound is judged by itself, and memory against one reading at the start."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a soak comes to: what climbs is told from what is uneven, and the rate is one that the machine bears."""
+"""The verdict of a soak: a climb is told from an uneven reading, and the rate is one that the machine sustains."""
 
 from collections.abc import Callable
 from random import Random

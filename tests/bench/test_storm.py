@@ -1,4 +1,4 @@
-"""What waits in vain in the storm of retries, and what its command makes of what it reads."""
+"""The benchmark of a storm of retries: its waiting pods, and the metrics that its command reads."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What pages show of results: figures, ratios, failures, and where results come from."""
+"""Tables of results on pages: figures, ratios, failures, and where results come from."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What does not decode: another kind of object, unknown fields, values of the wrong type."""
+"""Documents that do not decode: another kind of object, unknown fields, values of the wrong type."""
 
 import json
 

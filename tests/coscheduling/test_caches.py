@@ -1,4 +1,4 @@
-"""What the plugin remembers of a group for a while: that it was denied, set back, or let through."""
+"""The caches of the plugin, which remember for a while that a group was denied, backed off or permitted."""
 
 from muster.framework.contract import CycleState, NodeView, PodDecision, Status
 from tests.builders import make_node, make_pod

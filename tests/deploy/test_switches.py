@@ -1,4 +1,4 @@
-"""What each value of the chart changes in what is installed, and what the chart refuses."""
+"""The values of the chart: the objects that each of them changes, and values that the chart refuses."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is decided is noted by Reserve, written by PreBind, and given back whole by Unreserve."""
+"""An allocation is noted by Reserve, written by PreBind, and given back whole by Unreserve."""
 
 import asyncio
 from typing import Any

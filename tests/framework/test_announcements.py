@@ -1,4 +1,4 @@
-"""What is announced of a group follows reasons, not the numbers in their text."""
+"""Announcements of a group follow reasons, not the numbers in their text."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What becomes of a group that lost members, decided from who is bound and who succeeded."""
+"""Healing of a group that lost members, decided from its bound and its succeeded members."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What plugin authors may rely on: the names that the public packages export, and no others.
+"""The public surface for plugin authors: the names that the public packages export, and no others.
 
 Muster's own plugins keep to them, so whatever they do the plugin of somebody else can do as well.
 """

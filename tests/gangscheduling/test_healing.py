@@ -1,4 +1,4 @@
-"""What becomes of a tree of groups when one of its parts has lost a pod."""
+"""Healing of a tree of groups, one of whose parts has lost a pod."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence

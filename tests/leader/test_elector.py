@@ -1,4 +1,4 @@
-"""Who leads, and who may still write."""
+"""The elector: which process leads, and which may still write."""
 
 import asyncio
 from collections.abc import Callable, Iterator

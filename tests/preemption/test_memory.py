@@ -1,4 +1,4 @@
-"""What is remembered of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
+"""The memory of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
 
 from collections.abc import Mapping, Sequence
 from random import Random

@@ -1,4 +1,4 @@
-"""Who lacks more than capacity holds nothing as long as that is so, though its want of capacity hides the rest."""
+"""A pod that lacks more than capacity holds no reservation, though its lack of capacity hides the rest."""
 
 from collections.abc import AsyncIterator, Callable
 

@@ -1,4 +1,4 @@
-"""What becomes of a pod whose attempt failed, or is not worth one: by what the informers have seen of it meanwhile."""
+"""Pods whose attempt failed, or that are not worth one, by what the informers have seen of them meanwhile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What strangers may do to the port: real connections, on the event loop of the process and on that of the tests."""
+"""Strangers at the port: real connections, on the event loop of the process and on that of the tests."""
 
 import asyncio
 import gc

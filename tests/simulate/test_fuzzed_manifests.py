@@ -1,4 +1,4 @@
-"""Whatever a manifest says, it is understood, or refused with its source, the object and the field."""
+"""Any manifest is understood, or refused with its source, the object and the field."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What counts as pods, nodes and groups in what people write and what kubectl prints."""
+"""Pods, nodes and groups in what people write and in what kubectl prints."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What is shown of a cluster of which not everything may be read."""
+"""The pages of a cluster of which not everything may be read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Who gets a page, what every answer carries, and that nothing that a cluster says becomes markup."""
+"""Safety of the pages: access, headers of every answer, and texts of a cluster, which never become markup."""
 
 from html import escape
 from http import HTTPStatus

@@ -1,4 +1,4 @@
-"""Whatever happens to the kopf operator that validates PodGroups, it is begun again, and the process goes on."""
+"""The kopf operator that validates PodGroups: after any end it is begun again, and the process goes on."""
 
 import asyncio
 from collections.abc import AsyncIterator

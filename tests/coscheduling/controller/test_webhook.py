@@ -1,4 +1,4 @@
-"""What the server of reviews answers to what is none, and that it goes on."""
+"""The server of reviews: its answer to other requests, after which it goes on."""
 
 import asyncio
 import logging

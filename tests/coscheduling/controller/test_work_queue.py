@@ -1,4 +1,4 @@
-"""What is due comes once, in the order of its time, and the patient after all others."""
+"""The work queue: keys that are due come once, in the order of their times, and patient ones after all others."""
 
 from hypothesis import given
 from hypothesis import strategies as st

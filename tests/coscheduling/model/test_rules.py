@@ -1,4 +1,4 @@
-"""What a PodGroup may ask for, and how a mistake is reported."""
+"""The rules of a PodGroup's fields, and the reports of mistakes."""
 
 from typing import Any
 
