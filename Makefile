@@ -17,7 +17,7 @@ QUICK := $(addprefix tests/,cache config framework leader model plugins preempti
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 # Programs of other projects that tests run beside Muster.
 NEIGHBOURS := jobset lws trainer
-# Tests start hundreds of processes, each of which would compile all modules anew where no bytecode is kept.
+# Tests start hundreds of processes, each of which would compile all modules again where no bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 # The folders under their import names, for mypy and editors, which do not follow an editable install's mapping.
 LINKS := $(FOLDERS:%=build/typing/muster/%)
@@ -81,10 +81,10 @@ bench-native: $(INSTALLED) control-plane ## Measure both on Kubernetes' own grou
 bench-backlog: $(INSTALLED) control-plane ## Measure both on a full cluster with thousands of pods that wait
 	$(RUN) -m bench.backlog $(BENCH_ARGS)
 
-bench-storm: $(INSTALLED) control-plane ## Measure Muster on thousands that wait in vain in a storm of events
+bench-storm: $(INSTALLED) control-plane ## Measure Muster on thousands of pods that cannot be scheduled, under many events
 	$(RUN) -m bench.storm $(BENCH_ARGS)
 
-bench-preemption: $(INSTALLED) control-plane ## Measure both where pods have to make room for others
+bench-preemption: $(INSTALLED) control-plane ## Measure both where pods are evicted for others
 	$(RUN) -m bench.preemption $(BENCH_ARGS)
 
 bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at other pods
@@ -117,7 +117,7 @@ tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with 
 parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
 	$(RUN) -m tests.parity $(SEEDS)
 
-parity-preemption: $(INSTALLED) control-plane ## Compare whom both evict on random full clusters: SEEDS="1-100"
+parity-preemption: $(INSTALLED) control-plane ## Compare the victims of both on random full clusters: SEEDS="1-100"
 	$(RUN) -m tests.parity 0 $(or $(SEEDS),1-100)
 
 parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
@@ -176,7 +176,7 @@ release: $(RELEASING) control-plane ## Make, check and list all that a release c
 site: $(RELEASING) ## Build the documentation as web pages in build/site, where a dead link is an error: OWNER=
 	$(RUN) -m deploy.site $(if $(OWNER),--owner=$(OWNER))
 
-venv: $(INSTALLED) $(LINKS) ## Install Muster and its tools into .venv, and show editors the rooms
+venv: $(INSTALLED) $(LINKS) ## Install Muster and its tools into .venv, and link the packages so that editors find them
 
 control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run, unless they are there
 	@command -v kubectl >/dev/null || { echo "kubectl is not on the PATH: install it, the tests need it" >&2; exit 1; }

@@ -120,7 +120,7 @@ PREEMPTION: Final = DefaultPreemption.name
 """The plugin that evicts pods."""
 
 COSCHEDULING: Final = Coscheduling.name
-"""The plugin of PodGroups by label, which the built-in configuration enables."""
+"""The plugin of PodGroups by label. Muster's default profile enables it (`operator.process.settings`)."""
 
 QUOTAS: Final[QuotaKind[Any]] = ElasticQuotas()
 """The kind of quotas, which the plugin of its name enforces in every profile."""
@@ -137,7 +137,8 @@ ALWAYS: Final = (PodLimits.name, Reservation.name, CapacityScheduling.name)
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
 """Name and weight (0: none) of each plugin that is on by default, in kube-scheduler's multiPoint order.
 
-GangScheduling is, as it is there once the gate GenericWorkload is on: where no such group exists it does nothing.
+GangScheduling is among them because kube-scheduler enables it with the feature gate GenericWorkload; where no such
+group exists, it does nothing.
 """
 
 KNOWN_UNIMPLEMENTED: Final = frozenset(

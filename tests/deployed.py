@@ -1,4 +1,4 @@
-"""What Muster is deployed with, on a control plane of the tests: the definitions of its objects, and its account."""
+"""The surroundings of Muster on a control plane of the tests: the definitions of its objects, and its account."""
 
 from collections.abc import Mapping
 from pathlib import Path

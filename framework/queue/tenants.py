@@ -25,7 +25,7 @@ Turn = tuple[float, ...]
 
 
 class TenantOrder(Protocol):
-    """What the queue asks about tenants. `Profiles` implements it for the plugins of all profiles."""
+    """The queue's questions about tenants. `Profiles` implements it for the plugins of all profiles."""
 
     def tenants_moved(self) -> Sequence[str] | None:
         """The tenants whose turn may have changed since the last call; None if pods may have other tenants now."""

@@ -1,4 +1,4 @@
-"""What extenders were asked about a pod in one attempt, and what they answered; kept in the attempt's state.
+"""The questions to extenders about a pod in one attempt, and their answers; kept in the attempt's state.
 
 `framework.scheduler.extenders` asks them, and the cycles use the answers. A decision never waits for an extender: the
 pod is set aside during the call, and decided again with the answers.

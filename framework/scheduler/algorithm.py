@@ -115,7 +115,7 @@ class Algorithm:
             among = snapshot.live_rows() if state.within is None else state.within
             return _rejected_by_pre_filter(pre_filtered, pre_filtered.status, snapshot.names_of(among))
         if len(self._nominator) and nominated_first:
-            rows = self.nominated_node(state, pod)
+            rows = self.evaluate_nominated_node(state, pod)
             if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
                 return Feasible(pre_filtered, rows, next_start=self.next_start)
         filtered = framework.filtering.run_on_all(state, pod, pre_filtered)
@@ -164,7 +164,7 @@ class Algorithm:
             names[row] not in consultation.consulted_nodes for row in fitting.tolist()
         )
 
-    def nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
+    def evaluate_nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
         """The row of the node to which the pod is nominated; None if there is none, or it cannot run the pod."""
         row = self.snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
         if row is None or (state.within is not None and row not in state.within):

@@ -34,8 +34,8 @@ _Ask = Callable[[PodInfo, Consultation], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
-class Delayed:
-    """Attempts that are decided together later; `group` is None for a single pod."""
+class SetAsideAttempts:
+    """Attempts of pods that are set aside and decided together later; `group` is None for a single pod."""
 
     profile: str
     group: str | None
@@ -53,32 +53,32 @@ class Consultations:
         self._queue = queue
         self._ports = ports
         self._extenders: Sequence[Extender] = [each for each in ports.extenders if _decides(each)]
-        self._waiting: list[tuple[object, int, Delayed]] = []
+        self._waiting: list[tuple[object, int, SetAsideAttempts]] = []
         self._numbers = count()
         self._under_way = 0
-        self._ready: deque[Delayed] = deque()
+        self._ready: deque[SetAsideAttempts] = deque()
 
     def are_due(self, attempts: Sequence[Attempt]) -> bool:
         """Whether an extender is interested in one of these pods."""
         return bool(self._extenders) and any(interested(self._extenders, attempt.pod) for attempt in attempts)
 
-    def add(self, delayed: Delayed) -> None:
+    def add(self, kept: SetAsideAttempts) -> None:
         """Set these pods aside until their extenders have answered."""
-        key = self._queue.sort_key(delayed.attempts[0].queued)
+        key = self._queue.sort_key(kept.attempts[0].queued)
         sort_key = (1,) if isinstance(key, Status) else (0, *((isinstance(each, str), each) for each in key))
-        heapq.heappush(self._waiting, (sort_key, next(self._numbers), delayed))
+        heapq.heappush(self._waiting, (sort_key, next(self._numbers), kept))
 
-    def next(self) -> Delayed | None:
+    def next(self) -> SetAsideAttempts | None:
         """The next pods to decide; None if there are none. Also starts consultations of pods whose turn has come."""
         while self._waiting and self._under_way < AT_ONCE:
-            _, _, delayed = heapq.heappop(self._waiting)
-            if self._begin(delayed):
+            _, _, kept = heapq.heappop(self._waiting)
+            if self._begin(kept):
                 continue
-            return delayed
+            return kept
         while self._ready:
-            delayed = self._ready.popleft()
-            if not self._is_incomplete(delayed):
-                return delayed
+            kept = self._ready.popleft()
+            if not self._is_incomplete(kept):
+                return kept
         return None
 
     def reopen_if_needed(self, attempt: Attempt) -> bool:
@@ -89,47 +89,47 @@ class Consultations:
         if consultation.outdated:
             attempt.reset()
             attempt.state.consultation = None
-            self.add(Delayed(attempt.profile, None, [attempt]))
+            self.add(SetAsideAttempts(attempt.profile, None, [attempt]))
             return True
         if consultation.preemption is None or consultation.evictions is not None:
             return False
         attempt.reset()
-        self._spawn(Delayed(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
+        self._spawn(SetAsideAttempts(attempt.profile, None, [attempt]), [attempt], self._ask_about_evictions)
         return True
 
-    def ask_for_group(self, delayed: Delayed) -> None:
+    def ask_for_group(self, kept: SetAsideAttempts) -> None:
         """Ask the open questions about evictions for a group, which is then decided again."""
-        for attempt in delayed.attempts:
+        for attempt in kept.attempts:
             attempt.reset()
-        self._spawn(delayed, delayed.attempts, self._ask_if_cleared)
+        self._spawn(kept, kept.attempts, self._ask_if_cleared)
 
-    def _begin(self, delayed: Delayed) -> bool:
+    def _begin(self, kept: SetAsideAttempts) -> bool:
         """Ask about the nodes that fit each pod now. False if there is nothing to ask."""
         about = [
             attempt
-            for attempt in delayed.attempts
+            for attempt in kept.attempts
             if attempt.state.consultation is None and interested(self._extenders, attempt.pod)
         ]
-        return self._ask(delayed, about)
+        return self._ask(kept, about)
 
-    def _is_incomplete(self, delayed: Delayed) -> bool:
+    def _is_incomplete(self, kept: SetAsideAttempts) -> bool:
         """Whether extenders rejected a nominated node, so that they are now asked about all other nodes."""
         rejected = []
-        for attempt in delayed.attempts:
+        for attempt in kept.attempts:
             consultation = attempt.state.consultation
             if consultation is not None and consultation.only_nominated and not consultation.node_names:
                 attempt.state.consultation = None
                 rejected.append(attempt)
-        return self._ask(delayed, rejected, nominated_first=False)
+        return self._ask(kept, rejected, nominated_first=False)
 
-    def _ask(self, delayed: Delayed, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
+    def _ask(self, kept: SetAsideAttempts, about: Sequence[Attempt], *, nominated_first: bool = True) -> bool:
         for attempt in about:
-            attempt.state.consultation = self._question(attempt, delayed.group is not None, nominated_first)
+            attempt.state.consultation = self._question(attempt, kept.group is not None, nominated_first)
             attempt.reset()
         consultations = [attempt.state.consultation for attempt in about]
         needed = any(each.consulted_nodes for each in consultations if each is not None)
         if needed:
-            self._spawn(delayed, about, self._ask_about_nodes)
+            self._spawn(kept, about, self._ask_about_nodes)
         return needed
 
     def _question(self, attempt: Attempt, everywhere: bool, nominated_first: bool) -> Consultation:
@@ -149,17 +149,17 @@ class Consultations:
             consulted_nodes=frozenset(algorithm.snapshot.names[row] for row in rows.tolist()),
         )
 
-    def _spawn(self, delayed: Delayed, about: Sequence[Attempt], ask: _Ask) -> None:
+    def _spawn(self, kept: SetAsideAttempts, about: Sequence[Attempt], ask: _Ask) -> None:
         self._under_way += 1
         questions = [(each.pod, each.state.consultation) for each in about if each.state.consultation is not None]
-        self._ports.spawn(self._run(delayed, questions, ask))
+        self._ports.spawn(self._run(kept, questions, ask))
 
-    async def _run(self, delayed: Delayed, questions: Sequence[tuple[PodInfo, Consultation]], ask: _Ask) -> None:
+    async def _run(self, kept: SetAsideAttempts, questions: Sequence[tuple[PodInfo, Consultation]], ask: _Ask) -> None:
         try:
             await asyncio.gather(*(ask(pod, consultation) for pod, consultation in questions))
         finally:
             self._under_way -= 1
-            self._ready.append(delayed)
+            self._ready.append(kept)
             self._ports.wake()
 
     async def _ask_about_nodes(self, pod: PodInfo, consultation: Consultation) -> None:

@@ -53,10 +53,10 @@ class TrialInDomain(Generic[T]):
         """The members that fit."""
         return tuple(attempt.pod for attempt in self.trial.placed)
 
-    def resume(self, attempts: Sequence[Attempt]) -> T:
+    def restore(self, attempts: Sequence[Attempt]) -> T:
         """Restore the attempts to their state after this trial."""
         for attempt, kept in zip(attempts, self.attempts, strict=True):
-            attempt.resume(kept)
+            attempt.restore(kept)
             checkpoint()
         return self.trial
 

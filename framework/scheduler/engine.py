@@ -122,7 +122,7 @@ def build_engine(
     `registry` maps the name of each plugin in `resolved` to its class; `assumed_ttl` is the cache's.
     Raises ConfigurationError if a plugin cannot be created.
     """
-    ports = ports.delayed()
+    ports = ports.paced()
     known = KnownPods([each.scheduler_name for each in resolved])
     reports, snapshot = Reports(ports, known.get), Snapshot()
     cache, capacity = Cache(snapshot, ports.clock.now, assumed_ttl), GroupCapacity(snapshot)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..contract.extender import Extender, Victims
-from ..contract.pod_group import Placed
+from ..contract.group_preemption import Placed
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis, fit_error
 from ..model.pod_info import PodInfo, PodSignature

@@ -173,8 +173,8 @@ class Profiles:
         self._reports.gates.end(pod.uid)
         return status
 
-    def group_of(self, pod: PodInfo) -> str | Status | None:
-        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod without one."""
+    def entity_group(self, pod: PodInfo) -> str | Status | None:
+        """`<plugin>/<id>` of the group with which a pod is queued; None for a pod that is queued alone."""
         try:
             return self._of(pod).groups.of(pod)
         except Failed as failed:

@@ -1,8 +1,9 @@
 """The decision on a tree of groups: which members are placed, and which reason each of its groups and pods gets.
 
-The group cycle calls it and carries the decision out: it reserves, permits and binds the members that are placed
-together. A part that does not fit keeps waiting while the others start, as long as the groups above it have enough
-parts without it. Otherwise no part starts, and every part gets the reason of the highest group that has too few.
+`TreeCycle` decides, and `GroupScheduler`, which calls it, carries the decision out: it reserves, permits and binds the
+members that are placed together. A part that does not fit keeps waiting while the others start, as long as the groups
+above it have enough parts without it. Otherwise no part starts, and every part gets the reason of the highest group
+that has too few.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract.decision import GroupDecision
+from ..contract.group_preemption import with_preemption
 from ..contract.group_tree import Part
-from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.attempt_state import AttemptState

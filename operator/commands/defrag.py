@@ -32,7 +32,7 @@ from muster.plugins.catalog import POD_DISRUPTION_BUDGETS
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .moves import Applying, applying_options, question_options
 from .output import Output, busy, emit, emit_lines, output_option
-from .rules import ConfigurationOptions, rules_options
+from .effective_configuration import ConfigurationOptions, configuration_options
 
 _NO_MOVES = 1
 
@@ -49,7 +49,7 @@ _NO_MOVES = 1
 )
 @applying_options
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(
@@ -107,7 +107,7 @@ def _failures() -> Iterator[None]:
 def _read(assembly: Assembly, dump: Path) -> Objects:
     """The cluster in the file. Raises BadInputError."""
     found = Objects()
-    kinds = (*assembly.read(), POD_DISRUPTION_BUDGETS)
+    kinds = (*assembly.kinds_to_read(), POD_DISRUPTION_BUDGETS)
     try:
         for source, text in texts(str(dump)):
             found.extend(read(text, source, kinds, kinds=assembly.groups, whole=bool(assembly.configuration.extenders)))
@@ -121,7 +121,7 @@ def _read(assembly: Assembly, dump: Path) -> Objects:
 async def _propose(
     assembly: Assembly, source: Connection | Objects, question: DefragQuestion
 ) -> tuple[ClusterPicture, DefragReport]:
-    kinds = (*assembly.read(), POD_DISRUPTION_BUDGETS)
+    kinds = (*assembly.kinds_to_read(), POD_DISRUPTION_BUDGETS)
     cluster = source if isinstance(source, Objects) else await read_cluster(source, kinds)
     async with extender_session(cluster, assembly.configuration, source) as session:
         picture = ClusterPicture(assembly, cluster, time.time(), session)

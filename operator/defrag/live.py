@@ -36,7 +36,7 @@ class LiveCluster:
 
     async def picture(self) -> ClusterPicture:
         """See `ChangingCluster`."""
-        kinds = (*self._assembly.read(), POD_DISRUPTION_BUDGETS)
+        kinds = (*self._assembly.kinds_to_read(), POD_DISRUPTION_BUDGETS)
         cluster = await read_cluster(self._connection, kinds)
         return ClusterPicture(self._assembly, cluster, time.time(), self._session)
 

@@ -18,7 +18,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
 from muster.operator.defrag.question import DefragQuestion
 from muster.operator.podgroups.membership import GroupKinds
-from muster.operator.process.pages import last_decision
+from muster.operator.process.endpoints import last_decision
 from muster.operator.serving import Unknown
 from muster.plugins.catalog import QUOTAS
 

@@ -180,7 +180,7 @@ class RemoteCluster:
     ) -> T | Unavailable:
         """The decision on a snapshot of all known objects, and of those of further kinds."""
         try:
-            others = await read_kinds(self._client, (*self._options.assembly.read(), *kinds))
+            others = await read_kinds(self._client, (*self._options.assembly.kinds_to_read(), *kinds))
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)
             session = await self._extenders.session(cluster.nodes)
             return await asyncio.to_thread(_run, partial(ask, cluster, session))

@@ -55,7 +55,7 @@ class QuotaRejection:
 
 
 def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
-    """What these pods request together."""
+    """The requests of these pods together."""
     total = {PODS: 0}
     for pod in pods:
         total[PODS] += 1

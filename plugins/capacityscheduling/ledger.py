@@ -49,16 +49,16 @@ class QuotaLedger:
         self._count(tree.by_namespace)
 
     def used(self, quota: Quota) -> Amounts:
-        """What is used now, in a trial with its changes. Valid until usage changes."""
+        """The present usage, in a trial with its changes. Valid until usage changes."""
         self._refresh()
         return self._used[quota]
 
     def own(self, quota: Quota) -> Amounts:
-        """What the pods of the quota's own namespace use now. Valid until usage changes."""
+        """The present usage of the quota's own namespace. Valid until usage changes."""
         return self._usage.used(quota.namespace)
 
     def settled(self, quota: Quota) -> Amounts:
-        """What is used outside of all trials. Valid until usage changes."""
+        """The usage outside of all trials. Valid until usage changes."""
         self._refresh()
         return self._settled[quota]
 
@@ -68,7 +68,7 @@ class QuotaLedger:
         return self._usage.any_removed
 
     def refilled(self, quota: Quota) -> Amounts:
-        """What would be used now if all pods came back that a trial has removed. Valid until usage changes."""
+        """The usage if all pods came back that a trial has removed. Valid until usage changes."""
         used, removed = self.used(quota), self._removed[quota]
         return {name: used.get(name, 0) + removed.get(name, 0) for name in used.keys() | removed.keys()}
 
@@ -89,7 +89,7 @@ class QuotaLedger:
         return self._over
 
     def borrowed(self, quota: Quota) -> dict[str, int]:
-        """What is used beyond `min`, by resource that some quota guarantees."""
+        """The usage beyond `min`, by resource that some quota guarantees."""
         used = self.used(quota)
         over = {name: used.get(name, 0) - quota.min.get(name, 0) for name in sorted(self.tree.shared)}
         return {name: amount for name, amount in over.items() if amount > 0}

@@ -25,7 +25,7 @@ from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
 from muster.plugins.capacityscheduling.shared import ledger_in
 from muster.plugins.coscheduling.api import NAME as COSCHEDULING
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate
 from muster.plugins.defaultpreemption.group_search import GroupPreemption

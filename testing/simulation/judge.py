@@ -1,4 +1,4 @@
-"""What must hold in a simulation, whatever happens: checked with every request, every few steps, and at rest.
+"""The rules that hold in a simulation at any time: checked with every request, every few steps, and at rest.
 
 A judge sees the API's objects and the state of each process. It records violations and lets the run continue, so that
 everything a seed shows is reported at once.

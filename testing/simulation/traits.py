@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from muster.framework.groups.annotations import PREFIX
+from muster.framework.model.names import PREFIX
 from muster.framework.model.quantity import milli_value, nanos
 from muster.sandbox.objects import Object
 

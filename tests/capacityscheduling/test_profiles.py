@@ -52,11 +52,11 @@ def test_a_profile_that_lists_it_at_all_points_and_in_place_of_preemption_runs_b
     assert names(profile, "preFilter").count(CAPACITY) == names(profile, "filter").count(CAPACITY) == 1
 
 
-def test_it_is_not_listed_twice() -> None:
+def test_preemption_that_a_profile_lists_already_is_not_listed_twice() -> None:
     profile = resolved(postFilter=listed(CAPACITY, PREEMPTION, disabled=("*",)))
     assert names(profile, "postFilter") == [PREEMPTION]
 
 
 @pytest.mark.parametrize("plugins", [{}, {"multiPoint": listed(CAPACITY)}, {"preFilter": listed(CAPACITY)}])
-def test_it_runs_whether_a_profile_lists_it_or_not(plugins: dict[str, Any]) -> None:
+def test_quotas_run_whether_a_profile_lists_them_or_not(plugins: dict[str, Any]) -> None:
     assert resolved(**plugins).points == resolved().points

@@ -92,7 +92,7 @@ def test_a_pod_that_begins_to_wait_for_something_else_keeps_the_time(before: str
     assert not renews(before, after)
 
 
-def test_what_the_pod_says_already_is_not_written() -> None:
+def test_a_condition_that_the_pod_has_already_is_not_written() -> None:
     status = PodStatus(conditions=(PodCondition("Ready", "False"), WAITING), nominated_node_name="node-1")
     assert planned(status, condition=WAITING, nominated_node="node-1") is None
     assert planned(status) is None

@@ -18,7 +18,7 @@ from tests.api_behaviour.objects import event, pod_group
 from tests.builders import make_pod
 
 
-def test_it_can_be_filled_before_the_server_starts() -> None:
+def test_the_store_can_be_filled_before_the_server_starts() -> None:
     store = Sandbox().store
 
     created = store.create(PODS, make_pod("web"))
@@ -51,7 +51,7 @@ def test_time_uids_and_names_come_from_outside() -> None:
     assert int(second["uid"].removeprefix("uid-")) == int(first["uid"].removeprefix("uid-")) + 1
 
 
-def test_what_goes_in_is_not_changed() -> None:
+def test_an_object_that_is_passed_in_is_not_changed() -> None:
     store = Sandbox().store
     pod = make_pod("web").limits(cpu="1")
     before = repr(pod)
@@ -61,7 +61,7 @@ def test_what_goes_in_is_not_changed() -> None:
     assert repr(pod) == before
 
 
-def test_what_came_out_is_not_changed_by_later_writes() -> None:
+def test_an_object_that_was_returned_is_not_changed_by_later_writes() -> None:
     store = Sandbox().store
     created = store.create(PODS, make_pod("web"))
     before = created.whole

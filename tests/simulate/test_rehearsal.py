@@ -93,7 +93,7 @@ async def test_the_wanted_form_of_a_group_replaces_the_one_of_the_cluster() -> N
     assert await place(cluster, objects(pod_group("gang", 1), member("m", "gang"))) == {"m": "one"}
 
 
-async def test_what_nodes_cannot_help_says_why_and_lacks_none() -> None:
+async def test_a_pod_that_nodes_cannot_help_has_its_reason_and_lacks_none() -> None:
     gated = make_pod("gated").gate("example.com/quota")
     early, lonely = member("early", "unknown"), member("lonely", "gang")
     placements, missing = await simulate(objects(make_node("one")), objects(gated, early, lonely, pod_group("gang", 2)))

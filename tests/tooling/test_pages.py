@@ -20,7 +20,7 @@ _NAMED = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_links_to_and_names_is_there(page: str) -> None:
+def test_links_and_files_that_a_page_names_exist(page: str) -> None:
     text = (REPOSITORY / page).read_text()
 
     links = [(REPOSITORY / page).parent / link for link in _LINK.findall(text)]
