@@ -30,9 +30,9 @@ from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import POD_DISRUPTION_BUDGETS
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .effective_configuration import ConfigurationOptions, configuration_options
 from .moves import Applying, applying_options, question_options
 from .output import Output, busy, emit, emit_lines, output_option
-from .effective_configuration import ConfigurationOptions, configuration_options
 
 _NO_MOVES = 1
 

@@ -54,7 +54,7 @@ def budget(allowed: int, **labels: str) -> Manifest:
 
 def cluster(*found: Manifest, assembly: Assembly | None = None) -> Objects:
     """These objects, as if read from a dump."""
-    kinds = [*(assembly or muster()).read(), POD_DISRUPTION_BUDGETS]
+    kinds = [*(assembly or muster()).kinds_to_read(), POD_DISRUPTION_BUDGETS]
     return read(json.dumps({"kind": "List", "items": found}), "test", kinds, kinds=KINDS)
 
 
