@@ -43,14 +43,15 @@ class NodeBundles:
         self._capacity = capacity
         self._classes = classes_of(units)
         self._before = capacity.places(node)
-        self._size = len(units)
+        pods = [*pods_of(units)]
         self._by_size: list[list[Bundle]] = []
-        self.fewest = capacity.fewest(node, [*pods_of(units)])
+        self._largest = capacity.most(node, pods)
+        self.fewest = capacity.fewest(node, pods)
         self.cut = False
 
     def up_to(self, size: int) -> list[Bundle]:
         """The bundles of at most so many pods, the smallest first."""
-        while len(self._by_size) < min(size, self._size):
+        while len(self._by_size) < min(size, self._largest):
             self._by_size.append(self._of_size(len(self._by_size) + 1))
         return [bundle for bundles in self._by_size[:size] for bundle in bundles]
 

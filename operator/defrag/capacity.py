@@ -68,6 +68,21 @@ class FreeCapacity:
             fewest = max(fewest, count if lacking <= 0 else len(movable) + 1)
         return fewest
 
+    def most(self, node: str, movable: Collection[Placed]) -> int:
+        """An upper bound of the pods in a set that makes places and has no needless pod.
+
+        So many pods make all places that the node can have, even if they take as little as possible of each resource.
+        """
+        free, wanted, most = self._free.get(node, {}), self.places(node, movable), 0
+        for name, amount in self._demand.items():
+            left, count = amount * wanted - free.get(name, 0), 0
+            for taken in sorted(taken_by(placed.pod).get(name, 0) for placed in movable):
+                if left <= 0:
+                    break
+                left, count = left - taken, count + 1
+            most = max(most, count)
+        return most
+
     def after(self, leaving: Collection[Placed]) -> FreeCapacity:
         """The capacity once these pods have left their nodes."""
         changed = {placed.node_name: dict(self._free[placed.node_name]) for placed in leaving if self._has(placed)}

@@ -11,6 +11,7 @@ from muster.operator.simulate.evictions import followed_by
 from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.capacityscheduling.objects import make_quota
+from tests.gangscheduling.world import make_group, make_members
 from tests.simulate.rehearsing import muster, pod_group
 
 from .world import answer, budget, moved, proposed, running_gang, runs, waits
@@ -115,6 +116,18 @@ async def test_a_gang_is_moved_as_a_whole() -> None:
     ]
 
 
+async def test_a_native_gang_is_moved_as_a_whole_though_its_pods_may_be_disrupted_one_by_one() -> None:
+    nodes = [make_node(name, cpu="4") for name in ("one", "two", "three", "four")]
+    rest = [alone(runs(f"r-{name}", name, "2")) for name in ("two", "three", "four")]
+    members = [pod.requests(cpu="2").owned_by("Job", "other") for pod in make_members("other", 2)]
+    other = [make_group("other", 2), members[0].node("one"), members[1].node("four")]
+    found = await proposed(*nodes, *other, *rest, waits("big", "4"))
+    assert [(each.pod, each.group) for each in found.moves] == [
+        ("default/other-0", "default/other"),
+        ("default/other-1", "default/other"),
+    ]
+
+
 async def test_a_gang_that_does_not_fit_elsewhere_as_a_whole_stays() -> None:
     nodes = [make_node(name, cpu="4") for name in ("one", "two", "three")]
     other = running_gang("other", {"o-0": "one", "o-1": "two", "o-2": "three"}, "2")
@@ -155,6 +168,7 @@ async def test_a_pod_that_would_come_back_to_a_cordoned_node_is_not_moved() -> N
     stubborn = runs("a", "one", "1").tolerate("node.kubernetes.io/unschedulable")
     cluster = [*NODES[:2], stubborn, alone(runs("x", "two", "2")), waits("big", "4")]
     assert (await answer(*cluster)).proposal is None
+    assert (await answer(*cluster[:-1], free="nodes")).proposal is None
     del stubborn["spec"]["tolerations"]
     assert [*moved(await proposed(*cluster))] == ["a"]
 
