@@ -30,9 +30,10 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 def muster(plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MusterProcess]:
     """One `muster run` with the rights of the chart, which answers to `muster`; nothing goes wrong in it."""
     folder = tmp_path_factory.mktemp("muster")
-    kubeconfig = grant_as_charted(plane, folder, {"podGroups": {"auto": "Labelled"}})
+    values = {"podGroups": {"auto": "Labelled"}, "plugins": {"enabled": ["Coscheduling", "PreemptionTiming"]}}
+    kubeconfig = grant_as_charted(plane, folder, values)
     config = folder / "config.yaml"
-    config.write_bytes(configuration_of(["Coscheduling", "AutoPodGroups"]))
+    config.write_bytes(configuration_of(["Coscheduling", "AutoPodGroups", "PreemptionTiming"]))
     options = Options(kubeconfig=kubeconfig, log=folder / "muster.log", config=config)
     with running(options, ready=False) as process:
         process.wait_until_ready(within=READY_WITHIN_SECONDS)

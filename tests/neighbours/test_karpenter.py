@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from muster.framework.groups import PREEMPTION_DELAY
 from tests.builders import PodDict, make_pod
 from tests.capacityscheduling.objects import make_quota
 from tests.controlplane.api import Api
@@ -132,6 +133,21 @@ def test_no_node_is_added_for_what_waits_for_quota_or_for_members_while_a_gang_g
     api.patch(f"{cluster.quotas}/quota", {"spec": {"max": {"cpu": "24"}}})
     cluster.wait_until_whole(8)
     assert len(nodes(api)) == 8
+
+
+@pytest.mark.usefixtures("pool")
+def test_a_gang_with_a_preemption_delay_gets_nodes_and_evicts_no_pod(cluster: NeighbourCluster, api: Api) -> None:
+    patient = {"metadata": {"name": "patient", "annotations": {PREEMPTION_DELAY: "600"}}, "value": 100}
+    api.post("/apis/scheduling.k8s.io/v1/priorityclasses", patient)
+    cluster.add_node("4")
+    cluster.add(make_pod("low").requests(cpu=CORES))
+    cluster.wait_until_whole(1)
+    low = cluster.uids()["low"]
+    cluster.add_group("train", 2)
+    cluster.add(*(member.priority_class("patient") for member in members("train", 2)))
+    cluster.wait_until_whole(3)
+    assert cluster.uids()["low"] == low
+    assert len(nodes(api)) == 3
 
 
 @pytest.mark.usefixtures("pool")
