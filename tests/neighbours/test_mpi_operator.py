@@ -31,7 +31,7 @@ def test_an_mpijob_starts_whole_with_the_group_and_the_scheduler_that_the_operat
     assert cluster.owners("pi") == [("MPIJob", "pi")]
     assert {pod["spec"]["schedulerName"] for pod in cluster.pods()} == {"muster"}
     assert {pod["metadata"]["labels"][GROUP_LABEL] for pod in cluster.pods()} == {"pi"}
-    assert cluster.condition("pi")[0] == "NotEnoughResources"
+    eventually(lambda: cluster.condition("pi")[0] == "NotEnoughResources", within=WITHIN_SECONDS)
 
     cluster.add_node("500m")
     cluster.wait_until_whole(5)
