@@ -16,7 +16,7 @@ QUICK := $(addprefix tests/,cache config framework leader model plugins preempti
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 # Programs of other projects that tests run beside Muster.
-NEIGHBOURS := jobset lws trainer
+NEIGHBOURS := jobset lws mpi-operator trainer kwok karpenter
 # Tests start hundreds of processes, each of which would compile all modules again where no bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 # The folders under their import names, for mypy and editors, which do not follow an editable install's mapping.
@@ -127,7 +127,7 @@ e2e: $(INSTALLED) control-plane ## Run Kubernetes' own end-to-end tests of sched
 	@$(RUN) -m tests.controlplane.build e2e-tests
 	$(RUN) -m tests.conformance $(E2E_ARGS)
 
-neighbours: $(INSTALLED) control-plane ## Run JobSet, LeaderWorkerSet and Kubeflow Trainer beside Muster, with gangs that they create
+neighbours: $(INSTALLED) control-plane ## Run JobSet, LeaderWorkerSet, MPI Operator, Trainer and Karpenter with gangs of theirs
 	@$(RUN) -m tests.controlplane.build $(NEIGHBOURS)
 	$(RUN) -m pytest -m "neighbours or not neighbours" tests/neighbours $(PYTEST_ARGS)
 
