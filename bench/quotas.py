@@ -52,8 +52,8 @@ class SharedCluster(Cluster):
         for number in range(self.namespaces):
             more = 0 if number >= 2 * pairs else asked // 2
             least = asked + (more if number % 2 else -more)
-            spec = {"min": {"cpu": f"{least}m"}, "max": {"cpu": f"{2 * asked}m"}}
-            yield QUOTAS, msgspec.json.encode(make_quota(self._namespace(number), **spec))
+            made = make_quota(self._namespace(number), min={"cpu": f"{least}m"}, max={"cpu": f"{2 * asked}m"})
+            yield QUOTAS, msgspec.json.encode(made)
 
     def _namespace(self, number: int) -> str:
         return f"team-{number % self.namespaces:03}"

@@ -7,7 +7,7 @@ event, with their times and bodies, and the remaining objects.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -155,20 +155,20 @@ def standard(after_seconds: int = 300, timing: Timing | None = None) -> Assembly
     configuration = muster_configuration()
     election = configuration.leader_election.model_copy(update={"leader_elect": True, "resource_name": LEASE})
     args = [PluginConfig(name="Reservation", args={"afterSeconds": after_seconds})]
-    plugins = {profile.scheduler_name: profile.plugins for profile in configuration.profiles}
+    more: tuple[str, ...] = ()
     if timing is not None:
         times = {"delaySeconds": timing.delay, "minRunSeconds": timing.min_run}
         args.append(PluginConfig(name=PreemptionTiming.name, args=times))
-        plugins = {name: _with_plugin(found, PreemptionTiming.name) for name, found in plugins.items()}
+        more = (PreemptionTiming.name,)
     profiles = tuple(
-        profile.model_copy(update={"plugin_config": (*args,), "plugins": plugins[profile.scheduler_name]})
+        profile.model_copy(update={"plugin_config": (*args,), "plugins": _with_plugins(profile.plugins, more)})
         for profile in configuration.profiles
     )
     return assemble(configuration.model_copy(update={"leader_election": election, "profiles": profiles}))
 
 
-def _with_plugin(plugins: Plugins, name: str) -> Plugins:
-    """The plugins, with one more at all its extension points."""
+def _with_plugins(plugins: Plugins, names: Iterable[str]) -> Plugins:
+    """The plugins, with these at all their extension points."""
     everywhere = plugins.multi_point
-    enabled = (*everywhere.enabled, PluginReference(name=name))
+    enabled = (*everywhere.enabled, *(PluginReference(name=name) for name in names))
     return plugins.model_copy(update={"multi_point": everywhere.model_copy(update={"enabled": enabled})})

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any, cast
 
 from muster.framework.contract import PodInfo
-from muster.framework.groups import GROUP_BOOKS, MIN_RUN, PREEMPTION_DELAY
+from muster.framework.groups import GROUP_BOOKS, MIN_RUN, PREEMPTION_DELAY, GroupBook
 from muster.framework.groups.annotations import PREFIX
 from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED
 from muster.framework.model.times import parse_time
@@ -85,7 +86,7 @@ class EvictionTimes:
     """The times of one process, as it knows their objects. `now` is in seconds since the epoch."""
 
     def __init__(self, engine: Engine, plugin: PreemptionTiming, now: float) -> None:
-        self._books = engine.shared[GROUP_BOOKS]
+        self._books = cast("Mapping[str, GroupBook[Any, Any]]", engine.shared[GROUP_BOOKS])
         self._classes = {each.metadata.name: each.metadata.annotations for each in plugin.handle.lister(CLASSES).list()}
         self._args = plugin.args
         self._now = now

@@ -153,15 +153,18 @@ def test_the_median_is_taken_of_each_figure() -> None:
 @pytest.mark.slow
 def test_a_status_that_is_written_is_merged_and_streamed(tmp_path: Path) -> None:
     cluster = SharedCluster(1, 0, 4, 2, True)
-    with closing(Guard()) as guard, stand_in.serving(tmp_path, cluster, guard) as (_, address):
-        with closing(_Api(address)) as api:
-            first = api.get(QUOTAS)
-            path = f"{QUOTAS.rpartition('/')[0]}/namespaces/team-001/elasticquotas/quota/status"
-            assert api.patch(path, {"status": {"used": {"cpu": "1", "memory": "1Gi"}}}) == 200
-            assert api.patch(path, {"status": {"used": {"cpu": "2", "memory": None}}}) == 200
-            assert api.patch(path.replace("team-001", "team-009"), {"status": {}}) == 404
-            now = {quota["metadata"]["namespace"]: quota.get("status") for quota in api.get(QUOTAS)["items"]}
-            lines = api.watch(QUOTAS, 2, resourceVersion=first["metadata"]["resourceVersion"])
+    with (
+        closing(Guard()) as guard,
+        stand_in.serving(tmp_path, cluster, guard) as (_, address),
+        closing(_Api(address)) as api,
+    ):
+        first = api.get(QUOTAS)
+        path = f"{QUOTAS.rpartition('/')[0]}/namespaces/team-001/elasticquotas/quota/status"
+        assert api.patch(path, {"status": {"used": {"cpu": "1", "memory": "1Gi"}}}) == 200
+        assert api.patch(path, {"status": {"used": {"cpu": "2", "memory": None}}}) == 200
+        assert api.patch(path.replace("team-001", "team-009"), {"status": {}}) == 404
+        now = {quota["metadata"]["namespace"]: quota.get("status") for quota in api.get(QUOTAS)["items"]}
+        lines = api.watch(QUOTAS, 2, resourceVersion=first["metadata"]["resourceVersion"])
 
     assert now == {"team-000": None, "team-001": {"used": {"cpu": "2"}}}
     assert [line["object"]["status"]["used"]["cpu"] for line in lines] == ["1", "2"]

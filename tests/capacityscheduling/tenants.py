@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from math import inf
 from random import Random
@@ -140,8 +141,8 @@ class Tenants:
             cluster.post("/api/v1/nodes", _posted(make_node(f"node-{number}", cpu=str(_NODE_CORES))))
         for each in plan.tenants:
             cluster.post("/api/v1/namespaces", {"metadata": {"name": each.name}})
-            amounts = {"min": {"cpu": str(each.least)}, "max": {"cpu": str(each.most)}}
-            made = make_quota(each.name, weight=str(each.weight), **amounts)
+            least, most = {"cpu": str(each.least)}, {"cpu": str(each.most)}
+            made = make_quota(each.name, min=least, max=most, weight=str(each.weight))
             cluster.post(_QUOTAS.format(each.name), _posted(made))
 
     def play(self) -> None:
@@ -289,11 +290,13 @@ class Verdict:
             yield began, fmean(inside) if inside else 0.0
 
 
+CLUSTERS: Mapping[str, Callable[[], AbstractContextManager[TenantCluster]]] = {"simulated": simulated, "real": real}
+
+
 def main(arguments: Sequence[str]) -> int:
     """Play on a simulated or a real API server, and print all figures. Returns the exit code."""
     made = plan(scale=3, seconds=100.0, longest=40.0)
-    where = {"simulated": simulated, "real": real}[arguments[0]]
-    with where() as cluster:
+    with CLUSTERS[arguments[0]]() as cluster:
         tenants = Tenants(cluster, made)
         tenants.play()
     verdict = Verdict(made, tenants.seen)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster.framework.contract import PodInfo
@@ -48,12 +48,16 @@ FLOOD = "flood"
 
 @dataclass(eq=False)
 class _Entry:
-    """A gang in the queue; the heap keeps `ticket` and `tenant`."""
+    """A gang in the queue, with its place within a namespace; the heap keeps `ticket` and `tenant`."""
 
     gang: Gang
-    sort_key: tuple[int, float, str]
+    place: tuple[int, float, str]
     ticket: int = 0
     tenant: str = ""
+    sort_key: tuple[Hashable, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.sort_key = self.place
 
 
 @dataclass
@@ -256,7 +260,7 @@ class TimedHistory(History):
         by_namespace, wanted, first = self._ledger.tree.by_namespace, Counter[str](), dict[str, Gang]()
         for gang in [*self._running, *self._waiting]:
             wanted[gang.namespace] += need_of(gang.pods)["cpu"]
-        for gang in sorted(self._waiting, key=lambda gang: self._entries[gang.name].sort_key):
+        for gang in sorted(self._waiting, key=lambda gang: self._entries[gang.name].place):
             first.setdefault(gang.namespace, gang)
         least = {name: each.min.get("cpu", 0) for name, each in by_namespace.items()}
         terms = {
