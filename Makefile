@@ -24,10 +24,11 @@ LINKS := $(FOLDERS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
-	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
-	bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption simulate-faults \
-	simulate-all simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
-	release site e2e neighbours
+	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-quotas bench-storm \
+	bench-shapes bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption \
+	simulate-faults simulate-all simulate-quotas simulate-tenants simulate-waits real-tenants real-faults soak fuzz bounds \
+	nightly attack venv control-plane browser promtool screenshots release site e2e \
+	neighbours
 
 help: ## List the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -62,6 +63,9 @@ bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by s
 
 bench-loop: $(INSTALLED) ## Measure Muster on a stand-in for the API server that costs nothing
 	$(RUN) -m bench.loop $(BENCH_ARGS)
+
+bench-quotas: $(INSTALLED) ## Measure what 5 and 500 ElasticQuotas cost, on the stand-in
+	$(RUN) -m bench.quotas $(BENCH_ARGS)
 
 bench-vast: $(INSTALLED) ## Measure Muster on 50,000 nodes with 500,000 running pods, on the stand-in
 	$(RUN) -m bench.vast $(BENCH_ARGS)
@@ -137,11 +141,20 @@ simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fa
 simulate-quotas: $(INSTALLED) ## Play histories of namespaces that borrow and claim, and that must not evict in turn: SEEDS="1-10000"
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
 
+simulate-waits: $(INSTALLED) ## Play histories of namespaces in time, and print how long anybody waits beside the bounds: SEEDS="1-1000"
+	$(RUN) -m tests.capacityscheduling.waits $(or $(SEEDS),1-1000)
+
+simulate-tenants: $(INSTALLED) ## Let three tenants with more work than their shares share a simulated cluster, and print their shares
+	$(RUN) -m tests.capacityscheduling.tenants simulated
+
 simulate-all: $(INSTALLED) ## Play ten thousand seeds, continuing an interrupted run of this commit, and keep what took part
 	journal=build/seeds-$$($(RUN) -m bench commit).jsonl && \
 	$(RUN) -m bench record simulation -- -m muster.testing.simulation --output json --journal $$journal $(or $(SEEDS),0-9999); \
 	status=$$?; \
 	$(RUN) -m bench tables --write && exit $$status
+
+real-tenants: $(INSTALLED) control-plane ## Let the same tenants share a cluster of a real API server for five minutes
+	$(RUN) -m tests.capacityscheduling.tenants real
 
 real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"
 	$(RUN) -m tests.ha.faults $(FAULTS)
@@ -158,7 +171,7 @@ bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200
 nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, neighbours, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory fuzz bounds real-faults e2e neighbours soak
+	$(MAKE) --no-print-directory simulate-waits simulate-tenants real-tenants fuzz bounds real-faults e2e neighbours soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)

@@ -100,7 +100,9 @@ class QuotaLedger:
         return max((used.get(name, 0) / most for name, most in total.items() if most), default=0.0) / quota.weight
 
     def _refresh(self) -> None:
-        self._count(self._usage.take_changed())
+        changed = self._usage.take_changed()
+        if changed:
+            self._count(changed)
 
     def _count(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
@@ -110,7 +112,8 @@ class QuotaLedger:
                 now = {**usage.used(namespace)}, {**usage.settled(namespace)}, {**usage.removed(namespace)}
                 self._own[namespace] = now
                 for sums, old, new in zip((self._used, self._settled, self._removed), before, now, strict=True):
-                    _move(sums, quota, old, new)
+                    if old != new:
+                        _move(sums, quota, old, new)
                 self._moved[quota] = None
                 self._judge(quota)
 
@@ -118,8 +121,10 @@ class QuotaLedger:
         """Note which of the quotas on the path up borrow; the root never does."""
         for quota in changed.path[:-1]:
             used, least = self._used[quota], quota.min
-            if any(used.get(name, 0) > least.get(name, 0) for name in self.tree.shared):
-                self._over[quota] = None
+            for name in self.tree.shared:
+                if used.get(name, 0) > least.get(name, 0):
+                    self._over[quota] = None
+                    break
             else:
                 self._over.pop(quota, None)
 

@@ -272,11 +272,15 @@ class CapacityScheduling(
         """Notes pods that lack capacity on nodes; a placed pod is used from now on."""
         self._shared.statuses.changed()
         self._follow((decision,))
+        if decision.status is None:
+            self._shared.turns.placed((decision.pod.namespace,), self._ledger)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Notes members of a group that lack capacity on nodes."""
+        """Notes members of a group that lack capacity on nodes; those that were placed are used from now on."""
         self._shared.statuses.changed()
         self._follow(decision.members)
+        if decision.status is None:
+            self._shared.turns.placed({each.pod.namespace for each in decision.members}, self._ledger)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Follows usage, which may have changed. A pod that has a node or is gone waits no more."""

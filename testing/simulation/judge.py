@@ -65,7 +65,7 @@ class Judge:
         self._looks = 0
         self._starvation: Starvation | None = None
         self._looked_at: dict[str, int] = {}
-        self._evictions = EvictionJudge(self.tally.events)
+        self._evictions = EvictionJudge(self.tally.events, server.wall)
         self._scheduled: set[str] = set()
         self._known: set[str] = set()
         self._cursor = server.store.ledger.cursor(PODS, server.store.ledger.revision)

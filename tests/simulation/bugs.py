@@ -134,6 +134,15 @@ BUGS = {
         "return (priority < self.below and pod.namespace",
         "return (priority <= self.below and pod.namespace",
     ),
+    "a victim that has not run for its minimum": Bug(
+        "muster.plugins.preemptiontiming.plugin",
+        "return until if until > now else 0.0",
+        "return 0.0",
+        "urgency_is_timed",
+    ),
+    "a preemptor that does not wait for its delay": Bug(
+        "muster.plugins.preemptiontiming.plugin", "if not_before > now:", "if False:", "urgency_is_timed"
+    ),
     "budgets that nobody counts": Bug(
         "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n", "budget_comes"
     ),
