@@ -35,6 +35,7 @@ class NodeBundles:
 
     Attributes:
         fewest: a lower bound of the size of a bundle.
+        gain: the places that are made if all pods leave.
         cut: whether bundles of a size that was asked for may be missing.
     """
 
@@ -47,6 +48,7 @@ class NodeBundles:
         self._by_size: list[list[Bundle]] = []
         self._largest = capacity.most(node, pods)
         self.fewest = capacity.fewest(node, pods)
+        self.gain = capacity.places(node, pods) - self._before
         self.cut = False
 
     def up_to(self, size: int) -> list[Bundle]:

@@ -117,16 +117,24 @@ class MoveChoices:
 
     def _singles(self, nodes: Sequence[NodeBundles], lacking: int, weight: int) -> Iterator[Chosen]:
         """The sets of `weight` single pods, in bundles, by which `lacking` more places become free."""
-        found = [bundles for node in nodes if node.fewest <= weight and (bundles := node.up_to(weight))]
-        self.cut = self.cut or any(node.cut for node in nodes)
+        useful = [node for node in nodes if node.gain > 0]
+        costs = _least_costs(useful, lacking)
+        if len(costs) <= lacking or costs[lacking] > weight:
+            return
+        found = []
+        for node in useful:
+            most = weight - costs[max(0, lacking - node.gain)]
+            if node.fewest <= most and (bundles := node.up_to(most)):
+                found.append(bundles)
+                self.cut = self.cut or node.cut
         found.sort(key=lambda bundles: (len(bundles[0].units), -bundles[0].places))
-        most = _most_places(found, weight)
+        places = _most_places(found, weight)
         steps = 0
 
         def picks(start: int, lacking: int, rest: int) -> Iterator[Chosen]:
             nonlocal steps
             for index in range(start, len(found)):
-                if most[index][rest] < lacking:
+                if places[index][rest] < lacking:
                     return
                 for bundle in found[index]:
                     steps += 1
@@ -136,10 +144,26 @@ class MoveChoices:
                     left, still = rest - len(bundle.units), lacking - bundle.places
                     if left == 0 and still <= 0:
                         yield bundle.units
-                    elif left > 0 and 0 < still <= most[index + 1][left]:
+                    elif left > 0 and 0 < still <= places[index + 1][left]:
                         yield from (bundle.units + others for others in picks(index + 1, still, left))
 
         yield from picks(0, lacking, weight)
+
+
+def _least_costs(nodes: Sequence[NodeBundles], lacking: int) -> list[int]:
+    """By the number of places up to `lacking`, a lower bound of the pods that make them; shorter if that is impossible.
+
+    As few nodes as could make the places are charged with the least that any nodes cost.
+    """
+    gains, fewest = sorted((node.gain for node in nodes), reverse=True), sorted(node.fewest for node in nodes)
+    costs = [0]
+    cost = 0
+    for gain, least in zip(gains, fewest, strict=True):
+        cost += least
+        costs += [cost] * gain
+        if len(costs) > lacking:
+            break
+    return costs
 
 
 def _most_places(found: Sequence[Sequence[Bundle]], weight: int) -> list[list[int]]:

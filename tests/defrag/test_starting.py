@@ -139,3 +139,12 @@ async def test_pods_that_are_gated_held_or_nominated_are_left_out() -> None:
     foreign = waits("foreign", "4").scheduler("default-scheduler")
     report = await answer(*TWO, runs("a", "one", "1"), runs("b", "two", "1"), held, *members, *others, foreign)
     assert (report.proposal, report.unhelped) == (None, [])
+
+
+async def test_the_arithmetic_counts_the_places_of_each_rack_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choices, "_MOST_SETS", 0)
+    nodes = [make_node(f"{rack}{n}", cpu="4").labels({RACK: rack}) for rack in "ab" for n in range(2)]
+    wanted = gang(2, "4")
+    wanted[0]["metadata"]["annotations"] = {"muster-scheduler.io/required-topology": RACK}
+    found = await proposed(*nodes, make_node("spare", cpu="1"), runs("a", "a0", "1"), runs("b", "b0", "1"), *wanted)
+    assert len(found.moves) == 1
