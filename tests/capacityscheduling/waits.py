@@ -105,7 +105,7 @@ class _Order:
         return self._turns.turn_of(tenant, pod, self._ledger)
 
     def placed(self, tenant: str) -> None:
-        getattr(self._turns, "placed", lambda *a: None)((tenant,), self._ledger)
+        self._turns.placed((tenant,), self._ledger)
 
 
 class TimedHistory(History):
