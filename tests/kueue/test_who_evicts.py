@@ -24,7 +24,7 @@ NODES = [make_node("a", cpu="2"), make_node("b", cpu="2")]
 
 def full(cluster: KueueCluster) -> None:
     """An admitted gang takes all nodes."""
-    cluster.submit(make_group("low", 4), job("low", 4))
+    cluster.apply(make_group("low", 4), job("low", 4))
     cluster.run(20)
     assert len(cluster.nodes_of("low")) == 4
 
@@ -32,7 +32,7 @@ def full(cluster: KueueCluster) -> None:
 def test_with_priority_classes_that_preempt_muster_evicts_what_kueue_admitted() -> None:
     with KueueCluster(QUEUE, NODES) as cluster:
         full(cluster)
-        cluster.submit(PREEMPTING, make_group("gang", 2), *(pod.priority_class("pressing") for pod in gated("gang", 2)))
+        cluster.apply(PREEMPTING, make_group("gang", 2), *(pod.priority_class("pressing") for pod in gated("gang", 2)))
         cluster.run(60)
         assert (len(cluster.nodes_of("gang")), cluster.kueue.evictions) == (2, [])
 
@@ -40,7 +40,7 @@ def test_with_priority_classes_that_preempt_muster_evicts_what_kueue_admitted() 
 def test_workload_priority_classes_order_workloads_and_evict_no_pod_of_an_admitted_one() -> None:
     with KueueCluster(QUEUE, NODES) as cluster:
         full(cluster)
-        cluster.submit(make_group("high", 2), job("high", 2, **{PRIORITY_CLASS: "high"}))
+        cluster.apply(make_group("high", 2), job("high", 2, **{PRIORITY_CLASS: "high"}))
         cluster.run(60)
         assert cluster.kueue.admitted == ["job-high", "job-low"]
         assert (len(cluster.nodes_of("low")), cluster.nodes_of("high")) == (4, [])
@@ -51,8 +51,8 @@ def test_pods_and_gangs_of_the_pages_priority_class_evict_nobody() -> None:
     [queued] = on_the_page("kind: PriorityClass")
     with KueueCluster(QUEUE, NODES) as cluster:
         full(cluster)
-        cluster.submit(queued, make_group("gang", 2), *(pod.priority_class("queued") for pod in gated("gang", 2)))
-        cluster.submit(make_pod("single").requests(cpu="1").priority_class("queued"))
+        cluster.apply(queued, make_group("gang", 2), *(pod.priority_class("queued") for pod in gated("gang", 2)))
+        cluster.apply(make_pod("single").requests(cpu="1").priority_class("queued"))
         cluster.run(60)
         assert (len(cluster.nodes_of("low")), len(cluster.nodes_of())) == (4, 4)
         assert cluster.waits_because("gang") == cluster.waits_because("single") == {"Unschedulable"}
@@ -67,8 +67,8 @@ def test_with_the_pages_profile_muster_evicts_nobody_whatever_the_priorities(nat
         group = make_native("gang", 2, priorityClassName="pressing") if native else make_group("gang", 2)
         for pod in gang if native else ():
             pod["spec"]["schedulingGroup"] = {"podGroupName": "gang"}
-        cluster.submit(PREEMPTING, group, *gang)
-        cluster.submit(make_pod("single").requests(cpu="1").priority_class("pressing"))
+        cluster.apply(PREEMPTING, group, *gang)
+        cluster.apply(make_pod("single").requests(cpu="1").priority_class("pressing"))
         cluster.run(60)
         assert (len(cluster.nodes_of("low")), len(cluster.nodes_of())) == (4, 4)
         assert cluster.waits_because("gang") == cluster.waits_because("single") == {"Unschedulable"}

@@ -13,6 +13,7 @@ from muster.sandbox.kinds import JOBS, NATIVE_POD_GROUPS, PODS
 from muster.sandbox.patching import MERGE
 from muster.sandbox.store import ObjectStore
 from muster.sandbox.workloads import controller_of
+from tests.applied import SPACE
 from tests.kueue.names import (
     ADMISSION_GATE,
     GROUP,
@@ -32,8 +33,6 @@ from tests.kueue.names import (
     is_active,
     label,
 )
-
-SPACE = "default"
 
 
 @dataclass
