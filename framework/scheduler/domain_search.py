@@ -207,7 +207,7 @@ class DomainSearch:
         """The result if no domain can take the group: a trial in the domain that takes most members."""
         topology = question.topology
         if tried:
-            best = max(tried, key=lambda each: len(each.trial.placed))
+            best = max(tried, key=lambda each: (each.possible, len(each.trial.placed)))
             number, trial = best.number, best.restore(question.attempts)
         else:
             number = NONE

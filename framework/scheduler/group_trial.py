@@ -93,7 +93,7 @@ class GroupTrials:
     def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """Place members one after another, each beside the previous ones; then undo everything, the last first.
 
-        Stops as soon as the quorum is out of reach, or the group is rejected as one.
+        Stops as soon as the quorum is out of reach, also if extenders are asked again, or the group is rejected as one.
         """
         trial = TriedMembers()
         together = WaitingTogether([attempt.pod for attempt in attempts], missing)
@@ -102,10 +102,11 @@ class GroupTrials:
             attempt.state.write(WaitingTogether.KEY, together)
             checkpoint()
         reserved: list[Attempt] = []
+        undecided = 0
         with self._snapshot.trial():
             try:
                 for index, attempt in enumerate(attempts):
-                    if trial.rejected and len(trial.placed) + len(attempts) - index < missing:
+                    if trial.rejected and len(trial.placed) + undecided + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
                     self._cycle.schedule_pod(attempt)
@@ -116,6 +117,8 @@ class GroupTrials:
                     (trial.placed if fits else trial.rejected).append(attempt)
                     if fits:
                         reserved.append(attempt)
+                    elif attempt.state.nodes_to_ask:
+                        undecided += 1
                     elif attempt.state.get(REJECTED_AS_ONE) is not None:
                         trial.untried, trial.as_one = attempts[index + 1 :], True
                         break

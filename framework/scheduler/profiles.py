@@ -24,11 +24,12 @@ from ..runtime.call_watch import CallWatch
 from ..runtime.framework import Framework, SharedParts
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
-from ..runtime.plugin_set import EVERYTHING, Registry
+from ..runtime.plugin_set import Registry
 from ..runtime.points import QUEUE_SORT
 from ..runtime.waiting_pods import PodsAtPermit
 from .disruption import DisruptionUnits
 from .evictions import EvictionRules
+from .extenders import helpful_events
 from .group_capacity import GroupCapacity
 from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
@@ -129,9 +130,10 @@ class Profiles:
     def registrations(self) -> Registrations:
         """The events that may help pods, with the plugins that registered them.
 
-        If there are extenders, any event may change which pods these reject.
+        Extenders have a registration like a plugin's.
         """
-        of_extenders = {EXTENDER: EVERYTHING} if self._ports.extenders else {}
+        extenders = self._ports.extenders
+        of_extenders = {EXTENDER: helpful_events(extenders)} if extenders else {}
         return {name: {**each.registrations, **of_extenders} for name, each in self.frameworks.items()}
 
     @cached_property

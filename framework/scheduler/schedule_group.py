@@ -28,6 +28,7 @@ from ..runtime.points import REJECT_TRIAL
 from ..snapshot.view import Rows
 from ..work import checkpoint, commit
 from .attempt import Attempt
+from .consultations import should_ask_again
 from .domain_search import DomainSearch
 from .domain_trial import Searched
 from .engine_services import EngineServices
@@ -130,6 +131,11 @@ class GroupScheduler:
             return self._each_by_itself(calls, group, topology, attempts, outcome=outcome)
         checkpoint()
         searched = self._search(calls, group, topology, attempts, missing=missing)
+        if not isinstance(searched, Status) and len(searched.trial.placed) < missing:
+            if should_ask_again(attempts, len(searched.trial.placed)):
+                return GroupOutcome(needs_extenders=True)
+            if any(attempt.state.nodes_to_ask for attempt in attempts):
+                searched = self._search(calls, group, topology, attempts, missing=missing)
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(calls, group, missing, attempts, status=searched)
         members: list[PodDecision] = []

@@ -33,7 +33,9 @@ def installed(release: None, whole_cluster: ControlPlane) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("page", ["beside-others", "gangs", "operations", "performance", "reading-a-reason", "upgrade"])
+@pytest.mark.parametrize(
+    "page", ["beside-others", "gangs", "kueue", "operations", "performance", "reading-a-reason", "upgrade"]
+)
 def test_a_page_can_be_followed_on_a_cluster_that_has_muster(reader: Reader, page: str) -> None:
     reader.follow(DOCS / f"{page}.md")
 
