@@ -18,7 +18,7 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class WaitingDemand:
-    """What waiting pods need of nodes.
+    """The demand of waiting pods on nodes.
 
     Attributes:
         each: the amounts that every one of them needs; where they differ, the least of each resource.

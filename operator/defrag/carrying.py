@@ -171,7 +171,7 @@ class MoveCarrier:
 
 @dataclass(frozen=True, slots=True)
 class _Replacements:
-    """What has become of evicted pods.
+    """The fate of evicted pods.
 
     Attributes:
         placed: the new pods of their controllers that have nodes.
@@ -185,7 +185,7 @@ class _Replacements:
 
     @classmethod
     def of(cls, step: Sequence[PodMove], known: Mapping[str, Pod], pods: Collection[Pod]) -> _Replacements:
-        """What has become of the pods of a step; `known` are the pods before it, by UID."""
+        """The fate of the pods of a step; `known` are the pods before it, by UID."""
         wanted = Counter(_controller(known[move.uid]) for move in step)
         new = [pod for pod in pods if pod.metadata.uid not in known and _controller(pod) in wanted]
         placed = [pod for pod in new if pod.spec.node_name]

@@ -37,7 +37,7 @@ async def propose(picture: ClusterPicture, question: DefragQuestion) -> DefragRe
 
 
 def targets_in(picture: ClusterPicture) -> list[WaitingTarget]:
-    """What waits, the first to be tried first."""
+    """The waiting groups and pods, the first to be tried first."""
     names = [profile.scheduler_name for profile in picture.assembly.profiles]
     return waiting_targets(picture.assembly.groups, picture.cluster, names)
 

@@ -62,7 +62,7 @@ class MoveProposal:
 
     @property
     def aim(self) -> str:
-        """What is reached, as a clause: `group ml/train would start`."""
+        """The result, as a clause: `group ml/train would start`."""
         if self.starts:
             return f"{'group' if self.group else 'pod'} {self.starts} would start"
         names = ", ".join(self.frees)
@@ -72,7 +72,7 @@ class MoveProposal:
 
     @property
     def failed_aim(self) -> str:
-        """What is not reached, as a clause: `group ml/train would not start`."""
+        """The missed result, as a clause: `group ml/train would not start`."""
         return self.aim.replace(" would ", " would not ")
 
     @property

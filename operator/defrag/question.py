@@ -25,7 +25,7 @@ MOST_TRIALS = 200
 
 @dataclass(frozen=True, slots=True)
 class DefragQuestion:
-    """What moves are to reach.
+    """The purpose of moves.
 
     Attributes:
         start: the `namespace/name` of the group or pod that is to start; "" for the first that waits and can be helped.

@@ -67,7 +67,7 @@ class ProposedMoves:
         return target.name == self.proposal.starts and bool(target.groups) == self.proposal.group
 
     def _changes(self, now: Objects, left: Sequence[PodMove]) -> Iterator[str]:
-        """What has changed of the pods and nodes that matter."""
+        """The changes of the pods and nodes that matter."""
         pods = {pod.metadata.uid: pod for pod in now.pods}
         for move in left:
             pod = pods.get(move.uid)

@@ -12,7 +12,7 @@ _MOST_UNHELPED = 10
 
 
 def report_lines(report: DefragReport, *, wide: bool) -> Iterator[str]:
-    """What was looked at in vain, then the moves and what they reach. `wide` names all that was looked at."""
+    """The candidates that moves do not help, then the moves and their result. `wide` names all that was looked at."""
     unhelped, proposal = report.unhelped, report.proposal
     shown = unhelped if wide else unhelped[:_MOST_UNHELPED]
     yield from (printable(f"{each.name}: {each.reason}") for each in shown)

@@ -36,7 +36,7 @@ _EVICTING_POINTS = ("postFilter", "podGroupPostFilter")
 
 @dataclass(frozen=True, slots=True)
 class MovesOutcome:
-    """What a trial shows.
+    """The outcome of a trial.
 
     Attributes:
         moved: the new node of each moved pod, by `namespace/name`.

@@ -67,7 +67,7 @@ def single_zone(zones: Zones, request: Amounts, guaranteed: bool, offered: Offer
     for name, n in _wanted(request):
         fits &= offered(name)
         has = zones.has.get(name)
-        anywhere: Mask = np.zeros(zones.count, np.bool_) if has is None else has.any(axis=0)
+        anywhere: Mask = np.zeros(zones.count, np.bool_) if has is None else np.logical_or.reduce(has, axis=0)
         if has is not None:
             suits = has if not guaranteed and is_bound_to_zones(name) else has & (zones.free[name] >= n)
             possible &= suits | ~anywhere
@@ -87,7 +87,7 @@ def fewest_zones(zones: Zones, request: Amounts, guaranteed: bool, offered: Offe
     for name, n in _wanted(request):
         fits &= offered(name)
         has = zones.has.get(name)
-        anywhere: Mask = np.zeros(zones.count, np.bool_) if has is None else has.any(axis=0)
+        anywhere: Mask = np.zeros(zones.count, np.bool_) if has is None else np.logical_or.reduce(has, axis=0)
         if not may_have_no_zone(name):
             fits &= anywhere
         if guaranteed or not is_bound_to_zones(name):

@@ -24,7 +24,7 @@ _TOO_MUCH = MOST_AMOUNT + 1
 
 @dataclass(frozen=True, slots=True)
 class ContainerDemand:
-    """What one container requests.
+    """The requests of one container.
 
     Attributes:
         kind: `init`, `sidecar` or `app`.
@@ -39,7 +39,7 @@ class ContainerDemand:
 
 @dataclass(frozen=True, slots=True)
 class ZoneDemand:
-    """What a pod requests.
+    """The requests of a pod.
 
     Attributes:
         guaranteed: whether its QoS class is Guaranteed. A kubelet gives cpus and memory of their own to no others.
@@ -63,7 +63,7 @@ class ZoneDemand:
 
     @property
     def exclusive(self) -> Amounts:
-        """What is its own as long as it runs."""
+        """The resources that are its own as long as it runs."""
         found: dict[str, int] = {}
         for container in self.containers:
             for name, n in container.exclusive.items():
@@ -112,7 +112,7 @@ def is_bound_to_zones(resource: str) -> bool:
 
 
 def taken(request: Amounts, guaranteed: bool) -> Amounts:
-    """What a kubelet gives to such a container for itself, or might: cpus and memory to no pod but a Guaranteed one."""
+    """The resources that a kubelet gives to such a container for itself, or might: cpus and memory only if Guaranteed."""
     return {name: n for name, n in request.items() if n and (guaranteed or not is_bound_to_zones(name))}
 
 

@@ -33,7 +33,7 @@ def freed(report: NodeReport, gone: Sequence[ZoneDemand]) -> Mapping[int, Amount
 
 
 def _units(report: NodeReport, demand: ZoneDemand) -> Iterable[Amounts]:
-    """What is aligned as a whole."""
+    """The parts that are aligned as a whole."""
     if report.management.scope is ZoneScope.POD:
         return (demand.exclusive,)
     return tuple(each.exclusive for each in demand.containers)

@@ -100,7 +100,7 @@ class NodeResourceTopologyMatch(
 
     @property
     def columns(self) -> ZoneColumns:
-        """What is free in zones."""
+        """The free amounts in zones."""
         return self._shared.columns
 
     def concerns(self, pod: PodInfo) -> bool:

@@ -14,7 +14,7 @@ from .zones import ZoneColumns
 
 
 class SharedTopologies:
-    """What is known of the zones of all nodes.
+    """The zones of all nodes, as far as they are known.
 
     Attributes:
         reports: the reports.

@@ -191,7 +191,7 @@ class ZoneColumns:
                 self._column(self._allocatable, name, np.int64)[number, row] = most
 
     def _count_pending(self, row: int, report: NodeReport) -> Mapping[str, int]:
-        """What the pending pods of the row request together. Notes how many containers or pods that are."""
+        """The sum of what the pending pods of the row request. Notes how many containers or pods that are."""
         total: dict[str, int] = {}
         resources = {name for zone in report.zones for name in zone.available}
         for uid, pod in self._snapshot.pods[row].items():

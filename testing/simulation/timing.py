@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from muster.framework.contract import PodInfo
 from muster.framework.groups import GROUP_BOOKS, MIN_RUN, PREEMPTION_DELAY, GroupBook
-from muster.framework.groups.annotations import PREFIX
+from muster.framework.model.names import PREFIX
 from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED
 from muster.framework.model.times import parse_time
 from muster.framework.scheduler.engine import Engine
@@ -26,7 +26,7 @@ from muster.sandbox.kinds import PRIORITY_CLASSES
 from .acts import Act
 from .members import URGENT
 from .server import SimulatedServer
-from .traits import TIMES, Traits
+from .traits import TIMES
 
 _TIMED = 0.25
 """The share of seeds with times around preemption."""
@@ -36,31 +36,31 @@ _TOLERANCE_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class PreemptionTimes:
     """The arguments of PreemptionTiming: how long a preemptor waits, and how long pods run undisturbed, in seconds."""
 
     delay: int
     min_run: int
 
 
-def timing_of(seed: str) -> Timing | None:
+def timing_of(seed: str) -> PreemptionTimes | None:
     """The arguments in this seed; None if its profiles do not run the plugin."""
     random = Random(f"{seed}/timing")
-    return Timing(random.choice(_SECONDS), random.choice(_SECONDS)) if random.random() < _TIMED else None
+    return PreemptionTimes(random.choice(_SECONDS), random.choice(_SECONDS)) if random.random() < _TIMED else None
 
 
 def with_times(seed: str, seconds: float, acts: Iterable[Act]) -> Iterator[Act]:
     """The acts, with annotations on some groups, and changes of the class of urgent pods."""
     for act in acts:
-        yield replace(act, given=_with_traits(seed, *act.given)) if act.what == "group_comes" else act
+        yield replace(act, given=_with_traits(seed, act.given)) if act.what == "group_comes" else act
     random = Random(f"{seed}/times of classes")
     for at in (0.0, random.uniform(0.0, seconds), random.uniform(0.0, seconds)):
         yield Act(at, "urgency_is_timed", (random.choice(_SECONDS), random.choice(_SECONDS)))
 
 
-def _with_traits(
-    seed: str, name: str, minimum: int, native: bool, traits: Traits = (), *more: object
-) -> tuple[object, ...]:
+def _with_traits(seed: str, given: tuple[Any, ...]) -> tuple[object, ...]:
+    """The description of a group with times among its traits."""
+    name, minimum, native, traits, *more = given if len(given) > 3 else (*given, ())
     random = Random(f"{seed}/times of {name}")
     times = tuple((each, str(random.choice(_SECONDS))) for each in TIMES if random.random() < 0.5)
     return (name, minimum, native, (*traits, *times), *more)

@@ -1,4 +1,4 @@
-"""The same backlog without quotas, with five and with 500, in turns, and each rate beside that without quotas."""
+"""Backlogs without quotas, with five and with 500, in turns, and each rate beside that without quotas."""
 
 import json
 from collections.abc import Mapping

@@ -211,7 +211,7 @@ class Tenants:
         self._cluster.delete(f"{_PODS.format(meta['namespace'])}/{meta['name']}")
 
     def _judge_evictions(self) -> None:
-        """Whoever evicted has to have started: the Event of an eviction names a pod of the claimant."""
+        """Check that each preemptor has started: the Event of an eviction names a pod of the claimant."""
         for event in self._cluster.get("/apis/events.k8s.io/v1/events")["items"]:
             if event["reason"] != "Preempted":
                 continue

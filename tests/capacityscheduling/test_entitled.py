@@ -10,11 +10,11 @@ def shares(capacity: float, **tenants: Terms) -> dict[str, float]:
     return {name: round(share, 6) for name, share in entitled(tenants, capacity).items()}
 
 
-def test_whoever_has_work_gets_what_is_guaranteed() -> None:
+def test_namespaces_with_work_get_their_guaranteed_share() -> None:
     assert shares(30, a=Terms(18), b=Terms(6), c=Terms(6)) == {"a": 18, "b": 6, "c": 6}
 
 
-def test_what_is_idle_is_lent_by_weight() -> None:
+def test_idle_capacity_is_lent_by_weight() -> None:
     assert shares(60, a=Terms(24, weight=1), b=Terms(12, weight=2), c=Terms(12)) == {"a": 24, "b": 24, "c": 12}
     assert shares(60, a=Terms(24, wanted=0), b=Terms(12, weight=2), c=Terms(12)) == {"a": 0, "b": 40, "c": 20}
 

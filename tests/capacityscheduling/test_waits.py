@@ -1,4 +1,4 @@
-"""Nobody waits longer than the bounds, for a turn or for a start; and if anybody did, it would be seen: see `waits`."""
+"""Waits for a turn and for a start stay within the bounds, and a longer one would be seen: see `waits`."""
 
 import pytest
 

@@ -158,7 +158,7 @@ async def test_a_gang_is_evicted_as_one_step(told: list[str]) -> None:
     assert pictures == [0, 0], "one for the proposal, one before the step"
 
 
-async def test_what_does_not_start_after_all_moves_is_reported(played: PlayedCluster, told: list[str]) -> None:
+async def test_a_group_that_does_not_start_after_all_moves_is_reported(played: PlayedCluster, told: list[str]) -> None:
     played.on_uncordon = lambda: None
     ended = await carried_out(played, told=told)
     assert (ended.moved, ended.stopped) == (2, "2 pods of default/gang still wait for a node")

@@ -98,7 +98,7 @@ async def test_a_gang_across_nodes_is_moved_as_a_whole_and_counts_with_all_its_p
     ],
     ids=["too many", "all are free", "no such label"],
 )
-async def test_what_cannot_be_freed_is_reported(question: dict[str, Any], reason: str) -> None:
+async def test_nodes_that_cannot_be_freed_are_reported(question: dict[str, Any], reason: str) -> None:
     nodes = [make_node("one", cpu="4"), make_node("two", cpu="4")]
     pods = [runs("a", "one", "1")] if question["free"] == "nodes" else []
     report = await answer(*nodes, *pods, **question)

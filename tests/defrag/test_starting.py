@@ -69,7 +69,7 @@ async def test_a_port_that_another_pod_holds_is_freed_too() -> None:
     assert moved(await proposed(*nodes, holder, wanted)) == {"holder": "two"}
 
 
-async def test_what_moves_do_not_help_is_passed_over_with_the_reason_and_the_next_is_helped() -> None:
+async def test_a_group_that_moves_do_not_help_is_passed_over_with_the_reason_and_the_next_is_helped() -> None:
     pods = [runs("a", "one", "1"), runs("b", "two", "2"), waits("huge", "9").priority(5), waits("big", "4")]
     report = await answer(*TWO, *pods)
     assert [each.name for each in report.unhelped] == ["default/huge"]
@@ -101,7 +101,9 @@ async def test_a_name_of_nothing_that_waits_is_said_to_be_none() -> None:
     ],
     ids=["it fits", "members are missing"],
 )
-async def test_what_waits_for_something_else_than_capacity_moves_nothing(wanted: list[Manifest], reason: str) -> None:
+async def test_a_pod_that_waits_for_something_else_than_capacity_moves_nothing(
+    wanted: list[Manifest], reason: str
+) -> None:
     report = await answer(*TWO, runs("a", "one", "1"), *wanted)
     assert report.proposal is None
     assert reason in report.unhelped[0].reason

@@ -8,7 +8,7 @@ from muster.testing import configuration_of
 from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.controlplane.server import READY_WITHIN_SECONDS
-from tests.deployed import define_pod_groups, define_elastic_quotas, grant_as_charted
+from tests.deployed import define_elastic_quotas, define_pod_groups, grant_as_charted
 from tests.e2e.muster_process import MusterProcess, Options, running
 from tests.namespaces import create_namespace
 from tests.neighbours.cluster import NeighbourCluster

@@ -62,6 +62,6 @@ def test_a_configuration_of_scheduler_plugins_is_taken_as_it_is() -> None:
         ("discardReservedNodes: 1", "discardReservedNodes"),
     ],
 )
-def test_what_is_wrong_with_arguments_is_named(args: str, fault: str) -> None:
+def test_faults_of_arguments_are_named(args: str, fault: str) -> None:
     with pytest.raises(ConfigurationError, match=fault):
         arguments(args)

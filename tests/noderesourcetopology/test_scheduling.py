@@ -67,7 +67,7 @@ async def test_a_report_from_before_a_placement_does_not_include_it() -> None:
     assert world.node_of(second) == ""
 
 
-async def test_what_was_placed_is_known_after_a_restart() -> None:
+async def test_placed_pods_are_known_after_a_restart() -> None:
     world = NumaWorld()
     world.report("n0", "4", "2", pods=[])
     world.come("first")

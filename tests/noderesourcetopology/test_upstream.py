@@ -44,7 +44,7 @@ def test_fingerprints_are_those_of_podfingerprint() -> None:
         assert fingerprint((namespace, name) for namespace, name in situation["names"]) == answer["fingerprint"]
 
 
-def test_what_is_available_after_placements_and_reports_is_what_scheduler_plugins_has() -> None:
+def test_available_amounts_after_placements_and_reports_equal_those_of_scheduler_plugins() -> None:
     for _, situation, answer in asked_about("steps"):
         cluster = Cluster(make_node("n0"))
         plugin = cluster.plugin(NodeResourceTopologyMatch)

@@ -52,7 +52,11 @@ def test_the_repository_says_how_to_contribute_what_changed_and_how_to_report() 
 
 def test_the_methods_that_the_architecture_names_are_there() -> None:
     named = re.findall(r"`([A-Z]\w+)\.([a-z]\w+)`", (REPOSITORY / "docs" / "architecture.md").read_text())
-    sources = [path.read_text() for folder in ("framework", "operator") for path in (REPOSITORY / folder).rglob("*.py")]
+    sources = [
+        path.read_text()
+        for folder in ("framework", "operator", "plugins")
+        for path in (REPOSITORY / folder).rglob("*.py")
+    ]
     bodies = dict(re.findall(r"^class (\w+)(.*?)(?=^class |\Z)", "\n".join(sources), re.DOTALL | re.MULTILINE))
 
     assert len(named) > 5
