@@ -112,7 +112,7 @@ def is_bound_to_zones(resource: str) -> bool:
 
 
 def taken(request: Amounts, guaranteed: bool) -> Amounts:
-    """The resources that a kubelet may give to such a container alone: cpus and memory only if the pod is Guaranteed."""
+    """The resources that a kubelet may give to such a container alone: cpus and memory only to a Guaranteed one."""
     return {name: n for name, n in request.items() if n and (guaranteed or not is_bound_to_zones(name))}
 
 
