@@ -67,7 +67,7 @@ def single_zone(zones: Zones, request: Amounts, guaranteed: bool, offered: Offer
     for name, n in _wanted(request):
         fits &= offered(name)
         has = zones.has.get(name)
-        anywhere: Mask = np.zeros(zones.count, np.bool_) if has is None else np.logical_or.reduce(has, axis=0)
+        anywhere = _anywhere(zones, name)
         if has is not None:
             suits = has if not guaranteed and is_bound_to_zones(name) else has & (zones.free[name] >= n)
             possible &= suits | ~anywhere
@@ -87,7 +87,7 @@ def fewest_zones(zones: Zones, request: Amounts, guaranteed: bool, offered: Offe
     for name, n in _wanted(request):
         fits &= offered(name)
         has = zones.has.get(name)
-        anywhere: Mask = np.zeros(zones.count, np.bool_) if has is None else np.logical_or.reduce(has, axis=0)
+        anywhere = _anywhere(zones, name)
         if not may_have_no_zone(name):
             fits &= anywhere
         if guaranteed or not is_bound_to_zones(name):
@@ -102,14 +102,14 @@ def fewest_zones(zones: Zones, request: Amounts, guaranteed: bool, offered: Offe
             found |= size == count
             continue
         for members in sorted(combinations(range(zones.height), count), key=lambda each: each[::-1]):
-            open_ = fits & ~found & (size == count)
-            if not open_.any():
+            searched = fits & ~found & (size == count)
+            if not searched.any():
                 break
             for name, n, anywhere in parts:
                 if name in zones.free:
-                    open_ &= ~anywhere | (zones.free[name][list(members)].sum(axis=0) >= n)
-            chosen[np.ix_(members, np.flatnonzero(open_))] = True
-            found |= open_
+                    searched &= ~anywhere | (zones.free[name][list(members)].sum(axis=0) >= n)
+            chosen[list(members)] |= searched
+            found |= searched
     return Aligned(fits & found, chosen)
 
 
@@ -124,6 +124,14 @@ def take(zones: Zones, amounts: Amounts, chosen: Chosen) -> None:
             part = np.where(chosen[zone], np.minimum(left, free[zone]), 0)
             free[zone] -= part
             left -= part
+
+
+def _anywhere(zones: Zones, name: str) -> Mask:
+    """bool, shape (nodes,): whether any zone has any of the resource."""
+    found: Mask = np.zeros(zones.count, np.bool_)
+    if name in zones.has:
+        found |= zones.has[name].any(axis=0)
+    return found
 
 
 def _size(zones: Zones, name: str, n: int) -> Column:

@@ -73,7 +73,7 @@ def _smallest(zones: Zones, costs: Column, request: Amounts, concerned: Mask) ->
             size = np.where(fits, count, size)
             is_nearest = np.where(fits, distance == least, is_nearest)
             chosen[:, fits] = False
-            chosen[np.ix_(np.array(members), np.flatnonzero(fits))] = True
+            chosen[members] |= fits
     return size, is_nearest, chosen
 
 

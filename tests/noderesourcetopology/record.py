@@ -11,11 +11,11 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tests.noderesourcetopology.situations import Situation, decisions, names, reservations
+from tests.noderesourcetopology.situations import Situation, decisions, distances, names, reservations
 
 UPSTREAM = Path(__file__).parent / "upstream"
 ANSWERS = UPSTREAM / "answers.jsonl.gz"
@@ -32,7 +32,8 @@ def recorded() -> Iterator[tuple[Situation, dict[str, Any]]]:
 
 def main() -> None:
     """Record."""
-    situations = list(chain(islice(decisions(_SEED), 600), islice(names(_SEED), 40), islice(reservations(_SEED), 100)))
+    drawn = ((decisions, 600), (distances, 60), (names, 40), (reservations, 100))
+    situations = [each for draw, count in drawn for each in islice(draw(_SEED), count)]
     with tempfile.TemporaryDirectory() as folder:
         for name in ("main.go", "go.mod"):
             shutil.copy(UPSTREAM / name, folder)

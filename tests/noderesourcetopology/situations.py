@@ -6,6 +6,7 @@ A situation is plain data that `upstream/main.go` reads; see `record`.
 import random
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from itertools import combinations
 from typing import Any
 
 from tests.builders import NodeDict, PodDict, make_node
@@ -32,6 +33,26 @@ def decisions(seed: int) -> Iterator[Situation]:
             "pod": _pod(drawn),
         }
         number += 1
+
+
+def distances(seed: int) -> Iterator[Situation]:
+    """Random pods that need several zones, of nodes with zones at random distances. Ends never."""
+    drawn = random.Random(seed)
+    while True:
+        topologies = []
+        for name in ("n0", "n1"):
+            count = drawn.randint(3, 5)
+            costs = [[10] * count for _ in range(count)]
+            for one, other in combinations(range(count), 2):
+                costs[one][other] = costs[other][one] = drawn.choice((12, 20, 30, 40))
+            zones = [{"cpu": str(drawn.randint(1, 6)), "memory": "8Gi"} for _ in range(count)]
+            topologies.append(make_topology(name, *zones, costs=costs, scope=drawn.choice(("container", "pod"))))
+        yield {
+            "strategy": {"type": "LeastNUMANodes"},
+            "nodes": [make_node(name, cpu="64", memory="128Gi") for name in ("n0", "n1")],
+            "topologies": topologies,
+            "pod": guaranteed("pod", *({"cpu": str(drawn.randint(4, 10)), "memory": "1Gi"} for _ in range(2))),
+        }
 
 
 def names(seed: int) -> Iterator[Situation]:

@@ -37,10 +37,10 @@ async def test_a_report_that_brings_no_room_wakes_no_pod() -> None:
     world.report("n0", "3", "3")
     [key] = world.come("p")
     await world.settle()
-    before = len(world.notes(key))
     world.report("n0", "3", "2")
     await world.run(20.0)
-    assert (len(world.notes(key)), world.places()["unschedulable"]) == (before, 1)
+    [line] = world.engine.queue.contents.dump()
+    assert (line.pod, line.attempts) == (key, 1)
 
 
 async def test_a_placed_pod_counts_until_a_report_includes_it() -> None:
@@ -117,10 +117,21 @@ async def test_a_gang_fills_the_zones_of_a_restricted_node_where_one_zone_can_ho
 
 async def test_members_of_a_gang_that_span_zones_count_in_every_zone_of_a_restricted_node() -> None:
     world = NumaWorld()
-    world.report("n0", "4", "4", policy=RESTRICTED)
-    keys = world.gang("g", 2, cpu="5")
+    world.report("n0", "4", "4", "4", policy=RESTRICTED)
+    keys = world.gang("g", 2, cpu="5", memory="17Gi")
+    [alone] = world.gang("alone", 1, cpu="5", memory="17Gi")
     await world.settle()
-    assert world.nodes_of(*keys) == ["", ""]
+    assert world.nodes_of(*keys, alone) == ["", "", "n0"]
+
+
+async def test_a_pending_pod_that_spans_zones_leaves_no_zone_for_sure() -> None:
+    world = NumaWorld()
+    world.report("n0", "4", "4", policy=RESTRICTED)
+    [first] = world.gang("first", 1, cpu="5", memory="17Gi")
+    await world.settle()
+    [second] = world.come("second", cpu="3")  # of four and four cpus, two and three may be taken
+    await world.settle()
+    assert world.nodes_of(first, second) == ["n0", ""]
 
 
 async def test_evictions_give_a_zone_back_what_no_other_zone_can_have_given() -> None:

@@ -1,6 +1,5 @@
 """The engine with nodes whose agents report their zones when they are told to."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from muster.testing import VirtualScheduler, configuration_of
@@ -43,10 +42,10 @@ class NumaWorld(Evicting, VirtualScheduler):
         """Pods of the class Guaranteed come."""
         return self.add(*(pod(name, cpu=cpu).priority(priority) for name in names))
 
-    def gang(self, name: str, count: int, *, cpu: str = "4", priority: int = 0) -> list[str]:
+    def gang(self, name: str, count: int, *, cpu: str = "4", memory: str = "1Gi", priority: int = 0) -> list[str]:
         """A gang of so many pods comes, which start together."""
         self.api.put("podgroups", make_group(name, count))
-        members = (pod(f"{name}-{number}", cpu=cpu).priority(priority) for number in range(count))
+        members = (pod(f"{name}-{number}", cpu=cpu, memory=memory).priority(priority) for number in range(count))
         return self.add(*(member.labels({GROUP_LABEL: name}) for member in members))
 
     def nodes_of(self, *keys: str) -> list[str]:
@@ -58,6 +57,6 @@ class NumaWorld(Evicting, VirtualScheduler):
         return self.conditions[key][1]
 
 
-def pod(name: str, *, cpu: str = "4", more: Mapping[str, str] = {}) -> PodDict:
+def pod(name: str, *, cpu: str = "4", memory: str = "1Gi") -> PodDict:
     """A pod of the class Guaranteed with one container."""
-    return guaranteed(name, {"cpu": cpu, "memory": "1Gi", **more})
+    return guaranteed(name, {"cpu": cpu, "memory": memory})
