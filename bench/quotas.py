@@ -83,7 +83,7 @@ def main(nodes: int, pods: int, runs: int, output: str) -> None:
     drained: dict[str, list[Drained]] = {name: [] for name in clusters}
     with reporting_failures() as bars:
         for number in range(runs):
-            for name in reversed(clusters) if number % 2 else clusters:
+            for name in reversed([*clusters]) if number % 2 else clusters:
                 drained[name].append(run(clusters[name], bars))
     found = {name: document(each) for name, each in drained.items()}
     if output == "json":

@@ -16,7 +16,7 @@ from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
 from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, holds_of, losses_of, trees_of
 from .quotas import quotas_of
-from .timing import Timing, timing_of, with_times
+from .timing import PreemptionTimes, timing_of, with_times
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -55,7 +55,7 @@ class Scale:
     changes: int = 12
     after_seconds: int = 300
     crowd: Crowd | None = None
-    timing: Timing | None = None
+    timing: PreemptionTimes | None = None
 
     @property
     def quiet_at(self) -> float:

@@ -23,7 +23,7 @@ from .passing import BETWEEN_SECONDS
 from .stage import EndlessError, Stage
 from .starvation import Patience
 from .tally import SeedTally
-from .timing import Timing
+from .timing import PreemptionTimes
 
 _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
@@ -147,7 +147,7 @@ def _reserves_after(assembly: Assembly) -> int:
 
 
 @cache
-def standard(after_seconds: int = 300, timing: Timing | None = None) -> Assembly:
+def standard(after_seconds: int = 300, timing: PreemptionTimes | None = None) -> Assembly:
     """The default configuration of processes, with another time after which capacity is reserved.
 
     With `timing`, every profile runs PreemptionTiming with these arguments.

@@ -36,34 +36,35 @@ _TOLERANCE_SECONDS = 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class PreemptionTimes:
     """The arguments of PreemptionTiming: how long a preemptor waits, and how long pods run undisturbed, in seconds."""
 
     delay: int
     min_run: int
 
 
-def timing_of(seed: str) -> Timing | None:
+def timing_of(seed: str) -> PreemptionTimes | None:
     """The arguments in this seed; None if its profiles do not run the plugin."""
     random = Random(f"{seed}/timing")
-    return Timing(random.choice(_SECONDS), random.choice(_SECONDS)) if random.random() < _TIMED else None
+    return PreemptionTimes(random.choice(_SECONDS), random.choice(_SECONDS)) if random.random() < _TIMED else None
 
 
 def with_times(seed: str, seconds: float, acts: Iterable[Act]) -> Iterator[Act]:
     """The acts, with annotations on some groups, and changes of the class of urgent pods."""
     for act in acts:
-        yield replace(act, given=_with_traits(seed, *act.given)) if act.what == "group_comes" else act
+        yield replace(act, given=_timed(seed, act.given)) if act.what == "group_comes" else act
     random = Random(f"{seed}/times of classes")
     for at in (0.0, random.uniform(0.0, seconds), random.uniform(0.0, seconds)):
         yield Act(at, "urgency_is_timed", (random.choice(_SECONDS), random.choice(_SECONDS)))
 
 
-def _with_traits(
-    seed: str, name: str, minimum: int, native: bool, traits: Traits = (), *more: object
-) -> tuple[object, ...]:
+def _timed(seed: str, group: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a group is given (see `GroupActs.group_comes`), with traits of times for some."""
+    name, minimum, native, *rest = group
+    traits: Traits = rest[0] if rest else ()
     random = Random(f"{seed}/times of {name}")
     times = tuple((each, str(random.choice(_SECONDS))) for each in TIMES if random.random() < 0.5)
-    return (name, minimum, native, (*traits, *times), *more)
+    return (name, minimum, native, (*traits, *times), *rest[1:])
 
 
 class TimingActs:
