@@ -79,11 +79,11 @@ def main(nodes: int, pods: int, runs: int, output: str) -> None:
     """Measure what quotas cost Muster's event loop with a stub API server."""
     if (fault := scale.overfull(nodes, pods)) is not None:
         raise click.UsageError(fault)
-    clusters = cases(nodes, pods)
+    clusters = dict(cases(nodes, pods))
     drained: dict[str, list[Drained]] = {name: [] for name in clusters}
     with reporting_failures() as bars:
         for number in range(runs):
-            for name in reversed([*clusters]) if number % 2 else clusters:
+            for name in reversed(clusters) if number % 2 else clusters:
                 drained[name].append(run(clusters[name], bars))
     found = {name: document(each) for name, each in drained.items()}
     if output == "json":

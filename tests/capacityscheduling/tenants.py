@@ -140,6 +140,7 @@ class Seen:
         left: those that evicted, and did not start afterwards.
         longest: the longest time from an eviction until the start of whoever it was for.
         over: tenants that used more than their `max`.
+        slowest: the longest time between two looks, in which pods neither come nor end.
     """
 
     used: list[Mapping[str, list[tuple[float, int]]]] = field(default_factory=list)
@@ -147,6 +148,7 @@ class Seen:
     left: list[str] = field(default_factory=list)
     longest: float = 0.0
     over: set[str] = field(default_factory=set)
+    slowest: float = 0.0
 
 
 class Tenants:
@@ -190,13 +192,14 @@ class Tenants:
             self._run(pods, now)
             waiting = Counter(pod["metadata"]["namespace"] for pod in pods if _waits(pod))
             for tenant in (each for each in self._plan.tenants if each.name in phase.loaded):
-                for _ in range(waiting[tenant.name], max(8, tenant.least), phase.job(tenant.name)):
+                for _ in range(waiting[tenant.name], 2 * tenant.least, phase.job(tenant.name)):
                     self._submit(tenant, phase.job(tenant.name))
             used = Counter(pod["metadata"]["namespace"] for pod in pods if "nodeName" in pod["spec"])
             for each in self._plan.tenants if phase.loaded else ():
                 self.seen.used[-1][each.name].append((now - began, used[each.name]))
                 self.seen.over.update([each.name] if used[each.name] > each.most else [])
             self._cluster.wait(TICK_SECONDS)
+            self.seen.slowest = max(self.seen.slowest, self._cluster.now() - now)
 
     def _pods(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._cluster.get("/api/v1/pods")["items"]
@@ -278,6 +281,7 @@ class Verdict:
         seen = self._seen
         yield f"{seen.evictions} evictions; {len(seen.left)} of those that evicted did not start"
         yield f"longest time from an eviction to the start: {seen.longest:.1f} s, bound {REACTION_SECONDS:.0f} s"
+        yield f"longest time between two looks: {seen.slowest:.1f} s; figures need less than {LATE_SECONDS:.0f} s"
 
     def faults(self) -> Iterator[str]:
         """The figures that are beyond their bounds."""
