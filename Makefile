@@ -153,7 +153,7 @@ simulate-all: $(INSTALLED) ## Play ten thousand seeds, continuing an interrupted
 	status=$$?; \
 	$(RUN) -m bench tables --write && exit $$status
 
-real-tenants: $(INSTALLED) control-plane ## Let the same tenants share a cluster of a real API server for five minutes
+real-tenants: $(INSTALLED) control-plane ## Let the same tenants share a cluster of a real API server for six minutes
 	$(RUN) -m tests.capacityscheduling.tenants real
 
 real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"

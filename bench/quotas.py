@@ -79,7 +79,7 @@ def main(nodes: int, pods: int, runs: int, output: str) -> None:
     """Measure what quotas cost Muster's event loop with a stub API server."""
     if (fault := scale.overfull(nodes, pods)) is not None:
         raise click.UsageError(fault)
-    clusters = cases(nodes, pods)
+    clusters = dict(cases(nodes, pods))
     drained: dict[str, list[Drained]] = {name: [] for name in clusters}
     with reporting_failures() as bars:
         for number in range(runs):

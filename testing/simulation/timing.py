@@ -52,18 +52,19 @@ def timing_of(seed: str) -> PreemptionTimes | None:
 def with_times(seed: str, seconds: float, acts: Iterable[Act]) -> Iterator[Act]:
     """The acts, with annotations on some groups, and changes of the class of urgent pods."""
     for act in acts:
-        yield replace(act, given=_with_traits(seed, act.given)) if act.what == "group_comes" else act
+        yield replace(act, given=_timed(seed, act.given)) if act.what == "group_comes" else act
     random = Random(f"{seed}/times of classes")
     for at in (0.0, random.uniform(0.0, seconds), random.uniform(0.0, seconds)):
         yield Act(at, "urgency_is_timed", (random.choice(_SECONDS), random.choice(_SECONDS)))
 
 
-def _with_traits(seed: str, given: tuple[Any, ...]) -> tuple[object, ...]:
-    """The description of a group with times among its traits."""
-    name, minimum, native, traits, *more = given if len(given) > 3 else (*given, ())
+def _timed(seed: str, group: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of `GroupActs.group_comes`, with traits of times for some groups."""
+    name, minimum, native, *rest = group
+    traits: Traits = rest[0] if rest else ()
     random = Random(f"{seed}/times of {name}")
     times = tuple((each, str(random.choice(_SECONDS))) for each in TIMES if random.random() < 0.5)
-    return (name, minimum, native, (*traits, *times), *more)
+    return (name, minimum, native, (*traits, *times), *rest[1:])
 
 
 class TimingActs:

@@ -1,4 +1,4 @@
-"""Backlogs without quotas, with five and with 500, in turns, and each rate beside that without quotas."""
+"""Equal backlogs without quotas, with five and with 500, drained in turns, and each rate beside that without quotas."""
 
 import json
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """Tenants of one cluster who all have more work than their share: do their shares become what they are entitled to?
 
-`python -m tests.capacityscheduling.tenants simulated|real` plays the three phases on the API server of the simulation,
+`python -m tests.capacityscheduling.tenants simulated|real` plays four phases on the API server of the simulation,
 in virtual time, or on a real one, with the process that `muster run` runs. It prints for each phase what each tenant is
 entitled to, what it used in each window, and when it had come near for good; then the evictions, and how long the pods
 and gangs that evicted had to wait. The exit code is 1 if a figure is beyond its bound.
@@ -42,13 +42,36 @@ _PODS = "/api/v1/namespaces/{}/pods"
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """A tenant, and the size of its jobs: pods of one core that start together."""
+    """A tenant: its quota in cores, and its weight."""
 
     name: str
     least: int
     most: int
     weight: int
-    job: int
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """A time in which the same tenants have work.
+
+    Attributes:
+        loaded: who has more work than can be started, in pods of one core.
+        gang: the first of them starts so many pods together. It evicts for each gang, because the pods of the gang
+            before end one by one, and victims are chosen by what their eviction costs and not by shares: the shares of
+            those that borrow are then not judged.
+    """
+
+    loaded: Sequence[str]
+    gang: int = 1
+
+    def job(self, name: str) -> int:
+        """The pods of a job of this tenant."""
+        return self.gang if name == self.loaded[0] else 1
+
+    @property
+    def judged(self) -> Sequence[str]:
+        """The tenants whose shares are judged."""
+        return self.loaded[:1] if self.gang > 1 else self.loaded
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +81,14 @@ class Plan:
     Attributes:
         nodes: the number of nodes, of four cores each; together as much as all tenants are guaranteed.
         tenants: who shares them.
-        loaded: by phase, who has work.
+        phases: who has work when.
         seconds: how long each phase lasts.
         longest: the longest run of a pod; the shortest is half of it.
     """
 
     nodes: int
     tenants: Sequence[Tenant]
-    loaded: Sequence[Sequence[str]]
+    phases: Sequence[Phase]
     seconds: float
     longest: float
 
@@ -76,7 +99,7 @@ class Plan:
 
     def shares(self, phase: int) -> Mapping[str, float]:
         """What each tenant is entitled to in a phase."""
-        loaded = self.loaded[phase]
+        loaded = self.phases[phase].loaded
         terms = {
             each.name: Terms(each.least, each.most, each.weight, inf if each.name in loaded else 0.0)
             for each in self.tenants
@@ -88,22 +111,22 @@ def plan(scale: int, seconds: float, longest: float) -> Plan:
     """A fifth of all is guaranteed to a tenant without work. `scale` is a fifth of the nodes."""
     cores = scale * _NODE_CORES
     tenants = (
-        Tenant("training", 2 * cores, 3 * cores, 1, min(4, 2 * scale)),
-        Tenant("serving", cores, 4 * cores, 2, 1),
-        Tenant("research", cores, cores + cores // 2, 1, 1),
-        Tenant("spare", cores, 5 * cores, 1, 1),
+        Tenant("training", 2 * cores, 3 * cores, 1),
+        Tenant("serving", cores, 4 * cores, 2),
+        Tenant("research", cores, cores + cores // 2, 1),
+        Tenant("spare", cores, 5 * cores, 1),
     )
-    everybody = tuple(each.name for each in tenants[:3])
-    return Plan(5 * scale, tenants, (everybody[1:], everybody, ("training", "research")), seconds, longest)
+    first, second, third = (each.name for each in tenants[:3])
+    everybody, gang = (first, second, third), min(4, 2 * scale)
+    phases = (Phase((second, third)), Phase(everybody), Phase((first, third)), Phase(everybody, gang))
+    return Plan(5 * scale, tenants, phases, seconds, longest)
 
 
 @dataclass
 class _Job:
-    """A pod or gang that was created, and how long each of its pods runs."""
+    """A pod or gang that was created: how long each of its pods runs, and when the first was seen on a node."""
 
-    tenant: Tenant
     seconds: float
-    created: float
     started: float | None = None
 
 
@@ -117,6 +140,7 @@ class Seen:
         left: those that evicted, and did not start afterwards.
         longest: the longest time from an eviction until the start of whoever it was for.
         over: tenants that used more than their `max`.
+        slowest: the longest time between two looks, in which pods neither come nor end.
     """
 
     used: list[Mapping[str, list[tuple[float, int]]]] = field(default_factory=list)
@@ -124,6 +148,7 @@ class Seen:
     left: list[str] = field(default_factory=list)
     longest: float = 0.0
     over: set[str] = field(default_factory=set)
+    slowest: float = 0.0
 
 
 class Tenants:
@@ -147,34 +172,34 @@ class Tenants:
 
     def play(self) -> None:
         """Play all phases, and what follows from the last."""
-        for phase in range(len(self._plan.loaded)):
+        for phase in self._plan.phases:
             self._play(phase)
-        self._wait(REACTION_SECONDS, ())
+        self._wait(REACTION_SECONDS, Phase(()))
         self._judge_evictions()
 
-    def _play(self, phase: int) -> None:
-        loaded = [each for each in self._plan.tenants if each.name in self._plan.loaded[phase]]
+    def _play(self, phase: Phase) -> None:
         self.seen.used.append({each.name: [] for each in self._plan.tenants})
         for pod in self._pods():
-            if pod["metadata"]["namespace"] not in self._plan.loaded[phase] and _waits(pod):
+            if pod["metadata"]["namespace"] not in phase.loaded and _waits(pod):
                 self._delete(pod)
-        self._wait(self._plan.seconds, loaded)
+        self._wait(self._plan.seconds, phase)
 
-    def _wait(self, seconds: float, loaded: Sequence[Tenant]) -> None:
-        """Let so much time pass, in which these tenants have more work than they can start."""
+    def _wait(self, seconds: float, phase: Phase) -> None:
+        """Let so much time of a phase pass."""
         began = self._cluster.now()
         while (now := self._cluster.now()) < began + seconds:
             pods = self._pods()
             self._run(pods, now)
             waiting = Counter(pod["metadata"]["namespace"] for pod in pods if _waits(pod))
-            for tenant in loaded:
-                for _ in range(waiting[tenant.name], max(8, tenant.least), tenant.job):
-                    self._submit(tenant, now)
+            for tenant in (each for each in self._plan.tenants if each.name in phase.loaded):
+                for _ in range(waiting[tenant.name], 2 * tenant.least, phase.job(tenant.name)):
+                    self._submit(tenant, phase.job(tenant.name))
             used = Counter(pod["metadata"]["namespace"] for pod in pods if "nodeName" in pod["spec"])
-            for each in self._plan.tenants if loaded else ():
+            for each in self._plan.tenants if phase.loaded else ():
                 self.seen.used[-1][each.name].append((now - began, used[each.name]))
                 self.seen.over.update([each.name] if used[each.name] > each.most else [])
             self._cluster.wait(TICK_SECONDS)
+            self.seen.slowest = max(self.seen.slowest, self._cluster.now() - now)
 
     def _pods(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = self._cluster.get("/api/v1/pods")["items"]
@@ -193,15 +218,15 @@ class Tenants:
             elif "startTime" not in pod.get("status", {}):
                 self._cluster.start(pod)
 
-    def _submit(self, tenant: Tenant, now: float) -> None:
+    def _submit(self, tenant: Tenant, size: int) -> None:
         name = f"{tenant.name}-{len(self._jobs)}"
-        self._jobs[name] = _Job(tenant, self._random.uniform(self._plan.longest / 2, self._plan.longest), now)
-        labels = {GROUP_LABEL: name} if tenant.job > 1 else {}
+        self._jobs[name] = _Job(self._random.uniform(self._plan.longest / 2, self._plan.longest))
+        labels = {GROUP_LABEL: name} if size > 1 else {}
         if labels:
-            group = {"metadata": {"name": name}, "spec": {"minMember": tenant.job}}
+            group = {"metadata": {"name": name}, "spec": {"minMember": size}}
             kind = {"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup"}
             self._cluster.post(_GROUPS.format(tenant.name), kind | group)
-        for number in range(tenant.job):
+        for number in range(size):
             pod = make_pod(f"{name}-{number}", namespace=tenant.name).requests(cpu="1").labels(labels)
             made = self._cluster.post(_PODS.format(tenant.name), _posted(pod))
             self._job_of[made["metadata"]["uid"]] = name
@@ -211,7 +236,7 @@ class Tenants:
         self._cluster.delete(f"{_PODS.format(meta['namespace'])}/{meta['name']}")
 
     def _judge_evictions(self) -> None:
-        """Check that each preemptor has started: the Event of an eviction names a pod of the claimant."""
+        """Find out whether all that evicted have started: the Event of an eviction names a pod of the claimant."""
         for event in self._cluster.get("/apis/events.k8s.io/v1/events")["items"]:
             if event["reason"] != "Preempted":
                 continue
@@ -244,24 +269,26 @@ class Verdict:
 
     def lines(self) -> Iterator[str]:
         """All figures, as text."""
-        for phase, loaded in enumerate(self._plan.loaded):
-            yield f"phase {phase + 1}: {', '.join(loaded)} have more work than their share"
-            for tenant in (each for each in self._plan.tenants if each.name in loaded):
-                share = self._plan.shares(phase)[tenant.name]
-                windows = " ".join(f"{each:5.1f}" for _, each in self._windows(phase, tenant))
-                after = self._near_after(phase, tenant)
-                yield f"  {tenant.name:9} entitled {share:5.1f} ± {self._near(tenant, share):.1f}, used {windows}"
-                yield f"  {'':9} near after {after:.0f} s, bound {self._plan.settled_after:.0f} s"
+        for number, phase in enumerate(self._plan.phases):
+            gangs = f", {phase.loaded[0]} in gangs of {phase.gang}" if phase.gang > 1 else ""
+            yield f"phase {number + 1}: {', '.join(phase.loaded)} have more work than their share{gangs}"
+            for name in phase.loaded:
+                share = self._plan.shares(number)[name]
+                windows = " ".join(f"{each:5.1f}" for _, each in self._windows(number, name))
+                after, bound = self._near_after(number, name), self._plan.settled_after
+                verdict = f"near after {after:.0f} s, bound {bound:.0f} s" if name in phase.judged else "not judged"
+                yield f"  {name:9} entitled {share:5.1f} ± {self._near(number, name):.1f}, used {windows}; {verdict}"
         seen = self._seen
         yield f"{seen.evictions} evictions; {len(seen.left)} of those that evicted did not start"
         yield f"longest time from an eviction to the start: {seen.longest:.1f} s, bound {REACTION_SECONDS:.0f} s"
+        yield f"longest time between two looks: {seen.slowest:.1f} s; figures need less than {LATE_SECONDS:.0f} s"
 
     def faults(self) -> Iterator[str]:
         """The figures that are beyond their bounds."""
-        for phase, loaded in enumerate(self._plan.loaded):
-            for tenant in (each for each in self._plan.tenants if each.name in loaded):
-                if (after := self._near_after(phase, tenant)) > self._plan.settled_after:
-                    yield f"phase {phase + 1}: the share of {tenant.name} is not near after {after:.0f} s"
+        for number, phase in enumerate(self._plan.phases):
+            for name in phase.judged:
+                if (after := self._near_after(number, name)) > self._plan.settled_after:
+                    yield f"phase {number + 1}: the share of {name} is not near after {after:.0f} s"
         yield from (f"{name} evicted others and did not start" for name in self._seen.left)
         yield from (f"{name} used more than its max" for name in sorted(self._seen.over))
         if self._seen.longest > REACTION_SECONDS:
@@ -269,21 +296,22 @@ class Verdict:
         if not self._seen.evictions:
             yield "nobody was evicted"
 
-    def _near(self, tenant: Tenant, share: float) -> float:
-        return tenant.job + share * LATE_SECONDS / (0.75 * self._plan.longest)
+    def _near(self, phase: int, name: str) -> float:
+        """How far from its share a tenant may be: see the module."""
+        late = self._plan.shares(phase)[name] * LATE_SECONDS / (0.75 * self._plan.longest)
+        return self._plan.phases[phase].job(name) + late
 
-    def _near_after(self, phase: int, tenant: Tenant) -> float:
+    def _near_after(self, phase: int, name: str) -> float:
         """The beginning of the first window from which on all are near."""
-        share = self._plan.shares(phase)[tenant.name]
-        after = 0.0
-        for began, used in self._windows(phase, tenant):
-            if abs(used - share) > self._near(tenant, share):
+        share, near, after = self._plan.shares(phase)[name], self._near(phase, name), 0.0
+        for began, used in self._windows(phase, name):
+            if abs(used - share) > near:
                 after = began + WINDOW_SECONDS
         return after
 
-    def _windows(self, phase: int, tenant: Tenant) -> Iterator[tuple[float, float]]:
+    def _windows(self, phase: int, name: str) -> Iterator[tuple[float, float]]:
         """The average use in each whole window, with its beginning."""
-        looks = self._seen.used[phase][tenant.name]
+        looks = self._seen.used[phase][name]
         for number in range(int(self._plan.seconds // WINDOW_SECONDS)):
             began = number * WINDOW_SECONDS
             inside = [used for at, used in looks if began <= at < began + WINDOW_SECONDS]
@@ -295,7 +323,7 @@ CLUSTERS: Mapping[str, Callable[[], AbstractContextManager[TenantCluster]]] = {"
 
 def main(arguments: Sequence[str]) -> int:
     """Play on a simulated or a real API server, and print all figures. Returns the exit code."""
-    made = plan(scale=3, seconds=100.0, longest=40.0)
+    made = plan(scale=3, seconds=80.0, longest=40.0)
     with CLUSTERS[arguments[0]]() as cluster:
         tenants = Tenants(cluster, made)
         tenants.play()

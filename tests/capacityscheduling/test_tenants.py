@@ -23,7 +23,7 @@ def seen(used: Callable[[int, str, float, float], float] = lambda phase, name, a
     """What is seen when each tenant uses what `used` says of its share, and 3 pods were evicted."""
     looks: list[Mapping[str, list[tuple[float, int]]]] = [
         {name: [(at, round(used(phase, name, at, share))) for at in range(50)] for name, share in shares.items()}
-        for phase, shares in ((phase, SHORT.shares(phase)) for phase in range(len(SHORT.loaded)))
+        for phase, shares in ((phase, SHORT.shares(phase)) for phase in range(len(SHORT.phases)))
     ]
     return Seen(used=looks, evictions=3)
 

@@ -1,4 +1,4 @@
-"""Waits for a turn and for a start stay within the bounds, and a longer one would be seen: see `waits`."""
+"""Waits for a turn or a start stay within their bounds, and a longer one would be seen: see `waits`."""
 
 import pytest
 
@@ -9,19 +9,17 @@ from muster.plugins.capacityscheduling.turns import Turns
 from tests.capacityscheduling.histories import Broken
 from tests.capacityscheduling.waits import TURN, WITHIN_MIN, WITHIN_SHARE, Waits, main, play
 
-SEEDS = range(1, 101)
-
 
 def test_in_no_history_does_anybody_wait_longer_than_the_bounds() -> None:
     waits = Waits()
-    for seed in SEEDS[:12]:
+    for seed in range(1, 13):
         waits.add(play(seed).waits)
     assert {TURN, WITHIN_MIN, WITHIN_SHARE} == {*waits.longest}
 
 
-def is_seen(kind: str) -> bool:
+def is_seen(kind: str, *seeds: int) -> bool:
     """Whether one of the histories complains of such a wait."""
-    for seed in SEEDS:
+    for seed in seeds:
         try:
             play(seed)
         except Broken as fault:
@@ -32,17 +30,17 @@ def is_seen(kind: str) -> bool:
 
 def test_a_queue_without_patience_lets_somebody_wait_for_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TenantHeap, "_overdue", lambda self, now: None)
-    assert is_seen(TURN)
+    assert is_seen(TURN, *range(1, 20))
 
 
 def test_claims_that_nobody_may_make_let_somebody_wait_within_min(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Claims, "rule", lambda self, members, missing, priority: EvictionRule(priority))
-    assert is_seen(WITHIN_MIN)
+    assert is_seen(WITHIN_MIN, 36, 48, 53)
 
 
 def test_turns_by_priority_alone_let_somebody_wait_within_the_entitled_share(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Turns, "turn_of", lambda self, namespace, pod, ledger: (1.0, -pod.priority))
-    assert is_seen(WITHIN_SHARE)
+    assert is_seen(WITHIN_SHARE, 27, 41, 65)
 
 
 def test_the_longest_waits_are_printed_with_their_bounds_and_a_broken_bound_is_an_error(

@@ -73,7 +73,7 @@ class Waits:
     noted: Counter[str] = field(default_factory=Counter)
 
     def note(self, kind: str, seconds: float, bound: float) -> None:
-        """Record a wait. Raises Broken beyond the bound."""
+        """Count a wait of so many seconds. Raises Broken beyond the bound."""
         if seconds > bound:
             raise Broken(f"a wait for {kind} of {seconds:.1f} s, which may take {bound:.1f} s")
         self.noted[kind] += 1
