@@ -13,7 +13,7 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.requests import CPU, PODS
 from muster.operator.defrag import bundles, choices
-from muster.operator.defrag.bundles import likeness, pods_of
+from muster.operator.defrag.bundles import NodeBundles, likeness, pods_of
 from muster.operator.defrag.capacity import Destinations, FreeCapacity, WaitingDemand
 from muster.operator.defrag.choices import MoveChoices
 from muster.operator.defrag.movable import MovableUnit
@@ -143,3 +143,15 @@ def test_a_pod_without_another_node_that_has_its_amounts_is_not_worth_a_trial() 
     assert not destinations.may_take([placed("own", "two", 1)]), "its own node does not count"
     assert destinations.may_take([large, other]), "each takes the place of the other"
     assert not destinations.may_take([large, other], ["one"])
+
+
+def test_a_bundle_has_no_pod_that_is_needless_for_its_places() -> None:
+    units = [single("a", "one", 1), single("b", "one", 2), single("c", "one", 3)]
+    found = NodeBundles("one", units, FreeCapacity({"one": {CPU: 0, PODS: 9}}, {CPU: 2, PODS: 1})).up_to(3)
+    assert [([unit.name[-1] for unit in each.units], each.places) for each in found] == [
+        (["b"], 1),
+        (["c"], 1),
+        (["a", "c"], 2),
+        (["b", "c"], 2),
+        (["a", "b", "c"], 3),
+    ]
