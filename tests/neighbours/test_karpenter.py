@@ -159,12 +159,14 @@ def test_a_gang_with_a_preemption_delay_gets_nodes_and_evicts_no_pod(cluster: Ne
 def test_consolidation_leaves_a_running_gang_where_it_is_and_removes_a_node_beside_it(
     cluster: NeighbourCluster, api: Api
 ) -> None:
-    cluster.add(*(make_pod(f"ballast-{number}").requests(cpu="2500m") for number in range(4)))
+    """Karpenter removes nodes in the order of what their pods cost, so those of a gang that it may move go first."""
+    costly = {"controller.kubernetes.io/pod-deletion-cost": "2147483647"}
+    cluster.add(*(make_pod(f"ballast-{number}").requests(cpu="2500m").annotations(costly) for number in range(4)))
     cluster.wait_until_whole(4)
     cluster.add_group("train", 3)
     cluster.add(*members("train", 3, cpu="1"))
     placed = cluster.wait_until_whole(7)
-    before = cluster.uids()
+    uids = cluster.uids()
     gang = {name: node for name, node in placed.items() if name.startswith("train-")}
     assert len(nodes(api)) == 4
     assert len({*gang.values()}) == 3
@@ -174,4 +176,4 @@ def test_consolidation_leaves_a_running_gang_where_it_is_and_removes_a_node_besi
             cluster.delete(name)
     eventually(lambda: nodes(api) == {*gang.values()}, within=WITHIN_SECONDS)
     assert {name: cluster.nodes()[name] for name in gang} == gang
-    assert all(cluster.uids()[name] == before[name] for name in gang)
+    assert all(cluster.uids()[name] == uids[name] for name in gang)
