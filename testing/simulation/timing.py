@@ -26,7 +26,7 @@ from muster.sandbox.kinds import PRIORITY_CLASSES
 from .acts import Act
 from .members import URGENT
 from .server import SimulatedServer
-from .traits import TIMES
+from .traits import TIMES, Traits
 
 _TIMED = 0.25
 """The share of seeds with times around preemption."""
