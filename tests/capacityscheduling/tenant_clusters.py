@@ -24,6 +24,7 @@ from muster.testing.simulation.replica import Replica
 from muster.testing.simulation.server import Request, SimulatedServer
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.controlplane.server import READY_WITHIN_SECONDS
 from tests.deployed import define_pod_groups, log_in_as_deployed
 from tests.e2e.muster_process import Options, running
 
@@ -149,5 +150,6 @@ def real() -> Iterator[TenantCluster]:
         plane.kubectl("apply", "--server-side", "-f", str(_QUOTAS))
         plane.kubectl("wait", "--for=condition=Established", "-f", str(_QUOTAS), "--timeout=60s")
         options = Options(kubeconfig=log_in_as_deployed(plane), log=Path(name) / "muster.log", names=("muster",))
-        with running(options):
+        with running(options, ready=False) as process:
+            process.wait_until_ready(within=READY_WITHIN_SECONDS)
             yield _Real(api)
