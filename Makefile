@@ -16,18 +16,19 @@ QUICK := $(addprefix tests/,cache config framework leader model plugins preempti
 # Tests that draw examples of whatever others may write.
 FUZZED := $(wildcard tests/*/test_fuzzed_*.py)
 # Programs of other projects that tests run beside Muster.
-NEIGHBOURS := jobset lws trainer
-# Tests start hundreds of processes, each of which would compile all modules anew where no bytecode is kept.
+NEIGHBOURS := jobset lws mpi-operator trainer kwok karpenter
+# Tests start hundreds of processes, each of which would compile all modules again where no bytecode is kept.
 unexport PYTHONDONTWRITEBYTECODE
 # The folders under their import names, for mypy and editors, which do not follow an editable install's mapping.
 LINKS := $(FOLDERS:%=build/typing/muster/%)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-quick lint lint-style lint-types lint-imports lint-house bench bench-all compare-all tables \
-	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-storm bench-shapes \
-	bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption simulate-faults \
-	simulate-all simulate-quotas real-faults soak fuzz bounds nightly attack venv control-plane browser promtool screenshots \
-	release site e2e neighbours
+	bench-backlog bench-beside bench-gangs bench-latency bench-loop bench-native bench-preemption bench-quotas bench-storm \
+	bench-shapes bench-scale bench-topology bench-upstream bench-vast bench-web parity parity-groups parity-preemption \
+	simulate-faults simulate-all simulate-quotas simulate-tenants simulate-waits real-tenants real-faults soak fuzz bounds \
+	nightly attack venv control-plane browser promtool screenshots release site e2e \
+	neighbours
 
 help: ## List the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -63,6 +64,9 @@ bench: $(INSTALLED) control-plane ## Measure Muster and kube-scheduler side by s
 bench-loop: $(INSTALLED) ## Measure Muster on a stand-in for the API server that costs nothing
 	$(RUN) -m bench.loop $(BENCH_ARGS)
 
+bench-quotas: $(INSTALLED) ## Measure what 5 and 500 ElasticQuotas cost, on the stand-in
+	$(RUN) -m bench.quotas $(BENCH_ARGS)
+
 bench-vast: $(INSTALLED) ## Measure Muster on 50,000 nodes with 500,000 running pods, on the stand-in
 	$(RUN) -m bench.vast $(BENCH_ARGS)
 
@@ -81,10 +85,10 @@ bench-native: $(INSTALLED) control-plane ## Measure both on Kubernetes' own grou
 bench-backlog: $(INSTALLED) control-plane ## Measure both on a full cluster with thousands of pods that wait
 	$(RUN) -m bench.backlog $(BENCH_ARGS)
 
-bench-storm: $(INSTALLED) control-plane ## Measure Muster on thousands that wait in vain in a storm of events
+bench-storm: $(INSTALLED) control-plane ## Measure Muster on thousands of pods that cannot be scheduled, under many events
 	$(RUN) -m bench.storm $(BENCH_ARGS)
 
-bench-preemption: $(INSTALLED) control-plane ## Measure both where pods have to make room for others
+bench-preemption: $(INSTALLED) control-plane ## Measure both where pods are evicted for others
 	$(RUN) -m bench.preemption $(BENCH_ARGS)
 
 bench-shapes: $(INSTALLED) control-plane ## Measure both on pods that look at other pods
@@ -117,7 +121,7 @@ tables: $(INSTALLED) ## Bring the tables of README.md and docs/ up to date with 
 parity: $(INSTALLED) control-plane ## Compare Muster's decisions with kube-scheduler's on random clusters
 	$(RUN) -m tests.parity $(SEEDS)
 
-parity-preemption: $(INSTALLED) control-plane ## Compare whom both evict on random full clusters: SEEDS="1-100"
+parity-preemption: $(INSTALLED) control-plane ## Compare the victims of both on random full clusters: SEEDS="1-100"
 	$(RUN) -m tests.parity 0 $(or $(SEEDS),1-100)
 
 parity-groups: $(INSTALLED) control-plane ## Compare both on random situations of Kubernetes' own groups
@@ -127,7 +131,7 @@ e2e: $(INSTALLED) control-plane ## Run Kubernetes' own end-to-end tests of sched
 	@$(RUN) -m tests.controlplane.build e2e-tests
 	$(RUN) -m tests.conformance $(E2E_ARGS)
 
-neighbours: $(INSTALLED) control-plane ## Run JobSet, LeaderWorkerSet and Kubeflow Trainer beside Muster, with gangs that they create
+neighbours: $(INSTALLED) control-plane ## Run JobSet, LeaderWorkerSet, MPI Operator, Trainer and Karpenter with gangs of theirs
 	@$(RUN) -m tests.controlplane.build $(NEIGHBOURS)
 	$(RUN) -m pytest -m "neighbours or not neighbours" tests/neighbours $(PYTEST_ARGS)
 
@@ -137,11 +141,20 @@ simulate-faults: $(INSTALLED) ## Play seeds of a simulated cluster with every fa
 simulate-quotas: $(INSTALLED) ## Play histories of namespaces that borrow and claim, and that must not evict in turn: SEEDS="1-10000"
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
 
+simulate-waits: $(INSTALLED) ## Play histories of namespaces in time, and print how long anybody waits beside the bounds: SEEDS="1-1000"
+	$(RUN) -m tests.capacityscheduling.waits $(or $(SEEDS),1-1000)
+
+simulate-tenants: $(INSTALLED) ## Let three tenants with more work than their shares share a simulated cluster, and print their shares
+	$(RUN) -m tests.capacityscheduling.tenants simulated
+
 simulate-all: $(INSTALLED) ## Play ten thousand seeds, continuing an interrupted run of this commit, and keep what took part
 	journal=build/seeds-$$($(RUN) -m bench commit).jsonl && \
 	$(RUN) -m bench record simulation -- -m muster.testing.simulation --output json --journal $$journal $(or $(SEEDS),0-9999); \
 	status=$$?; \
 	$(RUN) -m bench tables --write && exit $$status
+
+real-tenants: $(INSTALLED) control-plane ## Let the same tenants share a cluster of a real API server for six minutes
+	$(RUN) -m tests.capacityscheduling.tenants real
 
 real-faults: $(INSTALLED) control-plane ## Kill, stop and cut off real processes and count what is lost: FAULTS="kill"
 	$(RUN) -m tests.ha.faults $(FAULTS)
@@ -158,7 +171,7 @@ bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200
 nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, neighbours, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory fuzz bounds real-faults e2e neighbours soak
+	$(MAKE) --no-print-directory simulate-waits simulate-tenants real-tenants fuzz bounds real-faults e2e neighbours soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)
@@ -176,7 +189,7 @@ release: $(RELEASING) control-plane ## Make, check and list all that a release c
 site: $(RELEASING) ## Build the documentation as web pages in build/site, where a dead link is an error: OWNER=
 	$(RUN) -m deploy.site $(if $(OWNER),--owner=$(OWNER))
 
-venv: $(INSTALLED) $(LINKS) ## Install Muster and its tools into .venv, and show editors the rooms
+venv: $(INSTALLED) $(LINKS) ## Install Muster and its tools into .venv, and link the packages so that editors find them
 
 control-plane: $(INSTALLED) ## Build the Kubernetes programs that the tests run, unless they are there
 	@command -v kubectl >/dev/null || { echo "kubectl is not on the PATH: install it, the tests need it" >&2; exit 1; }

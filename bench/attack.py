@@ -51,7 +51,7 @@ _LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/muster"
 _WARM_UP = 30
 _PROBE_SECONDS = 0.02
 _BEFORE_SECONDS, _DURING_SECONDS, _AFTER_SECONDS = 1.0, 6.0, 4.0
-_BUCKET = re.compile(r'^muster_event_loop_held_seconds_bucket\{le="([^"]+)"\} ([0-9.e+]+)$', re.MULTILINE)
+_BUCKET = re.compile(r'^muster_event_loop_blocked_seconds_bucket\{le="([^"]+)"\} ([0-9.e+]+)$', re.MULTILINE)
 
 
 @click.command(context_settings={"show_default": True})
@@ -85,7 +85,7 @@ def document(nodes: int, effects: Sequence[AttackEffects], found: Sequence[Seque
 
 
 def _print_table(effects: Sequence[AttackEffects], found: Sequence[Sequence[str]]) -> None:
-    table = Table("Attack", "Loop held", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
+    table = Table("Attack", "Loop blocked", "/livez", "Others bound within", "RSS before, highest, after", "Faults")
     for each, faults in zip(effects, found, strict=True):
         memory = ", ".join(f"{size / MIB:.0f}" for size in (each.before, each.highest, each.after))
         within = f"{max(each.bound, default=0.0):.3f} s" + (f", {each.unbound} not" if each.unbound else "")

@@ -64,7 +64,7 @@ def faults(effects: AttackEffects, bounds: Bounds, baseline: int) -> list[str]:
     """
     kept, grown = effects.after - effects.before, effects.after - baseline
     found = {
-        f"the loop was held for up to {effects.held:g} s, not {bounds.held:g} s": effects.held > bounds.held,
+        f"the loop was blocked for up to {effects.held:g} s, not {bounds.held:g} s": effects.held > bounds.held,
         f"/livez took {effects.livez:.2f} s": effects.livez > bounds.livez,
         "other pods were late": max(effects.bound, default=0.0) > bounds.binding,
         f"{effects.unbound} other pods were not bound": effects.unbound > 0,

@@ -41,7 +41,7 @@ GATES = {"GenericWorkload": True, "TopologyAwareWorkloadScheduling": True}
 SERVED = {"scheduling.k8s.io/v1beta1": True}
 _LOOK_SECONDS = 2.0
 _SHORT_SECONDS = 0.02
-_BUCKETS = re.compile(r'muster_event_loop_(held|worked)_seconds_bucket\{le="([^"]+)"\} (\S+)')
+_BUCKETS = re.compile(r'muster_event_loop_(blocked|worked)_seconds_bucket\{le="([^"]+)"\} (\S+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Holds:
     def read(self, page: str) -> None:
         """Read the numbers from a page of metrics."""
         for what, bound, count in _BUCKETS.findall(page):
-            (self.held if what == "held" else self.worked)[float(bound)] = float(count)
+            (self.held if what == "blocked" else self.worked)[float(bound)] = float(count)
 
 
 def longest(counts: Mapping[float, float]) -> float:

@@ -1,4 +1,4 @@
-"""Counts the calls, and the modules, on a pod's way through the engine: `python -m bench.way`.
+"""Counts the calls, and the modules, on a pod's path through the engine: `python -m bench.way`.
 
 A count is the same on every machine. Three ways are counted, each for the first pods of their kind and for the next: a
 plain pod, a gang of three, and a pod that finds no node and is bound after a node with capacity is added. A way begins
@@ -120,7 +120,7 @@ def table(found: dict[str, list[Way]]) -> Table:
 @click.command()
 @click.option("--most", default=0, help="List so many functions of each next way, those called most often first.")
 def main(most: int) -> None:
-    """Count the calls on a pod's way through the engine."""
+    """Count the calls on a pod's path through the engine."""
     found = {name: asyncio.run(ways(act)) for name, act in WAYS.items()}
     console = Console()
     console.print(table(found))

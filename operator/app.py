@@ -22,10 +22,10 @@ from muster.operator.kube.transport import Transport
 from muster.operator.logs import handle_loop_error, ignore_kopfs_end
 from muster.operator.podgroups.admission import AdmissionOperator, AdmissionServing
 from muster.operator.process.descriptors import raise_descriptor_limit
+from muster.operator.process.endpoints import endpoints, liveness
 from muster.operator.process.group_controllers import group_controllers
 from muster.operator.process.kopf_login import KopfLogin
 from muster.operator.process.memory import limit_heaps
-from muster.operator.process.pages import liveness, pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import cautions
 from muster.operator.serving import ReviewAuthorizer, Server, certificate_files, self_signed
@@ -180,11 +180,11 @@ def _pod_groups(process: Process, connection: Connection, serving: Serving) -> P
     """The controllers of PodGroups' statuses, if a profile has a plugin that knows groups."""
     admission = None
     books = process.engine.books()
-    judged = [kind for kind in process.groups if kind.judges and kind.plugin in books]
-    if serving.admission is not None and judged:
+    validated = [kind for kind in process.groups if kind.validates and kind.plugin in books]
+    if serving.admission is not None and validated:
         admission = AdmissionOperator(
             serving.admission,
-            judged,
+            validated,
             process.unfenced,
             KopfLogin(connection),
             claim_signals=lambda: _claim_signals(process),
@@ -222,7 +222,7 @@ async def _serve(process: Process, assembly: Assembly, serving: Serving, stack: 
             tls = certificate_files(serving.certificate, serving.key)
         else:
             tls = await self_signed(["localhost", "127.0.0.1"])
-    application = pages(process, assembly.configuration, authorizer, serving.flags)
+    application = endpoints(process, assembly.configuration, authorizer, serving.flags)
     if serving.web:
         from muster.operator.web.process_cluster import (
             mounted,  # templates and all, which a scheduler without pages can do without

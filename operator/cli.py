@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 _SUBCOMMANDS = {
-    "demo": "Watch it at work on an embedded cluster; needs nothing.",
+    "demo": "Watch it at work on an embedded cluster; needs no cluster.",
     "run": "Schedule pods until stopped.",
     "why": "Show what a pod or a PodGroup waits for.",
     "groups": "List PodGroups with what each lacks.",
@@ -29,7 +29,8 @@ _SUBCOMMANDS = {
     "resume": "Let the pods of a held PodGroup be started again.",
     "explain": "Show why a pod goes where it goes, or nowhere.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
-    "replay": "Decide a recording again, and show what is decided otherwise.",
+    "replay": "Decide a recording again, and show what is decided differently.",
+    "defrag": "Propose pods to move so that what waits starts, or nodes become free.",
     "simulate": "Show whether pods and PodGroups would fit, and what is missing.",
     "config": "Check a configuration file before a scheduler runs with it.",
     "plugin": "Write a new plugin in a package of its own.",

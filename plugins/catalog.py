@@ -28,12 +28,14 @@ from .capacityscheduling.kind import ElasticQuotas
 from .capacityscheduling.plugin import CapacityScheduling
 from .coscheduling import definition as pod_groups
 from .coscheduling.plugin import Coscheduling
+from .defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
 from .gangscheduling.plugin import GangScheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
 from .limits.pod_limits import PodLimits
+from .noderesourcetopology.plugin import NodeResourceTopologyMatch
 from .nodes.node_affinity import NodeAffinityPlugin
 from .nodes.node_declared_features import NodeDeclaredFeatures
 from .nodes.node_name import NodeName
@@ -60,8 +62,10 @@ __all__ = [
     "GROUP",
     "IN_TREE",
     "KNOWN_UNIMPLEMENTED",
+    "POD_DISRUPTION_BUDGETS",
     "PREEMPTION",
     "QUOTAS",
+    "DisruptionBudgets",
     "definitions",
     "discover",
     "extension_points",
@@ -101,6 +105,7 @@ _OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
     AutoPodGroups,
     CapacityScheduling,
     Coscheduling,
+    NodeResourceTopologyMatch,
     PodLimits,
     PreemptionTiming,
     Reservation,
@@ -115,10 +120,13 @@ PREEMPTION: Final = DefaultPreemption.name
 """The plugin that evicts pods."""
 
 COSCHEDULING: Final = Coscheduling.name
-"""The plugin of PodGroups by label, which the built-in configuration enables."""
+"""The plugin of PodGroups by label. Muster's default profile enables it (`operator.process.settings`)."""
 
 QUOTAS: Final[QuotaKind[Any]] = ElasticQuotas()
 """The kind of quotas, which the plugin of its name enforces in every profile."""
+
+_OF_MEMBERS: Final = ("preEnqueue", "reserve", "postBind")
+"""The points at which `COSCHEDULING` follows the members of groups."""
 
 DEFAULT_SORT: Final = PrioritySort.name
 """The queue sort of kube-scheduler's default profile. A profile has one, and `COSCHEDULING` is one, too."""
@@ -129,7 +137,8 @@ ALWAYS: Final = (PodLimits.name, Reservation.name, CapacityScheduling.name)
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
 """Name and weight (0: none) of each plugin that is on by default, in kube-scheduler's multiPoint order.
 
-GangScheduling is, as it is there once the gate GenericWorkload is on: where no such group exists it does nothing.
+GangScheduling is among them because kube-scheduler enables it with the feature gate GenericWorkload; where no such
+group exists, it does nothing.
 """
 
 KNOWN_UNIMPLEMENTED: Final = frozenset(
@@ -206,12 +215,18 @@ def definitions() -> list[dict[str, Any]]:
 def guarded(profile: ResolvedProfile) -> ResolvedProfile:
     """The profile with PodLimits in front, and Reservation and CapacityScheduling behind its filters.
 
-    Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity.
+    Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity. If
+    Coscheduling runs at Permit, it also runs at `_OF_MEMBERS`: it counts there which members have nodes, which profiles
+    for scheduler-plugins, where the scheduler's snapshot tells, need not list.
     """
     points = {point: [each for each in refs if each.name not in ALWAYS] for point, refs in profile.points.items()}
     limits, reservation, quotas = (PluginRef(name, 0) for name in ALWAYS)
     points["preFilter"] = [limits, reservation, *points["preFilter"], quotas]
     points["filter"] = [*points["filter"], reservation, quotas]
+    if any(each.name == COSCHEDULING for each in points["permit"]):
+        for point in _OF_MEMBERS:
+            if all(each.name != COSCHEDULING for each in points[point]):
+                points[point].append(PluginRef(COSCHEDULING, 0))
     return replace(profile, points=MappingProxyType({point: tuple(refs) for point, refs in points.items()}))
 
 

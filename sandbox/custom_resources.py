@@ -182,8 +182,10 @@ def completed(schema: Object, value: Any) -> Any:
 
 
 def validate(schema: Object, obj: Object) -> Iterator[InvalidField]:
-    """What the schema refuses. A message names fields of the status by their path inside of it, as the status is
-    checked by itself."""
+    """The values that the schema refuses.
+
+    A message names fields of the status by their path inside of it, as the status is checked by itself.
+    """
     for name, child in (schema.get("properties") or {}).items():
         if name in obj and name not in _ALWAYS_KNOWN:
             yield from _value(child, obj[name], name, "" if name == "status" else name)

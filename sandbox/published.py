@@ -30,7 +30,7 @@ _SCALARS = {
 
 
 def condensed(published: Object, kinds: Iterable[Kind]) -> Object:
-    """What `schema.json` holds: the structs of some kinds, from the document that a server has at `/openapi/v2`."""
+    """The contents of `schema.json`: structs of some kinds, from the document that a server has at `/openapi/v2`."""
     definitions: Object = published["definitions"]
     wanted = {(kind.group, kind.version, kind.kind): kind for kind in kinds}
     roots = {

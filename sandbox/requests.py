@@ -1,4 +1,4 @@
-"""What a request is about: its path and query as values, its body as JSON.
+"""Requests: path and query as values, the body as JSON.
 
 The HTTP edge reads the bytes, this module says what they mean; it is pure. Refusals are `ApiError`.
 """

@@ -41,7 +41,7 @@ class Type:
     retains_keys: bool = False
 
     def identity(self, item: Mapping[str, object]) -> dict[str, object]:
-        """What identifies an item of this list for server-side apply."""
+        """The identity of an item of this list for server-side apply."""
         return {key: item.get(key, KEY_DEFAULTS.get(key)) for key in self.keys}
 
 

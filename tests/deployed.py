@@ -1,4 +1,4 @@
-"""What Muster is deployed with, on a control plane of the tests: the definition of PodGroups, and its account."""
+"""The surroundings of Muster on a control plane of the tests: the definitions of its objects, and its account."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,15 +10,16 @@ from tests.e2e.eventually import eventually
 
 NAMESPACE = "muster-system"
 _DEPLOY = Path(__file__).parents[1] / "deploy"
-_DEFINITION = _DEPLOY / "crds" / "scheduling.x-k8s.io_podgroups.yaml"
 
 
 def define_pod_groups(plane: ControlPlane) -> None:
     """Installs the definition of PodGroups, and returns when they are served."""
-    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(_DEFINITION))
-    plane.kubectl("wait", "--for=condition=Established", "-f", str(_DEFINITION), "--timeout=60s")
-    with plane.api() as api:
-        eventually(lambda: "items" in api.get("/apis/scheduling.x-k8s.io/v1alpha1/podgroups"))
+    _define(plane, "podgroups")
+
+
+def define_elastic_quotas(plane: ControlPlane) -> None:
+    """Installs the definition of ElasticQuotas, and returns when they are served."""
+    _define(plane, "elasticquotas")
 
 
 def log_in_as_deployed(plane: ControlPlane) -> Path:
@@ -45,3 +46,11 @@ def grant_as_charted(plane: ControlPlane, home: Path, values: Mapping[str, Any])
         api.post("/apis/rbac.authorization.k8s.io/v1/clusterroles", {**kind, "rules": role["rules"]})
     plane.grant(MUSTER, "muster-as-charted")
     return plane.kubeconfig(MUSTER)
+
+
+def _define(plane: ControlPlane, plural: str) -> None:
+    definition = _DEPLOY / "crds" / f"scheduling.x-k8s.io_{plural}.yaml"
+    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(definition))
+    plane.kubectl("wait", "--for=condition=Established", "-f", str(definition), "--timeout=60s")
+    with plane.api() as api:
+        eventually(lambda: "items" in api.get(f"/apis/scheduling.x-k8s.io/v1alpha1/{plural}"))

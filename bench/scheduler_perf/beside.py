@@ -1,4 +1,4 @@
-"""What goes on beside the creation of pods: objects that come and go, pods that are deleted, pods that are replaced.
+"""Operations beside the creation of pods: objects that come and go, pods that are deleted, pods that are replaced.
 
 `play` starts the first two and ends them with the workload. Intervals are those of Go's tickers: a turn that is late is
 not made up for.

@@ -1,4 +1,4 @@
-"""What a side costs and how fast it is, between the beginning and the end of what a workload measures.
+"""The cost and the speed of a side, between the beginning and the end of what a workload measures.
 
 `play` begins and ends a measurement where a workload of scheduler_perf does: around one operation that makes pods, or
 between two operations. The pods that count are those that the workload names, by namespaces and labels.

@@ -1,5 +1,6 @@
 // A stand-in for an API server that costs a scheduler nothing but its own time: it keeps objects in memory, answers
-// every request at once, and streams what Bindings change to all watches of pods. bench.stand_in builds and starts it.
+// every request at once, and streams what Bindings and written statuses change to all watches of the kind. bench.stand_in
+// builds and starts it.
 //
 // It is no API server: it checks nothing, serves only what a scheduler asks for while it drains a backlog, and knows no
 // selectors but the one of pods that have ended, of which there are none. Kinds that it was not given are empty lists.
@@ -29,7 +30,7 @@ import (
 	"time"
 )
 
-const pods = "/api/v1/pods"
+const pods, nodes = "/api/v1/pods", "/api/v1/nodes"
 
 // discovery has what a client asks for that looks for kinds before it uses them.
 var discovery = map[string]string{
@@ -40,7 +41,7 @@ var discovery = map[string]string{
 
 type object = map[string]any
 
-// change is a line of the watch of pods, and the version that it brought.
+// change is a line of a watch, and the version that it brought.
 type change struct {
 	version int
 	line    []byte
@@ -49,10 +50,11 @@ type change struct {
 type server struct {
 	mutex    sync.Mutex
 	lists    map[string][][]byte
+	places   map[string]int // by path, the places in their list of objects that are not of the core group
 	pending  map[string]int // by namespace and name, the places in the list of the pods that have no node
 	version  int
-	changes  []change
-	changed  chan struct{} // closed at the next change
+	changes  map[string][]change // by the path of the list
+	changed  chan struct{}       // closed at the next change
 	leases   map[string]object
 	backlog  int
 	bound    int
@@ -70,7 +72,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	s := &server{version: 1, changed: make(chan struct{}), leases: map[string]object{}}
+	s := &server{version: 1, changes: map[string][]change{}, changed: make(chan struct{}), leases: map[string]object{}}
 	s.load(text)
 	listener, err := net.Listen("tcp", os.Args[1])
 	if err != nil {
@@ -82,7 +84,7 @@ func main() {
 
 // load takes the objects from the text of a file, which must not change any more.
 func (s *server) load(text []byte) {
-	s.lists, s.pending = map[string][][]byte{}, map[string]int{}
+	s.lists, s.places, s.pending = map[string][][]byte{}, map[string]int{}, map[string]int{}
 	path := ""
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
@@ -90,6 +92,9 @@ func (s *server) load(text []byte) {
 		if line[0] == '/' {
 			path = string(line)
 			continue
+		}
+		if strings.HasPrefix(path, "/apis/") {
+			s.places[objectPath(path, line)] = len(s.lists[path])
 		}
 		s.lists[path] = append(s.lists[path], line)
 	}
@@ -108,6 +113,18 @@ func (s *server) load(text []byte) {
 	s.backlog = len(s.pending)
 }
 
+// objectPath is the path of an object in a list of objects that have namespaces.
+func objectPath(list string, item []byte) string {
+	var found struct {
+		Metadata struct{ Namespace, Name string }
+	}
+	if err := json.Unmarshal(item, &found); err != nil {
+		log.Fatalf("%s: %v", item, err)
+	}
+	at := strings.LastIndex(list, "/")
+	return list[:at] + "/namespaces/" + found.Metadata.Namespace + list[at:] + "/" + found.Metadata.Name
+}
+
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch {
@@ -123,6 +140,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.bind(w, r)
 	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/events"):
 		s.event(w, r)
+	case r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/status"):
+		s.patch(w, r)
 	default:
 		http.Error(w, `{"kind":"Status","code":405}`, http.StatusMethodNotAllowed)
 	}
@@ -191,15 +210,12 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, "]}")
 }
 
-// watch streams changes of pods since a version; nothing else ever changes. A bookmark a minute keeps the others alive.
+// watch streams the changes of a list since a version. A bookmark a minute keeps those alive that never change.
 func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	since, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
 	flusher := w.(http.Flusher)
 	for {
-		changes, changed, version := s.news(since)
-		if selected(r) != pods {
-			changes, changed = nil, nil
-		}
+		changes, changed, version := s.news(selected(r), since)
 		for _, each := range changes {
 			w.Write(each.line)
 		}
@@ -215,12 +231,73 @@ func (s *server) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// news is what has changed since a version, what is closed at the next change, and the version now.
-func (s *server) news(since int) ([]change, chan struct{}, int) {
+// news is what of a list has changed since a version, what is closed at the next change, and the version now. What
+// never changes waits for nothing.
+func (s *server) news(list string, since int) ([]change, chan struct{}, int) {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
-	next := sort.Search(len(s.changes), func(at int) bool { return s.changes[at].version > since })
-	return s.changes[next:], s.changed, s.version
+	if len(s.lists[list]) == 0 || list == nodes {
+		return nil, nil, s.version
+	}
+	changes := s.changes[list]
+	next := sort.Search(len(changes), func(at int) bool { return changes[at].version > since })
+	return changes[next:], s.changed, s.version
+}
+
+// put keeps a new state of an object in its list, and streams it.
+func (s *server) put(list string, place int, item []byte) {
+	s.lists[list][place] = item
+	s.changes[list] = append(s.changes[list], change{s.version, fmt.Appendf(nil, `{"type":"MODIFIED","object":%s}`+"\n", item)})
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// patch merges into the status of an object.
+func (s *server) patch(w http.ResponseWriter, r *http.Request) {
+	var body struct{ Status object }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	path := strings.TrimSuffix(r.URL.Path, "/status")
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	place, found := s.places[path]
+	if !found {
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"kind":"Status","reason":"NotFound","code":404}`)
+		return
+	}
+	parts := strings.Split(path, "/")
+	list := strings.Join(append(parts[:4:4], parts[6]), "/")
+	var item object
+	json.Unmarshal(s.lists[list][place], &item)
+	s.version++
+	item["metadata"].(object)["resourceVersion"] = strconv.Itoa(s.version)
+	status, _ := item["status"].(object)
+	item["status"] = merged(status, body.Status)
+	line, _ := json.Marshal(item)
+	s.put(list, place, line)
+	w.Write(line)
+}
+
+// merged is what a merge patch makes of an object.
+func merged(old, patch object) object {
+	made := object{}
+	for key, value := range old {
+		made[key] = value
+	}
+	for key, value := range patch {
+		if inner, is := value.(object); is {
+			before, _ := made[key].(object)
+			made[key] = merged(before, inner)
+		} else if value == nil {
+			delete(made, key)
+		} else {
+			made[key] = value
+		}
+	}
+	return made
 }
 
 func (s *server) bind(w http.ResponseWriter, r *http.Request) {
@@ -243,12 +320,7 @@ func (s *server) bind(w http.ResponseWriter, r *http.Request) {
 	}
 	delete(s.pending, key)
 	s.version++
-	items := s.lists[pods]
-	items[place] = boundTo(items[place], binding.Target.Name, s.version)
-	line := fmt.Appendf(nil, `{"type":"MODIFIED","object":%s}`+"\n", items[place])
-	s.changes = append(s.changes, change{s.version, line})
-	close(s.changed)
-	s.changed = make(chan struct{})
+	s.put(pods, place, boundTo(s.lists[pods][place], binding.Target.Name, s.version))
 	s.last = time.Now()
 	if s.bound == 0 {
 		s.first = s.last

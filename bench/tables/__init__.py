@@ -10,13 +10,14 @@ from bench.tables.comparison import PARITY, PARITY_GROUPS, PARITY_PREEMPTION, PA
 from bench.tables.conformance import E2E
 from bench.tables.endurance import ATTACK, SOAK, WEB
 from bench.tables.goals import GOALS
-from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, SHAPES, SINGLE_PODS
+from bench.tables.speed import GANGS, GROUPS, LATENCY, LOOP, QUOTAS, SHAPES, SINGLE_PODS
 from bench.tables.upstream import UPSTREAM
 
 BLOCKS = {
     "goals": GOALS,
     "single-pods": SINGLE_PODS,
     "loop": LOOP,
+    "quotas": QUOTAS,
     "latency": LATENCY,
     "beside": BESIDE,
     "gangs": GANGS,

@@ -7,19 +7,26 @@ from bench.results import Result
 
 
 class Block(NamedTuple):
-    """A block that shows the results named `sources`; `body` gets their data in this order."""
+    """A block that shows the results named `sources`, and those of `more` that exist.
+
+    `body` gets the data of all in this order, and None for what does not exist.
+    """
 
     sources: tuple[str, ...]
     body: Callable[..., str]
+    more: tuple[str, ...] = ()
 
 
 def render(block: Block, results: Mapping[str, Result]) -> str:
-    """The block's Markdown. If a result is missing, it names that result and shows none of the others."""
+    """The block's Markdown. If a result of its `sources` is missing, it names that result and shows no other."""
     if missing := [name for name in block.sources if name not in results]:
         return f"Not measured yet: {', '.join(missing)}."
-    shown = [results[name] for name in block.sources]
+    found = [results.get(name) for name in (*block.sources, *block.more)]
+    shown = [result for result in found if result is not None]
     failures = [f"`{result.benchmark}` {result.run.failure}." for result in shown if result.run.failure]
-    return "\n\n".join([block.body(*(result.data for result in shown)), _origins(shown), *failures])
+    return "\n\n".join(
+        [block.body(*(None if result is None else result.data for result in found)), _origins(shown), *failures]
+    )
 
 
 def _origins(results: Sequence[Result]) -> str:

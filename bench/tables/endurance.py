@@ -46,7 +46,7 @@ def _web(data: Mapping[str, Any]) -> str:
 
 
 def _attack(data: Mapping[str, Any]) -> str:
-    header = ["attack", "loop held, ms", "`/livez`, ms", "other pods bound within, s", "memory left, MiB", "faults"]
+    header = ["attack", "loop blocked, ms", "`/livez`, ms", "other pods bound within, s", "memory left, MiB", "faults"]
     rows = [
         [
             each["name"],

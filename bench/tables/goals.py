@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from bench.tables.block import Block
 from bench.tables.clusters import Found
 from bench.tables.markdown import MEBIBYTE, NONE, figure, table
-from bench.tables.speed import BASELINE, CEILING, COMPARED, SUBJECT, Sides
+from bench.tables.speed import BASELINE, CEILING, COMPARED, FIVE_QUOTAS, MANY_QUOTAS, SUBJECT, Runs, Sides, relative
 
 _RATIO_DECIMALS = 2
 
@@ -67,9 +67,11 @@ def _goals(
     topology: Mapping[str, Mapping[str, Any]],
     beside: Mapping[str, Any],
     vast: Mapping[str, Mapping[str, Any]],
+    quotas: Runs | None,
 ) -> str:
     rows = [
         *_of_pods(drain, loop),
+        *_of_quotas(quotas),
         *_of_arrivals(latency),
         *_of_gangs(native, topology, beside),
         *_of_size(crowd, vast),
@@ -86,6 +88,13 @@ def _of_pods(drain: Sides, loop: Mapping[str, Any]) -> Iterator[_Goal]:
     yield _most("CPU ms a plain pod", 1e3 * theirs["cpu_per_pod"], 1e3 * ours["cpu_per_pod"], 0.7, 2)
     rate = loop["median"]["pods_per_second"]
     yield _Goal("pods/s with a stub API server", None, rate, rate, 1500)
+
+
+def _of_quotas(quotas: Runs | None) -> Iterator[_Goal]:
+    cases = ((FIVE_QUOTAS, "5 ElasticQuotas", 0.95), (MANY_QUOTAS, "500 namespaces with ElasticQuotas", 0.9))
+    for case, label, goal in cases:
+        share = None if quotas is None else relative(quotas, case)
+        yield _Goal(f"plain pods/s with {label}, relative to none", None, share, share, goal, 2)
 
 
 def _of_arrivals(latency: Mapping[str, Sequence[Found]]) -> Iterator[_Goal]:
@@ -123,4 +132,4 @@ def _of_size(crowd: Mapping[str, Sides], vast: Mapping[str, Mapping[str, Any]]) 
     yield _Goal(f"{size}: pods/s, relative to a tenth of both", None, share, share, 0.7, 2)
 
 
-GOALS = Block(("drain", "loop", "latency", "native", "crowd", "topology", "beside", "vast"), _goals)
+GOALS = Block(("drain", "loop", "latency", "native", "crowd", "topology", "beside", "vast"), _goals, more=("quotas",))

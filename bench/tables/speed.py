@@ -10,6 +10,11 @@ BASELINE, SUBJECT, CEILING = "kube-scheduler", "muster", "ceiling"
 COMPARED = "Muster / kube-scheduler"
 Sides = Mapping[str, Any]
 """The results by side, as in `bench.report.document`."""
+Runs = Mapping[str, Mapping[str, Any]]
+"""Runs on the stand-in and their medians, by case."""
+
+NO_QUOTAS, FIVE_QUOTAS, NAMESPACES_ALONE, MANY_QUOTAS = "no quotas", "5 quotas", "500 namespaces", "500 quotas"
+"""The cases of `bench.quotas`."""
 
 
 class _Row(NamedTuple):
@@ -67,6 +72,29 @@ def _loop(data: Mapping[str, Mapping[str, float]]) -> str:
     return table([f"{figure(found['pods'])} pods, median of {len(data['runs'])} runs", "Muster"], rows)
 
 
+def relative(runs: Runs, case: str) -> float:
+    """The rate of a case of `bench.quotas`, as a part of that without quotas."""
+    rates = [float(runs[name]["median"]["pods_per_second"]) for name in (case, NO_QUOTAS)]
+    return rates[0] / rates[1]
+
+
+def _quotas(runs: Runs) -> str:
+    labels = {
+        NO_QUOTAS: "one namespace, no quota",
+        FIVE_QUOTAS: "5 namespaces with quotas",
+        NAMESPACES_ALONE: "500 namespaces, no quota",
+        MANY_QUOTAS: "500 namespaces with quotas",
+    }
+    rows = []
+    for case, label in labels.items():
+        found = runs[case]["median"]
+        rates = [figure(found["pods_per_second"]), figure(relative(runs, case), 2)]
+        rows.append([label, *rates, figure(1e3 * found["cpu_per_pod"], 2)])
+    first = runs[NO_QUOTAS]
+    header = f"{figure(first['median']['pods'])} pods, medians of {len(first['runs'])} runs"
+    return table([header, "pods/s", "relative to none", "CPU ms a pod"], rows)
+
+
 def _latency(sides: Mapping[str, Sequence[Mapping[str, float]]]) -> str:
     rows = []
     for baseline, subject in zip(sides[BASELINE], sides[SUBJECT], strict=True):
@@ -120,6 +148,7 @@ def _rates(label: str, sides: Sides) -> list[str]:
 
 SINGLE_PODS = Block(("drain",), _single_pods)
 LOOP = Block(("loop",), _loop)
+QUOTAS = Block(("quotas",), _quotas)
 LATENCY = Block(("latency",), _latency)
 GANGS = Block(("gangs",), _gangs)
 SHAPES = Block(("shapes",), _shapes)

@@ -1,7 +1,7 @@
 """Configuration: KubeSchedulerConfiguration v1, read unchanged from kube-scheduler's own YAML.
 
 What belongs here: reading, checking and merging configuration, with kube-scheduler's defaults, rules and messages. What
-does not: reading files, logging and making plugins. The way through it:
+does not: reading files, logging and making plugins. How it is used:
 
     configuration = load(text, "config.yaml")
     profiles = resolve(configuration, defaults=..., extends=...)

@@ -171,5 +171,5 @@ def _scalar(node: yaml.ScalarNode) -> object:
 
 
 def _text(text: str) -> str:
-    """The text with the halves of characters that JSON escapes (`\\ud83e\\udd80`) put together; no half stays alone."""
+    """The text with surrogate pairs of JSON escapes (`\\ud83e\\udd80`) combined; an unpaired surrogate is replaced."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

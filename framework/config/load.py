@@ -61,7 +61,7 @@ def load(text: str | bytes, source_name: str) -> KubeSchedulerConfiguration:
 
 
 def read(text: str | bytes, source_name: str) -> Reading:
-    """What `text` holds, and all that is wrong in it: keys that are there twice, fields that do not decode, and values
+    """The configuration in `text`, and all problems with it: repeated keys, fields that do not decode, and values
     that are refused. kube-scheduler stops after the first of these kinds.
 
     Raises ConfigurationError for a text that is not YAML and for another kind of object.

@@ -25,7 +25,7 @@ from .cycle_state import CycleState, LongWork, Unfinished
 from .decision import (
     LEFT_ALONE,
     QUOTA_EXCEEDED,
-    REFUSED_AS_ONE,
+    REJECTED_AS_ONE,
     RESERVATIONS,
     DecisionFollower,
     Evictions,
@@ -45,6 +45,15 @@ from .group import (
     GroupPlugin,
     ObjectFollower,
     PodFollower,
+)
+from .group_preemption import (
+    DisruptionUnit,
+    Placed,
+    PodGroupInfo,
+    PodGroupTrial,
+    TrialFailed,
+    with_preemption,
+    with_reservation,
 )
 from .group_tree import COMPOSITE_PREFIX, IMPOSSIBLE, EntityGroup, Part, Shortage, entity_group
 from .group_view import GroupId, GroupKind, GroupStatus, GroupView, JoiningPod
@@ -92,15 +101,6 @@ from .plugin import (
     Scores,
     Wait,
 )
-from .pod_group import (
-    DisruptionUnit,
-    Placed,
-    PodGroupInfo,
-    PodGroupTrial,
-    TrialFailed,
-    with_preemption,
-    with_reservation,
-)
 from .quota import QuotaKind, QuotaReport, QuotaUse
 from .reservation import CapacityReserver, Start, StartForecaster
 from .status import Code, Status
@@ -120,7 +120,7 @@ __all__ = [
     "MERGE_PATCH",
     "NO_EVICTIONS",
     "QUOTA_EXCEEDED",
-    "REFUSED_AS_ONE",
+    "REJECTED_AS_ONE",
     "RESERVATIONS",
     "STRATEGIC_MERGE_PATCH",
     "WHOLE_NODES",

@@ -20,11 +20,12 @@ from ..config.args.models import PluginArgs, scores_by_percent
 from ..config.args.resources import MOST_ALLOCATED
 from ..config.args.selectors import AddedAffinity as NodeAffinityForm
 from ..config.durations import format_duration
-from ..config.fields import Int64, Text
+from ..config.fields import Bool, Int64, Text
 from ..config.problems import Problem, invalid, unsupported
 
 __all__ = [
     "MOST_ALLOCATED",
+    "Bool",
     "DefaultPreemptionArgs",
     "DynamicResourcesArgs",
     "Int64",

@@ -29,7 +29,7 @@ Autoscalers add nodes for pods with the reason Unschedulable alone.
 """
 LEFT_ALONE = "LeftAlone"
 """Noted in the state of a pod that PreFilter rejected without a trial, because its group was rejected a moment ago."""
-REFUSED_AS_ONE = "RefusedAsOne"
+REJECTED_AS_ONE = "RejectedAsOne"
 """Noted in a member's state when PreFilter rejected its group as a whole: no other member is tried then."""
 
 

@@ -22,10 +22,10 @@ About = TypeVar("About", default=Any)
 
 
 class EventResource(StrEnum):
-    """Kinds of objects that Muster's own plugins register for; POD covers the three kinds of pod events below it.
+    """Kinds that kube-scheduler's plugins and Coscheduling register for; POD covers the three kinds of pods below it.
 
-    A kind is a plain string: a plugin that watches a resource of its own names it as kube-scheduler's plugins do,
-    `<plural>.<version>.<group>`.
+    A kind is a plain string, so a plugin may watch others: the name of such a kind is the `resource` of its
+    `WatchedKind`.
     """
 
     POD = "Pod"

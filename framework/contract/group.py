@@ -1,7 +1,7 @@
 """Groups of pods that are placed together, and plugins that follow what happens in the cluster.
 
 The first GroupPlugin of a profile that claims a pod handles it. The queue keeps the waiting members of a group in one
-entry, and the group cycle places the members that the group lacks in one transaction. The words are kube-scheduler's
+entry, and `GroupScheduler` places the members that the group lacks in one transaction. The words are kube-scheduler's
 where it has them.
 """
 
@@ -37,8 +37,9 @@ class GroupPlugin(Plugin[Args]):
     def group_of(self, pod: PodInfo) -> str | None:
         """The id of the group with which `pod` is tried; None to try it alone, or with another plugin's group.
 
-        Called whenever the pod enters the queue. The answer may change over time. Groups of two plugins are different
-        groups, whatever their ids.
+        Called whenever the pod enters the queue. The answer may change over time, although the pod names the same group
+        (`GroupKind.named_by`): members that come after the quorum may be tried alone. Groups of two plugins are
+        different groups, whatever their ids.
         """
 
     def priority(self, group: str) -> int | None:
@@ -200,7 +201,8 @@ class EvictionLimitPlugin(Plugin[Args]):
         """The limit for a preemptor; None for none. Pure; never asked in a trial.
 
         Its `protected_until` is asked about the pods that may be evicted, at most once each. The arguments are those of
-        `EvictionRulePlugin.eviction_rule`.
+        `EvictionRulePlugin.eviction_rule`. To learn whether a pod may be moved, which is no preemption, the limit is
+        asked for with that pod as the only member, and with priority 0.
         """
 
 

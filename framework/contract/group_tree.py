@@ -1,6 +1,6 @@
 """Trees of groups: groups that consist of groups and start together, as a CompositePodGroup defines them.
 
-A `GroupPlugin` that knows such trees describes one as `Part`s (`GroupPlugin.tree`); the group cycle decides the whole
+A `GroupPlugin` that knows such trees describes one as `Part`s (`GroupPlugin.tree`); `GroupScheduler` decides the whole
 tree in one transaction. Pods belong to the leaves only.
 """
 
@@ -40,14 +40,14 @@ class Part:
         key: its id: for a leaf the answer of `GroupPlugin.part_of` about its members, for the root that of `group_of`.
         needed: for a leaf, how many more members must get a node, 0 or less when it has its quorum; for any other part,
             how many of its parts must fit.
-        holding: members anywhere in it that have a node.
+        placed_members: members anywhere in it that have a node.
         topology: where all of its members have to be together.
         parts: the groups of which it consists, in the order in which they are tried; None for a leaf.
     """
 
     key: str
     needed: int
-    holding: Sequence[PodInfo]
+    placed_members: Sequence[PodInfo]
     topology: Topology | None = None
     parts: Sequence[Part] | None = None
 

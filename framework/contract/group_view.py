@@ -87,7 +87,7 @@ class GroupKind(ABC, Generic[G]):
             knows the kind.
         counts_members: whether the status of its objects says how many members have nodes, run, or have ended, so that
             pods need not be read for that.
-        judges: whether it has `problems`, because the API server does not judge its objects by all of their rules.
+        validates: whether it has `problems`, because the API server does not check its objects by all of their rules.
     """
 
     plugin: str
@@ -98,11 +98,14 @@ class GroupKind(ABC, Generic[G]):
     annotations: Collection[str] = ()
     fields: Mapping[str, type[Any]] = {}
     counts_members: bool = False
-    judges: bool = False
+    validates: bool = False
 
     @abstractmethod
-    def group_of(self, pod: JoiningPod) -> str | None:
-        """`namespace/name` of the pod's group; None for a pod of no group of this kind."""
+    def named_by(self, pod: JoiningPod) -> str | None:
+        """`namespace/name` of the group that the pod names; None for a pod that names none of this kind.
+
+        The group exists or not, and has its quorum or not: `GroupPlugin.group_of` says whether a pod is tried with it.
+        """
 
     def selectors(self, name: str) -> Sequence[str]:
         """Label selectors that find the members of the group of this name; empty if labels do not say."""

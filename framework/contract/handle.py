@@ -21,8 +21,8 @@ from .api import Api
 from .cycle_state import CycleState
 from .eviction import EvictionRule
 from .extender import Victims
+from .group_preemption import DisruptionUnit
 from .nominator import Nominator, Trial
-from .pod_group import DisruptionUnit
 from .status import Status
 from .verdicts import Diagnosis
 
@@ -40,7 +40,9 @@ class WatchedKind(Generic[Obj]):
     """A kind of object that a plugin lists and watches: `WatchedKind[Approval]` is a kind of `Approval`s.
 
     Attributes:
-        resource: the name in its cluster events, `<plural>.<version>.<group>` for a custom resource.
+        resource: the name in its cluster events. A kind of `EventResource` has the name there; any other kind is named
+            `<plural>.<version>.<group>`, as by kube-scheduler's plugins. Muster's own plugins name a few kinds by their
+            `kind` alone, such as ElasticQuota; recordings have these names.
         path: of the list over all namespaces, e.g. `/apis/scheduling.x-k8s.io/v1alpha1/podgroups`.
         type: the struct to decode; only its fields are kept.
         optional: whether scheduling starts without it while the API does not serve it.

@@ -24,8 +24,8 @@ from ..snapshot.reader import SnapshotReader
 from ..snapshot.view import NodeView
 from .cycle_state import CycleState
 from .events import EventRegistration
+from .group_preemption import PodGroupInfo, PodGroupTrial
 from .handle import Handle, PreemptionHandle, WatchedKind
-from .pod_group import PodGroupInfo, PodGroupTrial
 from .recorded import RecordedContents
 from .status import Code, Status
 from .verdicts import Diagnosis, Verdicts
@@ -180,7 +180,7 @@ class FilterPlugin(Plugin[Args]):
     """
 
     filter_depends_on: ClassVar[DependsOn] = DependsOn.CLUSTER
-    refuses_alike: ClassVar[bool] = False
+    rejects_alike: ClassVar[bool] = False
     """Whether its verdicts depend on nothing of the pod but its spec, namespace, labels and controller. If no node can
     take one such pod, the result holds for all pods that have these in common.
     """

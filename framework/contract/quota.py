@@ -72,7 +72,7 @@ class QuotaKind(ABC, Generic[Q]):
 
     @abstractmethod
     def standing(self, shared: Mapping[str, object], namespace: str) -> Sequence[str]:
-        """What the namespace uses of its quota, a sentence for each resource; none without a quota."""
+        """The usage of the namespace's quota, a sentence for each resource; none without a quota."""
 
     @abstractmethod
     def amounts(self, shared: Mapping[str, object]) -> Mapping[tuple[str, str, str], float]:

@@ -1,4 +1,4 @@
-"""What a plugin's objects and arguments contain, so that a copy of a recording can be anonymized.
+"""The contents of a plugin's objects and arguments, so that a copy of a recording can be anonymized.
 
 An anonymous copy replaces all words that an organisation chose. A text about which the plugin says nothing counts as
 chosen: such a plugin's objects lose their own words too, and nothing is disclosed.

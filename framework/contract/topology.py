@@ -1,6 +1,6 @@
 """Topology: in which domain the members of a group have to be, or should be, together.
 
-A `GroupPlugin` declares it for a group (`GroupPlugin.topology`), and the group cycle places the members accordingly. A
+A `GroupPlugin` declares it for a group (`GroupPlugin.topology`), and `GroupScheduler` places the members accordingly. A
 domain of a level consists of all nodes with the same values of its label and of the labels of all wider levels; a node
 without one of these labels is in no domain.
 """

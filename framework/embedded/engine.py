@@ -53,12 +53,12 @@ class EmbeddedEngine:
         return self._engine.scheduler.step()
 
     async def settle(self) -> None:
-        """Let happen all that happens without time."""
+        """Run until nothing is ready at the present time."""
         while self._decide() or self._loop.run_ready() or await self._answered():
             pass
 
     async def run(self, seconds: float) -> None:
-        """Let so much time pass."""
+        """Advance the clock by this time, and run all that becomes ready on the way."""
         end = self._clock.now() + seconds
         await self.settle()
         while (moment := self.next_moment()) <= end:

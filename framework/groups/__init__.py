@@ -9,7 +9,8 @@ pods of a workload (`owners`). What does not: the contract itself, which holds o
 that runs plugins. Public, like the contract, for authors of group plugins.
 """
 
-from .annotations import PREFIX, GroupMeta, unknown_annotations
+from ..model.names import PREFIX
+from .annotations import GroupMeta, unknown_annotations
 from .book import GROUP_BOOKS, GroupBook, QuorumFollower
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in

@@ -12,9 +12,7 @@ from difflib import get_close_matches
 import msgspec
 
 from ..model.meta import OwnedMeta
-
-PREFIX = "muster-scheduler.io/"
-"""Keys under it are read by Muster alone."""
+from ..model.names import PREFIX
 
 
 class GroupMeta(OwnedMeta):

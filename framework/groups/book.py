@@ -62,12 +62,12 @@ class GroupBook(ABC, Generic[G, R]):
         group_key: Callable[[PodInfo], str | None],
         clock: Clock,
         new: Callable[[str], R],
-        quorum: QuorumFollower | None = None,
+        quorum_follower: QuorumFollower | None = None,
         *,
         above: Callable[[str], Iterable[str]] = _none_above,
     ) -> None:
         self._clock = clock
-        self._quorum = quorum
+        self._quorum_follower = quorum_follower
         self.members = Members(group_key, new)
         self.holds = GroupHolds(above)
         self.profiles: set[str] = set()
@@ -113,8 +113,8 @@ class GroupBook(ABC, Generic[G, R]):
         for group, state in before.items():
             self._member_ended(self.record(group))
             self.mark_changed(group)
-            if self._quorum is not None:
-                self._quorum.quorum_changed(group, state)
+            if self._quorum_follower is not None:
+                self._quorum_follower.quorum_changed(group, state)
 
     def follow_group(self, group: str, new: G | None) -> None:
         """An object was added, changed or deleted. Decisions about a deleted object do not apply to a later one."""

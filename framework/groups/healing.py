@@ -12,10 +12,11 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from ..config.problems import unsupported
+from ..model.names import PREFIX
 
 T = TypeVar("T")
 
-HEALING_POLICY = "muster-scheduler.io/healing-policy"
+HEALING_POLICY = f"{PREFIX}healing-policy"
 
 
 class HealingPolicy(StrEnum):

@@ -1,7 +1,7 @@
 """Holds: annotations by which an operator keeps the pods of a group from being started until the group is resumed.
 
 `muster hold` writes the annotations, and `muster resume` removes them. A hold of a group of groups applies to every
-group in it. The book of groups keeps the holds of its groups; `HeldGroups` enforces them, and views show them.
+group in it. The book of groups keeps the holds of its groups; `HoldGate` enforces them, and views show them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from ..contract.group_tree import COMPOSITE_PREFIX
-from .annotations import PREFIX
+from ..model.names import PREFIX
 
 HOLD = f"{PREFIX}hold"
 """The reason for the hold. The group is held as long as the annotation exists, even if its value is empty."""
@@ -95,7 +95,7 @@ class GroupHolds:
             self._ended.pop(group, None)
 
     def resumed_by(self, group: str) -> str:
-        """Who ended the last hold that the group was subject to; "" if unknown."""
+        """The user who ended the last hold to which the group was subject; "" if unknown."""
         ends = [self._ended[each] for each in (group, *self._above(group)) if each in self._ended]
         return max(ends)[1] if ends else ""
 

@@ -23,7 +23,7 @@ from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueu
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from .book import GROUP_BOOKS, GroupBook
-from .held_groups import HeldGroups
+from .hold_gate import HoldGate
 from .holds import hold_in
 from .missing_groups import MissingGroups, group_missing
 from .nominations import MemberNominations
@@ -102,7 +102,7 @@ class GangPlugin(
         self._owned.add_book(self.name, self._groups)
         self._missing = MissingGroups(self._groups, handle)
         self._nominations = MemberNominations(self._groups.members, handle)
-        self._held = HeldGroups(self._groups.holds, self._groups.members, self._nominations, handle, plugin=self.name)
+        self._held = HoldGate(self._groups.holds, self._groups.members, self._nominations, handle, plugin=self.name)
         self._reserved: dict[EntityGroup, str] = handle.shared(RESERVATIONS, dict)
 
     @abstractmethod
@@ -181,11 +181,11 @@ class GangPlugin(
                 self._on_member_admitted(record)
 
     def on_pod_decision(self, decision: PodDecision) -> None:
-        """Gates a pod that was in the queue when its group was held."""
+        """If the pod's group was held during the attempt, activates the pod, so that PreEnqueue gates it."""
         self._held.gate((decision.pod,))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Gates members that were in the queue when their group was held."""
+        """If the group was held during the attempt, activates its members, so that PreEnqueue gates them."""
         if decision.plugin == self.name:
             self._held.gate(decision.waiting)
 
@@ -265,7 +265,7 @@ class GangPlugin(
         group, status = self._groups.members.named_by(decision.pod), decision.status
         if group is None or status is None or status.code is not Code.ERROR:
             return False
-        if self._groups.missing(group) + self._groups.record(group).in_flight <= 0:
+        if self._groups.missing(group) + self._groups.record(group).placed_unbound <= 0:
             return False
         self._nominations.keep(decision.pod, decision.node_name)
         return True

@@ -30,7 +30,7 @@ class GroupObject(Protocol):
 
     @property
     def metadata(self) -> ObjectMeta:
-        """Its metadata."""
+        """The object's metadata."""
         ...
 
     @property
@@ -167,7 +167,7 @@ class GroupRecord(Generic[G]):
         return len(self.pods) - len(self.gated)
 
     @property
-    def in_flight(self) -> int:
+    def placed_unbound(self) -> int:
         """The number of members that have a node and are not bound yet."""
         return len(self.placed - self.bound)
 

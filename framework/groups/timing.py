@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ..config.problems import invalid
-from .annotations import PREFIX
+from ..model.names import PREFIX
 
 PREEMPTION_DELAY = f"{PREFIX}preemption-delay-seconds"
 """How long the pods wait for a node before they may evict others."""

@@ -1,4 +1,4 @@
-"""What the engine counts and measures, under the names that kube-scheduler gives its metrics.
+"""The counts and measurements of the engine, under the names that kube-scheduler gives its metrics.
 
 What belongs here: the families, each declared once, and the dictionaries of numbers behind them. What does not: how
 numbers become text for a scraper, which is `muster.operator.metrics`. Queue, runtime, cycles and plugins (through their

@@ -170,7 +170,7 @@ class SchedulerMetrics:
     )
     podgroups_denied: Counter = _counter(
         "muster_podgroup_denied_total",
-        "[ALPHA] Times a pod group was refused because it had been denied a moment ago.",
+        "[ALPHA] Times a pod group was rejected without a trial because it had been denied recently.",
     )
     generated_placements: Counter = _counter(
         "scheduler_generated_placements_total",
@@ -280,7 +280,7 @@ class SchedulerMetrics:
         self.podgroup_scheduling_attempt_duration.observe(labels, seconds)
 
     def quorum_bound(self, seconds: float, *, members: int) -> None:
-        """The quorum of a group of at least so many `members` is bound, so long after its first member was seen."""
+        """The quorum of a group with so many `members` is bound, `seconds` after its first member was seen."""
         size = next((str(most) for most in _GROUP_SIZES if members <= most), "+Inf")
         self.podgroup_quorum_duration.observe((size,), seconds)
 

@@ -15,7 +15,7 @@ _ALSO_ABSENT = frozenset({"NotIn", "DoesNotExist"})
 
 
 class Alternatives:
-    """What well-formed terms pick together. What is said of a label is merged when a node has it.
+    """The nodes that well-formed terms pick together. Requirements on a label are merged when a node has it.
 
     Attributes:
         lenient: keys of labels of which a term accepts that they are absent.

@@ -1,10 +1,13 @@
-"""Rules for names that the API and the configuration hold: label keys and values, DNS subdomains, extended resources.
+"""Rules for names in the API and the configuration: label keys and values, DNS subdomains, extended resources.
 
-Called by node selectors and by the validation of plugin arguments and extenders. Functions that end in `_faults` answer
-a list of what is wrong, in the API machinery's words; an empty list means a valid name. Lengths count bytes.
+Called by node selectors and by the validation of plugin arguments and extenders. Functions that end in `_faults` return
+a list of problems, in the API machinery's words; an empty list means a valid name. Lengths count bytes.
 """
 
 import re
+
+PREFIX = "muster-scheduler.io/"
+"""The prefix of the annotations and labels that only Muster reads."""
 
 _KEY = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE = f"({_KEY})?"

@@ -180,6 +180,13 @@ POD_SCHEDULED = "PodScheduled"
 """The type of the condition that says whether a pod has a node."""
 SCHEDULING_GATED = "SchedulingGated"
 """The reason of this condition of a pod that is not to be tried yet."""
+UNSCHEDULABLE = "Unschedulable"
+"""Its reason for a pod that fits on no node; autoscalers add nodes for this reason alone."""
+SCHEDULER_ERROR = "SchedulerError"
+"""Its reason for a pod whose attempt ended with an error."""
+WAITING_ON_PERMIT = "WaitingOnPermit"
+"""Its reason for a pod that Permit has kept on its node for long. More nodes would not help it."""
+_TRIED = frozenset({UNSCHEDULABLE, SCHEDULER_ERROR, WAITING_ON_PERMIT})
 
 
 class PodCondition(Wire):
@@ -191,6 +198,16 @@ class PodCondition(Wire):
     message: str = ""
     observed_generation: Int64 = 0
     last_transition_time: Time | None = None
+
+
+def waits_for_nodes(condition: PodCondition | None) -> bool:
+    """Whether a pod is tried on nodes and has none, by its condition PodScheduled.
+
+    Other reasons are those of pods that wait for something else first: for the end of gates or of a hold, for members
+    of their gang, for quota, or for what a plugin of another package names. Autoscalers ignore such pods. An error or a
+    wait at Permit does not interrupt the wait for nodes.
+    """
+    return condition is not None and condition.status == "False" and condition.reason in _TRIED
 
 
 class ContainerStatus(Wire):

@@ -61,7 +61,7 @@ class LabelWeights:
 
 
 class Preferences:
-    """What well-formed terms are worth together. What is said of a label is merged when a node has it.
+    """The weights of well-formed terms together. Requirements on a label are merged when a node has it.
 
     Attributes:
         nowhere: the sum of what the terms on a single label are worth to a node that has none of the labels.

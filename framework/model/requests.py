@@ -67,8 +67,9 @@ def pod_requests(pod: Pod) -> dict[str, int]:
 
 
 def scoring_requests(pod: Pod, requests: Mapping[str, int]) -> dict[str, int]:
-    """What NodeResourcesFit scores the pod itself by: like `requests`, which are the pod's, but a container that names
-    no cpu or memory counts as 100m and 200Mi, and what the pod asks for as a whole counts for nothing.
+    """The requests by which NodeResourcesFit scores the pod: like `requests`, the pod's own, with two differences.
+
+    A container that names no cpu or memory counts as 100m and 200Mi, and requests of the pod as a whole do not count.
     """
     total = _containers(pod, _SCORING_DEFAULTS, _is_pod_level)
     _add(total, _parse(pod.spec.overhead, _is_pod_level))

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from math import inf
 
+from .names import PREFIX
 from .pod import Pod
 
-RUN_SECONDS = "muster-scheduler.io/run-seconds"
+RUN_SECONDS = f"{PREFIX}run-seconds"
 """Annotation of a pod: it runs for so many seconds at most."""
 _LONGEST = 10
 """Digits of a number of seconds. More are centuries, at whose end no date can be named: that is never."""

@@ -199,7 +199,7 @@ class QueuedEntity:
         return pod
 
     def all_pods(self) -> Iterable[PodInfo]:
-        """Its pods."""
+        """All pods of the entity."""
         return (pod.info for pod in self.pods.values())
 
     def _stands_for_others(self, pod: PodInfo) -> bool:

@@ -117,7 +117,7 @@ class Moves:
         """Move a pod to the group that it now belongs to; whether that is another group than before."""
         uid = pod.info.uid
         entity = self._places.entity_of[uid]
-        if self._policy.group_of(pod.info) == entity.group:
+        if self._policy.entity_group(pod.info) == entity.group:
             return False
         place = entity.place
         self.admit(self.remove(entity, uid), place, cause)
@@ -129,7 +129,7 @@ class Moves:
         The pod was ready, so its group becomes ready too.
         """
         [(uid, pod)] = entity.pods.items()
-        group = self._policy.group_of(pod.info)
+        group = self._policy.entity_group(pod.info)
         if group is None:
             return False
         place = entity.place

@@ -71,7 +71,7 @@ class Places:
         self.groups: dict[str, QueuedEntity] = {}
 
     def of_group(self, group: str | None) -> QueuedEntity | None:
-        """The entity of a group; None if the group, or no group, has one."""
+        """The entity of a group; None without a group, and for a group that has no entity."""
         return None if group is None else self.groups.get(group)
 
     # Entities enter, through PreEnqueue.

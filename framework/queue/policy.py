@@ -60,8 +60,11 @@ class QueuePolicy(Protocol):
         """
         ...
 
-    def group_of(self, pod: PodInfo) -> str | Status | None:
-        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod without one; an ERROR if that fails."""
+    def entity_group(self, pod: PodInfo) -> str | Status | None:
+        """`<plugin>/<id>` of the group with which a pod is queued; None for a pod that is queued alone.
+
+        The first group plugin whose `group_of` claims the pod decides. An ERROR if a plugin fails.
+        """
         ...
 
     def has_capacity(
@@ -166,7 +169,7 @@ class GuardedPolicy:
     def run_pre_enqueue(self, pod: PodInfo, first: str = "") -> PreEnqueueAnswer:
         """Whether the pod may enter; the PreEnqueue plugin `first` is called before the others."""
         try:
-            group = self.unguarded.group_of(pod)
+            group = self.unguarded.entity_group(pod)
         except (KeyboardInterrupt, Aborted):
             raise
         except BaseException as error:
@@ -189,10 +192,10 @@ class GuardedPolicy:
             self._log("PreEnqueue", pod, status)
         return PreEnqueueAnswer(group, status)
 
-    def group_of(self, pod: PodInfo) -> str | None:
-        """The group that a waiting pod now belongs to; None also on an error, which `run_pre_enqueue` reports."""
+    def entity_group(self, pod: PodInfo) -> str | None:
+        """The group with which a pod is now queued; None also on an error, which `run_pre_enqueue` reports."""
         try:
-            group = self.unguarded.group_of(pod)
+            group = self.unguarded.entity_group(pod)
         except (KeyboardInterrupt, Aborted):
             raise
         except BaseException:

@@ -242,7 +242,7 @@ class SchedulingQueue:
         entities: list[QueuedEntity] = []
         by_group: dict[str, QueuedEntity] = {}
         for pod in pods:
-            group = self._policy.group_of(pod.info)
+            group = self._policy.entity_group(pod.info)
             checkpoint()
             if group is not None and group in by_group:
                 by_group[group].add(pod)

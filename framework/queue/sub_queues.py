@@ -120,7 +120,7 @@ class BackoffQueue:
         self._heaps[entity.place].push((entity.backoff_until, *order), entity)
 
     def discard(self, entity: QueuedEntity) -> None:
-        """Take out an entity that is here."""
+        """Remove an entity from this sub-queue."""
         self._heaps[entity.place].discard(entity)
 
     def first(self) -> QueuedEntity | None:
@@ -192,7 +192,7 @@ class Batch:
         self._backing_off.push((entity.backoff_until, *entity.sort_key), entity)
 
     def discard(self, entity: QueuedEntity) -> None:
-        """Take out an entity that is here."""
+        """Remove an entity from this sub-queue."""
         self._heap_of.pop(entity).discard(entity)
 
     def first(self, now: float) -> QueuedEntity:
@@ -254,7 +254,7 @@ class UnschedulablePods:
         self._index(entity, entity.place)
 
     def discard(self, entity: QueuedEntity) -> None:
-        """Take out an entity that is here."""
+        """Remove an entity from this sub-queue."""
         batch = self.batch_of(entity) if entity.place is Place.UNSCHEDULABLE else None
         if batch is None:
             del self._entities[entity.place][entity]

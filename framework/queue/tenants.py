@@ -25,7 +25,7 @@ Turn = tuple[float, ...]
 
 
 class TenantOrder(Protocol):
-    """What the queue asks about tenants. `Profiles` implements it for the plugins of all profiles."""
+    """The queue's questions about tenants. `Profiles` implements it for the plugins of all profiles."""
 
     def tenants_moved(self) -> Sequence[str] | None:
         """The tenants whose turn may have changed since the last call; None if pods may have other tenants now."""
@@ -137,7 +137,9 @@ class TenantHeap(Generic[T]):
     def moved(self, tenants: Sequence[str] | None) -> None:
         """The turns of these tenants may have changed; None if items may have other tenants."""
         if tenants is not None:
-            self._stale.update(dict.fromkeys(name for name in tenants if name in self._tenants))
+            for name in tenants:
+                if name in self._tenants:
+                    self._stale[name] = None
             return
         items = [*self._items()]
         self._uses_tenants, self._length = True, 0

@@ -75,7 +75,7 @@ class Trigger(Enum):
     REVIEW = "a review"
     JOINED_GROUP = "joining a group"
     POP = "a pop"
-    CALL_OFF = "the want of capacity for its batch"
+    CALL_OFF = "the lack of capacity for its batch"
     REFILE = "a change of its pods"
     REMOVE = "the removal of its last pod"
 
@@ -86,7 +86,7 @@ class When(Enum):
     """A condition on an entity that is to move; `Moves` and `Places` evaluate it."""
 
     ALWAYS = "whatever holds"
-    READY = "when it need not be held off"
+    READY = "when it does not back off"
     BACKING_OFF = "while its backoff lasts"
     BACKING_OFF_AFTER_ERROR = "while its backoff after an error lasts"
     NOT_HELPED = "when nothing has helped it"
@@ -117,6 +117,7 @@ TIMEOUT = Cause(Trigger.UNSCHEDULABLE_TIMEOUT, UNSCHEDULABLE_TIMEOUT.label)
 REVIEW = Cause(Trigger.REVIEW, "Review")
 JOINED_GROUP = Cause(Trigger.JOINED_GROUP, "JoinedGroup")
 POP = Cause(Trigger.POP, "PopFromBackoffQ")
+"""A pop from activeQ is not counted, so its label never appears."""
 CALL_OFF = Cause(Trigger.CALL_OFF, "")
 REFILE = Cause(Trigger.REFILE, "")
 REMOVE = Cause(Trigger.REMOVE, "")

@@ -23,9 +23,19 @@ class AttemptState(CycleState):
         pre_bind_plugins: plugins that have something to do before the pod is bound.
         within: the only rows that count as the node list, ascending: a topology domain; None for all nodes.
         consultation: what extenders said of the pod; None when none is interested in it.
+        nodes_to_ask: the names of nodes that fit, about which extenders have to be asked again, because none that they
+            allow fits; None if their answers hold.
     """
 
-    __slots__ = ("consultation", "pre_bind_plugins", "sampled", "skip_filter_plugins", "skip_score_plugins", "within")
+    __slots__ = (
+        "consultation",
+        "nodes_to_ask",
+        "pre_bind_plugins",
+        "sampled",
+        "skip_filter_plugins",
+        "skip_score_plugins",
+        "within",
+    )
 
     def __init__(self, *, sampled: bool = False) -> None:
         super().__init__()
@@ -35,6 +45,7 @@ class AttemptState(CycleState):
         self.pre_bind_plugins: frozenset[str] = frozenset()
         self.within: npt.NDArray[np.intp] | None = None
         self.consultation: Consultation | None = None
+        self.nodes_to_ask: frozenset[str] | None = None
 
     @staticmethod
     def of(state: CycleState) -> AttemptState:

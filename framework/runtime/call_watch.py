@@ -36,7 +36,7 @@ class Running(NamedTuple):
 
 
 class _Suspended(NamedTuple):
-    """What `suspend` was called in: the call, when, and `CallWatch.paused` then; `error` ends the call if it is set."""
+    """The state when `suspend` was called: the call, the time, `CallWatch.paused`; an `error` ends the call."""
 
     running: Running | None
     at: float

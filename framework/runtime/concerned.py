@@ -1,6 +1,6 @@
 """Which plugins have nothing to do for a pod, asked once per signature, so that they cost a plain pod nothing.
 
-`Framework` asks at the points that `Plugin.concerns` names, and skips these plugins there.
+The parts of `Framework` ask at the points that `Plugin.concerns` names, and skip these plugins there.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Filter: which nodes can run a pod, and which plugin is the first to reject each of the others.
 
-`Framework` runs it on all nodes, where most verdicts are cached, and on any set of nodes in a trial.
+`Algorithm` runs it on all nodes, where most verdicts are cached, and on any set of nodes in a trial.
 """
 
 from __future__ import annotations
@@ -182,7 +182,7 @@ class Filtering:
         """Ask about each node twice: with the nominated pods that `pod` has to yield to, and then without them.
 
         A node passes only if it does both times: filters like resources reject it with them, filters like affinity
-        without. The rejection of the first pass counts, whatever comes of the second. Raises Failed.
+        without. The rejection of the first pass counts, whatever the result of the second is. Raises Failed.
         """
         diagnosis = self.run(state, pod, nodes)
         if len(self._nominator):

@@ -1,7 +1,7 @@
 """Guarded calls of a `GroupPlugin`.
 
-The queue, the group cycle and the nominator make them. An answer has the type and the range that the contract names, or
-Failed is raised with an ERROR that names the plugin and the method.
+The queue, `GroupScheduler` and the nominator make them. An answer has the type and the range that the contract names,
+or Failed is raised with an ERROR that names the plugin and the method.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class ProfileGroups:
         return None if claimed is None else claimed[0].priority(claimed[1])
 
     def preemption_priority(self, pod: PodInfo) -> int:
-        """What pods must be below to be evicted for `pod`: that of the group it is to be tried with, else its own."""
+        """The priority below which pods may be evicted for `pod`: that of the group it is tried with, or its own."""
         claimed = self._claimed(pod)
         return pod.priority if claimed is None else claimed[0].preemption_priority(claimed[1], (pod,))
 
@@ -200,7 +200,7 @@ def _tree(answer: object, depth: int = 0) -> Part | None:
         raise ValueError("its tree has a part that is among its own parts")
     text(part.key)
     int32(part.needed)
-    _pods(of_type(part.holding, Sequence))
+    _pods(of_type(part.placed_members, Sequence))
     _topology(part.topology)
     for each in of_type(part.parts or (), Sequence):
         _tree(each, depth + 1)

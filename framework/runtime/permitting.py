@@ -1,7 +1,7 @@
 """Permit: whether a pod that has a node may be bound, and the wait of pods whose plugins answer `Wait`.
 
-Upstream: RunPermitPlugins and WaitOnPermit. The scheduling cycle asks and never waits; the binding cycle waits. Held
-pods are in `waiting`, where plugins allow and reject them.
+Upstream: RunPermitPlugins and WaitOnPermit. The scheduling cycle asks and never waits; the binding cycle waits.
+Pods that wait are in `waiting_pods`, where plugins allow and reject them.
 """
 
 from __future__ import annotations

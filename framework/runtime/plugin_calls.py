@@ -3,7 +3,7 @@
 Whatever a plugin raises, and an answer that is not legal at its point, becomes an ERROR that names the plugin and the
 point in kube-scheduler's words. A plugin's bug therefore costs the pod its attempt and never stops the loop. A call
 that passes checkpoints ends at one of them when it has used up its budget. Any other slow call cannot be stopped, but
-it is named; see `watch`.
+it is named; see `call_watch`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from typing import Any, TypeVar
 
 from ..contract.events import Hint, HintFunction
+from ..contract.group_preemption import PodGroupInfo, PodGroupTrial
 from ..contract.plugin import Plugin, PodGroupPostFilterPlugin, PostFilterPlugin, Wait
-from ..contract.pod_group import PodGroupInfo, PodGroupTrial
 from ..contract.status import SKIP, Code, Status
 from ..contract.verdicts import Diagnosis
 from ..error_log import ErrorLog
@@ -222,7 +222,7 @@ class PluginCalls:
             self.log_failure(point, plugin, about, answer)
 
     def evaluated(self, plugins: tuple[str, ...], point: Point) -> None:
-        """These plugins had their say at `point`."""
+        """These plugins have answered at `point`."""
         self._metrics.plugin_evaluations.add_each(plugins, (point.name, self._profile))
 
     def point_ended(self, point: Point, status: Status | None, since: float) -> None:

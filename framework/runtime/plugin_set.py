@@ -73,7 +73,7 @@ _REJECTING = (
     GroupPlugin,
 )
 EVERYTHING = (EventRegistration(ClusterEvent(EventResource.WILDCARD, Action.ALL)),)
-"""What concerns those who do not say what does."""
+"""Registered for a plugin that names no events: every event."""
 
 
 class ProfilePlugins:
@@ -164,7 +164,7 @@ class ProfilePlugins:
         return frozenset(
             plugin.name
             for plugin in self.of(FilterPlugin)
-            if plugin.refuses_alike
+            if plugin.rejects_alike
             and all(each.hint is None or each.by_signature or each.by_class for each in registrations[plugin.name])
         )
 

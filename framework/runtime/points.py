@@ -36,7 +36,7 @@ class Point:
 
     @cached_property
     def skips(self) -> bool:
-        """Whether a plugin may say that it has nothing to do there."""
+        """Whether SKIP is legal at this point."""
         return Code.SKIP in self.legal
 
 

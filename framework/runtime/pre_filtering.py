@@ -1,6 +1,6 @@
 """PreFilter: the plugins' answers about a pod before any node is looked at, merged into one.
 
-`Framework` runs it once for each pod that is decided, and once for each member in the trial of a group.
+`Algorithm` runs it once for each pod that is decided, and once for each member in the trial of a group.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PreScore and Score: how good each feasible node is, normalized, weighted and summed. `Framework` runs them."""
+"""PreScore and Score: how good each feasible node is, normalized, weighted and summed. `Algorithm` runs them."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ class Standstill:
             except Exception as error:
                 failure = error
             self.end()
-            if done.done():  # as that of a task that was cancelled is
+            if done.done():  # as for a cancelled task
                 return
             done.set_result(None) if failure is None else done.set_exception(failure)
 
@@ -160,7 +160,7 @@ class Standstill:
         """Each turn begins with the first waiting task, so at least one makes progress."""
         while self._let_go < _AT_ONCE and (waiting := self._once_more or self._delayed):
             waits = waiting.popleft()
-            if not waits.done():  # as that of a task that was cancelled is
+            if not waits.done():  # as for a cancelled task
                 waits.set_result(None)
                 self._let_go += 1
 

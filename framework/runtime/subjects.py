@@ -19,7 +19,7 @@ class Subject(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name, for users."""
+        """The subject's name, for users."""
         ...
 
 

@@ -115,7 +115,7 @@ class Algorithm:
             among = snapshot.live_rows() if state.within is None else state.within
             return _rejected_by_pre_filter(pre_filtered, pre_filtered.status, snapshot.names_of(among))
         if len(self._nominator) and nominated_first:
-            rows = self.nominated_node(state, pod)
+            rows = self.evaluate_nominated_node(state, pod)
             if rows is not None and (consultation is None or snapshot.names[int(rows[0])] in consultation.node_names):
                 return Feasible(pre_filtered, rows, next_start=self.next_start)
         filtered = framework.filtering.run_on_all(state, pod, pre_filtered)
@@ -135,17 +135,15 @@ class Algorithm:
     def _apply_consultation(
         self, state: AttemptState, pod: PodInfo, consultation: Consultation, found: Feasible
     ) -> None:
-        """Keep only the nodes that extenders allow; set the status if there are none, or none fits any more."""
+        """Keep only the nodes that extenders allow; set the status if there are none, or none fits."""
         fitting = found.rows if found.filtered is None else found.filtered.feasible
         names = self.snapshot.names
         left = [row for row in fitting.tolist() if names[row] in consultation.node_names]
         found.rows = np.array(left, np.intp)
         if consultation.error is not None:
             found.rows, found.status = found.rows[:0], consultation.error
-        elif not left and (
-            found.filtered is None or not consultation.consulted_nodes or self._needs_answers(consultation, fitting)
-        ):
-            consultation.outdated = True
+        elif not left and self._is_outdated(consultation, fitting, found):
+            state.nodes_to_ask = frozenset(names[row] for row in fitting.tolist()) - consultation.refused
             found.status = Status.unschedulable(OUTDATED)
         elif not left and found.filtered is not None:
             found.diagnosis = self.diagnose(state, pod, found.pre_filtered, found.filtered)
@@ -157,14 +155,20 @@ class Algorithm:
         """The rejections of each node that was filtered, also if other nodes are feasible."""
         return self.framework.filtering.with_all_rejections(state, pod, pre_filtered, filtered).diagnose(self.snapshot)
 
-    def _needs_answers(self, consultation: Consultation, fitting: Rows) -> bool:
-        """Whether nodes that extenders allow no longer fit, and nodes fit about which extenders were not asked."""
-        names = self.snapshot.names
-        return bool(consultation.node_names) and any(
-            names[row] not in consultation.consulted_nodes for row in fitting.tolist()
-        )
+    def _is_outdated(self, consultation: Consultation, fitting: Rows, found: Feasible) -> bool:
+        """Whether nodes that extenders allow do not fit, and nodes fit that no extender has refused.
 
-    def nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
+        An extender may choose one node and say nothing of the others.
+        """
+        if found.filtered is None or not consultation.consulted_nodes:
+            return True
+        if consultation.repeated is not None and consultation.repeated.over:
+            return False
+        names, refused = self.snapshot.names, consultation.refused
+        chose = bool(consultation.node_names) or consultation.repeated is not None
+        return chose and any(names[row] not in refused for row in fitting.tolist())
+
+    def evaluate_nominated_node(self, state: AttemptState, pod: PodInfo) -> Rows | None:
         """The row of the node to which the pod is nominated; None if there is none, or it cannot run the pod."""
         row = self.snapshot.live_row_of(self._nominator.nominated_node(pod.uid))
         if row is None or (state.within is not None and row not in state.within):

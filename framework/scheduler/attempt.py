@@ -36,7 +36,7 @@ class Attempt:
         displaced: whether another client took the chosen node. The pod is tried again at once, because other nodes may
             still fit; each further retry takes another such change.
         group: `<plugin>/<id>` of the group that the pod was tried with, if it was.
-        was_set_aside: whether the pod was put aside for long work, see `set_aside`.
+        was_set_aside: whether the pod was set aside for long work, see `set_aside`.
         after_flush: whether the time limit or a review, not an event, brought the pod out of the unschedulable ones.
     """
 
@@ -85,8 +85,8 @@ class Attempt:
         self.node_name, self.status, self.nominated = "", None, None
         self.rejectors, self.pending, self.no_node = set(), set(), False
 
-    def resume(self, kept: Attempt) -> None:
-        """Repeat the statuses of a copy of this attempt."""
+    def restore(self, kept: Attempt) -> None:
+        """Restore the state of the attempt from `kept`, a copy of it."""
         for name in self.__slots__:
             setattr(self, name, getattr(kept, name))
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from ..contract.group import Disruption, DisruptionPlugin
+from ..contract.group_preemption import DisruptionUnit, Placed
 from ..contract.plugin import Plugin
-from ..contract.pod_group import DisruptionUnit, Placed
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, all_of, int32, of_type
 from ..runtime.plugin_calls import PluginCalls

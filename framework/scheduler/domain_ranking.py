@@ -65,7 +65,7 @@ class Tightest:
         return tightest_first(self._capacity, missing, self._members)
 
     def is_best(self, number: int, placed: Sequence[PodInfo]) -> bool:
-        """It is the first."""
+        """Always: the smallest domain is tried first, and the first that fits is the best."""
         return True
 
     def best(self, fitting: Sequence[F]) -> F:

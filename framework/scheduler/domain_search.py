@@ -1,4 +1,4 @@
-"""The search for a topology domain that can take a group. The group cycle starts it, and tries members in each domain.
+"""The search for a topology domain that can take a group. `GroupScheduler` tries the members in each domain.
 
 Domains of the narrowest level come first. If none of them can take the group, the next wider level is tried, as long as
 the narrower levels are only preferred. Capacity is computed before anything is tried, so domains that cannot take the
@@ -131,7 +131,7 @@ class DomainSearch:
         fitting = [each for each in tried if len(each.trial.placed) >= missing]
         if fitting:
             best = ranking.best(fitting)
-            return Searched(best.resume(question.attempts))
+            return Searched(best.restore(question.attempts))
         return self._closest(question, partition, only, capacity, tried=tried)
 
     def _evaluate(self, question: DomainQuestion[T], partition: Partition, number: int) -> T:
@@ -207,8 +207,8 @@ class DomainSearch:
         """The result if no domain can take the group: a trial in the domain that takes most members."""
         topology = question.topology
         if tried:
-            best = max(tried, key=lambda each: len(each.trial.placed))
-            number, trial = best.number, best.resume(question.attempts)
+            best = max(tried, key=lambda each: (each.possible, len(each.trial.placed)))
+            number, trial = best.number, best.restore(question.attempts)
         else:
             number = NONE
             if len(partition):

@@ -53,10 +53,15 @@ class TrialInDomain(Generic[T]):
         """The members that fit."""
         return tuple(attempt.pod for attempt in self.trial.placed)
 
-    def resume(self, attempts: Sequence[Attempt]) -> T:
+    @property
+    def possible(self) -> int:
+        """How many members fit, or may fit when extenders are asked again."""
+        return len(self.trial.placed) + sum(1 for attempt in self.attempts if attempt.state.nodes_to_ask)
+
+    def restore(self, attempts: Sequence[Attempt]) -> T:
         """Restore the attempts to their state after this trial."""
         for attempt, kept in zip(attempts, self.attempts, strict=True):
-            attempt.resume(kept)
+            attempt.restore(kept)
             checkpoint()
         return self.trial
 

@@ -29,9 +29,11 @@ from ..runtime.waiting_pods import PodsAtPermit
 from ..snapshot.snapshot import Snapshot
 from .algorithm import Algorithm
 from .consultations import Consultations
+from .disruption import DisruptionUnits
 from .domain_search import DomainSearch
 from .engine_services import EngineServices
 from .event_handlers import NodeEventHandler, ObjectEventHandler, PodEventHandler
+from .evictions import EvictionRules
 from .group_capacity import GroupCapacity
 from .group_post_filter import GroupPostFilter
 from .group_trial import GroupTrials
@@ -66,6 +68,8 @@ class Engine:
         algorithms: by schedulerName, how nodes are found and ranked; `framework` of each are the profile's plugins.
         scheduler: runs the cycles.
         shared: the state that plugins share among profiles, by key (see `Handle.shared`).
+        units: running pods that need one another.
+        rules: who may be evicted for whom, and from when on.
         call_watch: which call of a plugin is in progress; another thread may read it.
         standstill: callers use the handlers and `queue.flush`, or read the whole engine, only while no decision is in
             progress: in a task that `standstill` paces, or through its `apply`.
@@ -83,6 +87,8 @@ class Engine:
     algorithms: Mapping[str, Algorithm]
     scheduler: Scheduler
     shared: Mapping[str, object]
+    units: DisruptionUnits
+    rules: EvictionRules
     call_watch: CallWatch
     standstill: Standstill
 
@@ -116,7 +122,7 @@ def build_engine(
     `registry` maps the name of each plugin in `resolved` to its class; `assumed_ttl` is the cache's.
     Raises ConfigurationError if a plugin cannot be created.
     """
-    ports = ports.delayed()
+    ports = ports.paced()
     known = KnownPods([each.scheduler_name for each in resolved])
     reports, snapshot = Reports(ports, known.get), Snapshot()
     cache, capacity = Cache(snapshot, ports.clock.now, assumed_ttl), GroupCapacity(snapshot)
@@ -153,6 +159,8 @@ def build_engine(
         algorithms=algorithms,
         scheduler=_scheduler(services, review, capacity, domains),
         shared=profiles.shared,
+        units=profiles.units,
+        rules=profiles.rules,
         call_watch=profiles.call_watch,
         standstill=ports.standstill,
     )

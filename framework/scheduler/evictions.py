@@ -15,6 +15,7 @@ from typing import Any
 
 from ..contract.eviction import NO_EVICTIONS, EvictionLimit, EvictionRule
 from ..contract.group import EvictionLimitPlugin, EvictionRulePlugin
+from ..contract.plugin import Plugin
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, boolean, int32, of_type, text
 from ..runtime.plugin_calls import PluginCalls
@@ -60,7 +61,26 @@ class EvictionRules:
             if limit is not None:
                 limits.append(replace(limit, protected_until=_asked_once(plugin, calls, limit)))
         rule = self._rule(members, missing, priority)
+        if rule.limit is not None:
+            limits.append(rule.limit)
         return replace(rule, limit=_strictest(limits)) if limits else rule
+
+    def protected_until(self, pod: PodInfo) -> float:
+        """When the limits of all profiles cease to protect a pod that is to be evicted for no preemptor.
+
+        0.0 for a pod that none of them protects now. If a plugin fails, the pod is protected for good.
+        """
+        latest = 0.0
+        for plugin, calls in (each for limits in self._limits.values() for each in limits):
+            method = plugin.eviction_limit
+            try:
+                limit = calls.ask(EVICTION_LIMIT, plugin, pod, method, (pod,), 1, 0, sound=_limit_or_none)
+            except Failed as failed:
+                calls.log_failure(EVICTION_LIMIT, plugin, pod, failed.status)
+                return inf
+            if limit is not None:
+                latest = max(latest, _asked_once(plugin, calls, limit)(pod))
+        return latest
 
     def _rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
         for plugin, calls in self._plugins.values():
@@ -72,6 +92,10 @@ class EvictionRules:
             except Failed as failed:
                 calls.log_failure(EVICTION_RULE, plugin, members[0], failed.status)
                 return NO_EVICTIONS
+            if found is not None and found.limit is not None:
+                return replace(
+                    found, limit=replace(found.limit, protected_until=_asked_once(plugin, calls, found.limit))
+                )
             if found is not None:
                 return found
         return EvictionRule(priority)
@@ -88,7 +112,7 @@ class EvictionRules:
         return False
 
 
-def _asked_once(plugin: EvictionLimitPlugin, calls: PluginCalls, limit: EvictionLimit) -> Callable[[PodInfo], float]:
+def _asked_once(plugin: Plugin, calls: PluginCalls, limit: EvictionLimit) -> Callable[[PodInfo], float]:
     """The limit's question about a pod, asked once for each pod. A pod about which it fails is protected for good."""
     known: dict[str, float] = {}
 
@@ -123,6 +147,7 @@ def _rule_or_none(answer: Any) -> EvictionRule | None:
     of_type(found.claimable, Set)
     boolean(found.reclaims)
     hash(found.epoch)
+    _limit_or_none(found.limit)
     return found
 
 

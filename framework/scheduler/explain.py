@@ -96,7 +96,7 @@ def explain(algorithm: Algorithm, pod: PodInfo, consultation: Consultation | Non
     rejected = _rejections(algorithm, state, pod, found)
     rows = found.rows if found.filtered is None or consultation is not None else found.filtered.feasible
     names = [snapshot.names[row] for row in rows.tolist()]
-    nominated = algorithm.nominated_node(state, pod)
+    nominated = algorithm.evaluate_nominated_node(state, pod)
     if nominated is not None and nominated[0] in rows:
         found.rows = nominated
     chosen = algorithm.select_host(state, pod, found, first_of_equals)

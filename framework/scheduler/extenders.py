@@ -10,23 +10,52 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from ..contract.events import (
+    TARGET_POD_OTHER,
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    Hint,
+    pod_update_events,
+)
 from ..contract.extender import MAX_EXTENDER_PRIORITY, Extender, ExtenderError, MetaVictims, Victims
 from ..contract.plugin import MAX_NODE_SCORE
 from ..contract.status import Status
 from ..metrics import SchedulerMetrics
 from ..model.pod_info import PodInfo
 from ..runtime.consultation import Consultation, PreemptionQuestion
+from ..runtime.plugin_set import EVERYTHING
 from .reports import DECISIONS
 
 log = logging.getLogger(__name__)
 
+_ANY: ClusterEvent[Any] = ClusterEvent(EventResource.WILDCARD, Action.ALL)
 _SCALE = MAX_NODE_SCORE // MAX_EXTENDER_PRIORITY
 
 
 def interested(extenders: Iterable[Extender], pod: PodInfo) -> list[Extender]:
     """The extenders that want to see the pod, in the order of asking."""
     return [extender for extender in extenders if extender.is_interested(pod)]
+
+
+def helpful_events(extenders: Iterable[Extender]) -> Sequence[EventRegistration]:
+    """The events after which extenders may give other answers: any.
+
+    An extender that binds may write what it has chosen into the annotations of the pod that it is asked about. If there
+    is one, an update that changes nothing else of a waiting pod does not count: each question would lead to the next.
+    """
+    if any(extender.is_binder for extender in extenders):
+        return (EventRegistration(_ANY, _after_own_update, by_signature=True),)
+    return EVERYTHING
+
+
+def _after_own_update(pod: PodInfo, old: object, new: object) -> Hint:
+    if not isinstance(old, PodInfo) or not isinstance(new, PodInfo) or new.uid != pod.uid:
+        return Hint.QUEUE
+    return Hint.SKIP if pod_update_events(old, new) == (TARGET_POD_OTHER,) else Hint.QUEUE
 
 
 async def consult(
@@ -38,7 +67,7 @@ async def consult(
     """
     concerned = interested(extenders, pod)
     left = sorted(consultation.consulted_nodes)
-    statuses: dict[str, Status] = {}
+    statuses = dict(consultation.statuses)
     for extender in concerned:
         if not extender.is_filter or not left:
             continue
@@ -58,6 +87,7 @@ async def consult(
         for name, reason in result.failed_and_unresolvable.items():
             statuses[name] = Status.unresolvable(reason)
         left = list(dict.fromkeys(result.node_names))
+    consultation.refused |= statuses.keys() | (frozenset() if left else consultation.consulted_nodes)
     consultation.node_names = frozenset(left)
     consultation.statuses = statuses
     if len(left) > 1:

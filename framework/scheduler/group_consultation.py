@@ -10,19 +10,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..contract.extender import Extender, Victims
-from ..contract.pod_group import Placed
+from ..contract.group_preemption import Placed
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis, fit_error
 from ..model.pod_info import PodInfo, PodSignature
-from ..runtime.consultation import IfCleared, PreemptionQuestion
+from ..runtime.consultation import IfCleared, PreemptionQuestion, RepeatedQuestions
 from ..snapshot.snapshot import Snapshot
 from .attempt import Attempt
 
 ROUNDS = 5
 """How often extenders are asked about evictions before the group is rejected."""
 
+BEING_ASKED = Status.unschedulable("extenders are being asked")
+"""The status of a decision that is void until they have answered."""
+
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
-_BEING_ASKED = Status.unschedulable("extenders are being asked")
 _NOBODY_LEFT = Status.unschedulable("no candidate node for preemption")
 _NOT_AGREED = Status.unschedulable("node(s) whose victims an extender did not agree to")
 
@@ -54,9 +56,10 @@ class GroupConsultation:
             if signature not in named:
                 named[signature] = candidates(attempt.pod)
             nodes = named[signature]
-            consultation.if_cleared = IfCleared(nominated_first=False, consulted_nodes=nodes, heard=not nodes)
+            settled = RepeatedQuestions(over=True)
+            consultation.if_cleared = IfCleared(False, consulted_nodes=nodes, repeated=settled, heard=not nodes)
             if nodes:
-                self.extender_status = _BEING_ASKED
+                self.extender_status = BEING_ASKED
         self._apply_evictions()
         self.extender_status = self.extender_status or next(
             (found.error for _, found in self._answers() if found.error), None
@@ -90,7 +93,7 @@ class GroupConsultation:
             going = victims[node_name]
             pods = {each.uid: each for each in (*self._pods_on(node_name), *going.pods)}
             found.preemption, found.evictions = PreemptionQuestion({node_name: going}, {node_name: pods}), None
-            self.extender_status = _BEING_ASKED
+            self.extender_status = BEING_ASKED
         return self.extender_status
 
     def _pods_on(self, node_name: str) -> Iterable[PodInfo]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..contract.pod_group import PodGroupInfo
+from ..contract.group_preemption import PodGroupInfo
 from ..contract.status import Code, Status
 from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework

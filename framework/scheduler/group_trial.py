@@ -1,8 +1,8 @@
 """A group's trial: members are placed one after another on the snapshot under its undo log, and all of it is undone.
 
-The group cycle runs it, once in each domain if the group needs one. Members that differ may fit in one order and not in
-another. If they do not fit in their own order, a few other orders are tried; this finds most solutions, not all.
-Between two members other work may run, and the trial may be aborted.
+`GroupScheduler` runs it, once in each domain if the group needs one, and `TreeTrials` for each leaf of a tree. Members
+that differ may fit in one order and not in another. If they do not fit in their own order, a few other orders are
+tried; this finds most solutions, not all. Between two members other work may run, and the trial may be aborted.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..contract.decision import REFUSED_AS_ONE, PodDecision, WaitingTogether
+from ..contract.decision import REJECTED_AS_ONE, PodDecision, WaitingTogether
 from ..contract.status import Status
 from ..model.pod_info import PodSignature
 from ..runtime.group_calls import GroupCalls
@@ -23,7 +23,7 @@ from ..work import checkpoint, shielded
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .group_capacity import GroupCapacity
-from .member_order import alike, larger_first, other_orders
+from .member_order import are_equal, larger_first, other_orders
 from .schedule_one import SchedulingCycle
 
 
@@ -93,7 +93,7 @@ class GroupTrials:
     def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """Place members one after another, each beside the previous ones; then undo everything, the last first.
 
-        Stops as soon as the quorum is out of reach, or the group is rejected as one.
+        Stops as soon as the quorum is out of reach, also if extenders are asked again, or the group is rejected as one.
         """
         trial = TriedMembers()
         together = WaitingTogether([attempt.pod for attempt in attempts], missing)
@@ -102,10 +102,11 @@ class GroupTrials:
             attempt.state.write(WaitingTogether.KEY, together)
             checkpoint()
         reserved: list[Attempt] = []
+        undecided = 0
         with self._snapshot.trial():
             try:
                 for index, attempt in enumerate(attempts):
-                    if trial.rejected and len(trial.placed) + len(attempts) - index < missing:
+                    if trial.rejected and len(trial.placed) + undecided + len(attempts) - index < missing:
                         trial.untried = attempts[index:]
                         break
                     self._cycle.schedule_pod(attempt)
@@ -116,7 +117,9 @@ class GroupTrials:
                     (trial.placed if fits else trial.rejected).append(attempt)
                     if fits:
                         reserved.append(attempt)
-                    elif attempt.state.get(REFUSED_AS_ONE) is not None:
+                    elif attempt.state.nodes_to_ask:
+                        undecided += 1
+                    elif attempt.state.get(REJECTED_AS_ONE) is not None:
                         trial.untried, trial.as_one = attempts[index + 1 :], True
                         break
                     checkpoint()
@@ -145,18 +148,18 @@ class GroupTrials:
         for attempt in attempts:
             kinds.setdefault(attempt.pod.signature, []).append(attempt)
         while kinds:
-            alike = kinds.pop(next(iter(kinds)))
-            capacities = self._capacity.of(alike[0].framework, alike[0].pod)
+            equal = kinds.pop(next(iter(kinds)))
+            capacities = self._capacity.of(equal[0].framework, equal[0].pod)
             if capacities is None:
                 raise LookupError("capacity was counted a moment ago")
-            nodes = self._passing(alike[0])
-            rows = np.repeat(nodes, np.minimum(capacities[nodes], len(alike)))[: len(alike)]
-            for attempt, row in zip(alike, rows.tolist(), strict=False):
+            nodes = self._passing(equal[0])
+            rows = np.repeat(nodes, np.minimum(capacities[nodes], len(equal)))[: len(equal)]
+            for attempt, row in zip(equal, rows.tolist(), strict=False):
                 attempt.node_name = self._snapshot.names[row]
                 self._snapshot.add_pod(attempt.pod, attempt.node_name)
                 trial.placed.append(attempt)
                 checkpoint()
-            for index, attempt in enumerate(alike[len(rows) :], start=len(rows) + 1):
+            for index, attempt in enumerate(equal[len(rows) :], start=len(rows) + 1):
                 self._cycle.schedule_pod(attempt)
                 if attempt.status is None:  # capacity of members' own nominations: only they may use it
                     self._snapshot.add_pod(attempt.pod, attempt.node_name)
@@ -165,7 +168,7 @@ class GroupTrials:
                     trial.rejected.append(attempt)
                 checkpoint()
                 if len(attempts) - len(trial.rejected) < missing:
-                    trial.untried = [*alike[index:], *(each for each in attempts if each.pod.signature in kinds)]
+                    trial.untried = [*equal[index:], *(each for each in attempts if each.pod.signature in kinds)]
                     return
 
     def _passing(self, attempt: Attempt) -> Rows:
@@ -196,4 +199,4 @@ def _order_matters(calls: GroupCalls, attempts: Sequence[Attempt], trial: TriedM
         attempt.status is not None and attempt.status.rejected and calls.name not in attempt.rejectors
         for attempt in trial.rejected
     )
-    return by_nodes and not alike(attempts)
+    return by_nodes and not are_equal(attempts)

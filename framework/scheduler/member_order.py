@@ -26,7 +26,7 @@ def as_queued(attempts: Sequence[Attempt]) -> list[Attempt]:
     return _in_order(attempts, sort_key)
 
 
-def alike(attempts: Sequence[Attempt]) -> bool:
+def are_equal(attempts: Sequence[Attempt]) -> bool:
     """Whether all pods are of one signature, so that no order is better than another."""
     first = attempts[0].pod.signature
     return all(attempt.pod.signature is first for attempt in attempts)

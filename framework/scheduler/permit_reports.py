@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
+from ..model.pod import WAITING_ON_PERMIT
 from .attempt import Attempt
 from .ports import Ports
 
 PATIENCE_SECONDS = 5.0
-REASON = "WaitingOnPermit"
-"""The reason of the Event and of the condition. It is not Unschedulable, because more nodes would not help."""
 
 
 class PermitReports:
@@ -40,8 +39,8 @@ class PermitReports:
             return
         message = waits_on_permit(attempt.node_name, waits)
         sink = self._ports.events(pod.pod.spec.scheduler_name)
-        sink.event(pod, type="Warning", reason=REASON, action="Scheduling", note=message)
-        self._ports.conditions.unscheduled(pod, reason=REASON, message=message, nominated_node=None)
+        sink.event(pod, type="Warning", reason=WAITING_ON_PERMIT, action="Scheduling", note=message)
+        self._ports.conditions.unscheduled(pod, reason=WAITING_ON_PERMIT, message=message, nominated_node=None)
 
 
 def waits_on_permit(node_name: str, waits: Mapping[str, str]) -> str:

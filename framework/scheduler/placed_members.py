@@ -31,8 +31,8 @@ class PlacedMembers:
         All but the last are preferences. None means any node; a Status means that there is no such domain. Without a
         required level, members in slices still go to parts of the whole cluster.
         """
-        holding = [*placed]
-        taken = self.rows_of(holding)
+        members = [*placed]
+        taken = self.rows_of(members)
         if not len(taken):
             return [None]
         found: list[Rows | None] = []
@@ -41,9 +41,9 @@ class PlacedMembers:
             partition = self._partitions.of(topology.levels[:depth])
             only = domains_at(partition, taken)
             if len(only) == 1 and NONE not in only:
-                found.append(self._beside_open_slices(topology, partition, partition.rows[only.pop()], holding))
+                found.append(self._beside_open_slices(topology, partition, partition.rows[only.pop()], members))
             elif depth == topology.required:
-                return self.undetermined(partition, holding)
+                return self.undetermined(partition, members)
         return found if topology.required or topology.slice_size else [*found, None]
 
     def _beside_open_slices(

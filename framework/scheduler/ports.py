@@ -67,7 +67,7 @@ class Ports:
     stopwatch: Callable[[], float] | None = None
     may_report: Callable[[], bool] = _always
 
-    def delayed(self) -> Ports:
+    def paced(self) -> Ports:
         """These ports, with timers and tasks that wait for the end of a decision in progress."""
         spawn, standstill = self.spawn, self.standstill
         return replace(self, clock=standstill.clock(self.clock), spawn=lambda work: spawn(standstill.pace_own(work)))

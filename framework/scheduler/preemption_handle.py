@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ..contract.cycle_state import CycleState, Unfinished
 from ..contract.eviction import EvictionRule
 from ..contract.extender import Victims
-from ..contract.pod_group import DisruptionUnit
+from ..contract.group_preemption import DisruptionUnit
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis
 from ..model.pod_info import PodInfo

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..contract.decision import TotalCapacity
 from ..contract.extender import Victims
-from ..contract.pod_group import Placed, TrialFailed
+from ..contract.group_preemption import Placed, TrialFailed
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed

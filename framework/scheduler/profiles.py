@@ -24,11 +24,12 @@ from ..runtime.call_watch import CallWatch
 from ..runtime.framework import Framework, SharedParts
 from ..runtime.nominator import PodNominator
 from ..runtime.plugin_calls import PluginCalls
-from ..runtime.plugin_set import EVERYTHING, Registry
+from ..runtime.plugin_set import Registry
 from ..runtime.points import QUEUE_SORT
 from ..runtime.waiting_pods import PodsAtPermit
 from .disruption import DisruptionUnits
 from .evictions import EvictionRules
+from .extenders import helpful_events
 from .group_capacity import GroupCapacity
 from .ports import Ports
 from .preemption_handle import PreemptionProfileHandle
@@ -53,6 +54,8 @@ class Profiles:
         waiting_pods: pods that wait at Permit, and pods in PreBind.
         call_watch: which call of a plugin is in progress.
         shared: the state that plugins share among profiles, by key.
+        units: running pods that need one another.
+        rules: who may be evicted for whom, and from when on.
     """
 
     def __init__(
@@ -78,8 +81,8 @@ class Profiles:
         self.waiting_pods = PodsAtPermit(ports.standstill)
         self.call_watch = CallWatch(ports.measured.now, ports.metrics)
         self.shared: dict[str, object] = {}
-        self._units = DisruptionUnits(self, cache.node_of)
-        self._rules = EvictionRules(self)
+        self.units = DisruptionUnits(self, cache.node_of)
+        self.rules = EvictionRules(self)
         parts = SharedParts(
             self._snapshot, self.nominator, self.waiting_pods, ports.measured, ports.metrics, self.call_watch
         )
@@ -92,7 +95,7 @@ class Profiles:
         cluster = framework, self._snapshot, self.waiting_pods, self.nominator
         common = *cluster, self._ports, self._reports, self.queue, self.shared
         return (
-            PreemptionProfileHandle(*common, self._units, self._rules)
+            PreemptionProfileHandle(*common, self.units, self.rules)
             if issubclass(plugin, PreemptionPlugin)
             else ProfileHandle(*common)
         )
@@ -127,9 +130,10 @@ class Profiles:
     def registrations(self) -> Registrations:
         """The events that may help pods, with the plugins that registered them.
 
-        If there are extenders, any event may change which pods these reject.
+        Extenders have a registration like a plugin's.
         """
-        of_extenders = {EXTENDER: EVERYTHING} if self._ports.extenders else {}
+        extenders = self._ports.extenders
+        of_extenders = {EXTENDER: helpful_events(extenders)} if extenders else {}
         return {name: {**each.registrations, **of_extenders} for name, each in self.frameworks.items()}
 
     @cached_property
@@ -171,8 +175,8 @@ class Profiles:
         self._reports.gates.end(pod.uid)
         return status
 
-    def group_of(self, pod: PodInfo) -> str | Status | None:
-        """`<plugin>/<id>` of the group that a pod belongs to; None for a pod without one."""
+    def entity_group(self, pod: PodInfo) -> str | Status | None:
+        """`<plugin>/<id>` of the group with which a pod is queued; None for a pod that is queued alone."""
         try:
             return self._of(pod).groups.of(pod)
         except Failed as failed:
@@ -199,7 +203,7 @@ class Profiles:
 
     def _may_be_freed_for(self, priority: int, pods: Collection[PodInfo], missing: int) -> bool:
         """Whether evictions could free capacity for these pods, on account of their priority or by another rule."""
-        return self._capacity.may_be_freed_for(priority) or self._rules.may_claim(pods, missing)
+        return self._capacity.may_be_freed_for(priority) or self.rules.may_claim(pods, missing)
 
     def awaits_victims(self, pods: Iterable[PodInfo]) -> bool:
         """Whether pods are terminating on a node to which one of these pods is nominated."""

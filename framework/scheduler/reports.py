@@ -23,6 +23,7 @@ from cachetools import LRUCache, TTLCache
 
 from ..contract.handle import Timer
 from ..contract.status import Code, Status
+from ..model.pod import SCHEDULER_ERROR, UNSCHEDULABLE
 from ..model.pod_info import PodInfo, PodSignature
 from .attempt import Attempt
 from .gate_reports import GateReports
@@ -72,7 +73,7 @@ class _Postponed:
 
 
 Reasons = frozenset[str]
-Alike = str | ref[PodSignature]
+ReasonKey = str | ref[PodSignature]
 """The key of pods that wait for the same reasons: their group, else their signature; for a PENDING pod its UID."""
 
 
@@ -92,8 +93,8 @@ class Reports:
         self._current = current
         self._postponed: dict[str, _Postponed] = {}
         self._reported: LRUCache[str, tuple[Reasons, str]] = LRUCache(_MOST_REPORTED)
-        self._reported_at: TTLCache[Alike, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
-        self._refreshes: dict[Alike, _Postponed] = {}
+        self._reported_at: TTLCache[ReasonKey, float] = TTLCache(_REMEMBERED, REFRESH_SECONDS, ports.clock.now)
+        self._refreshes: dict[ReasonKey, _Postponed] = {}
         self._last: LRUCache[str, LastDecision] = LRUCache(_REMEMBERED)
         self._ended = False
         self.report_count = 0
@@ -166,17 +167,17 @@ class Reports:
             return
         self._remember(pod, status, "")
         pending = status.code is Code.PENDING
-        alike: Alike = pod.uid if pending else group or ref(pod.signature)
+        key: ReasonKey = pod.uid if pending else group or ref(pod.signature)
         reasons, message = self._reported.get(pod.uid, (None, ""))
         nominates = nominated is not None and nominated != pod.pod.status.nominated_node_name
         if not nominates and reasons == reasons_of(status):
             self._drop(pod.uid)
-            self._refresh(alike, pod, status, nominated, changed=message != status.message)
+            self._refresh(key, pod, status, nominated, changed=message != status.message)
         elif pending:
             self._postpone(pod, status, nominated)
         else:
             self._drop(pod.uid)
-            self._report(alike, pod, status, nominated)
+            self._report(key, pod, status, nominated)
 
     def reported(self, uid: str) -> Reasons | None:
         """The reasons last reported for the pod with this UID; None if there are none, or they no longer hold."""
@@ -198,40 +199,40 @@ class Reports:
         else:
             postponed.status, postponed.nominated = status, nominated
 
-    def _refresh(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None, *, changed: bool) -> None:
+    def _refresh(self, key: ReasonKey, pod: PodInfo, status: Status, nominated: str | None, *, changed: bool) -> None:
         """Report this half a minute after the last report on equal pods, or at once if that has passed.
 
         If only a later report is possible, it is written only if the numbers have changed.
         """
         clock = self._ports.clock
-        seconds = self._reported_at.get(alike, float("-inf")) + REFRESH_SECONDS - clock.now()
-        refresh = self._refreshes.get(alike)
+        seconds = self._reported_at.get(key, float("-inf")) + REFRESH_SECONDS - clock.now()
+        refresh = self._refreshes.get(key)
         if seconds <= 0 and refresh is None:
-            self._report(alike, pod, status, nominated)
+            self._report(key, pod, status, nominated)
         elif refresh is None and changed:
-            timer = clock.call_later(seconds, partial(self._refresh_now, alike))
-            self._refreshes[alike] = _Postponed(timer, pod, status, nominated)
+            timer = clock.call_later(seconds, partial(self._refresh_now, key))
+            self._refreshes[key] = _Postponed(timer, pod, status, nominated)
         elif refresh is not None:
             refresh.pod, refresh.status, refresh.nominated = pod, status, nominated
 
-    def _refresh_now(self, alike: Alike) -> None:
-        refresh = self._refreshes.pop(alike)
+    def _refresh_now(self, key: ReasonKey) -> None:
+        refresh = self._refreshes.pop(key)
         if self.reported(refresh.pod.uid) == reasons_of(refresh.status):
-            self._report_if_it_waits(alike, refresh)
+            self._report_if_it_waits(key, refresh)
 
     def _patience_ended(self, uid: str) -> None:
         self._report_if_it_waits(uid, self._postponed.pop(uid))
 
-    def _report_if_it_waits(self, alike: Alike, postponed: _Postponed) -> None:
+    def _report_if_it_waits(self, key: ReasonKey, postponed: _Postponed) -> None:
         current = self._current(postponed.pod.key)
         if current is not None and current.uid == postponed.pod.uid and not current.node_name:
-            self._report(alike, current, postponed.status, postponed.nominated)
+            self._report(key, current, postponed.status, postponed.nominated)
 
-    def _report(self, alike: Alike, pod: PodInfo, status: Status, nominated: str | None) -> None:
+    def _report(self, key: ReasonKey, pod: PodInfo, status: Status, nominated: str | None) -> None:
         if self._ended:
             return
         self.report_count += 1
-        self._reported_at[alike] = self._ports.clock.now()
+        self._reported_at[key] = self._ports.clock.now()
         self.warn(pod, status.message)
         self._set_condition(pod, status, nominated)
 
@@ -267,7 +268,7 @@ def reasons_in(message: str) -> Reasons:
 
 
 def _condition_reason(status: Status) -> str:
-    return (status.condition_reason or "Unschedulable") if status.rejected else "SchedulerError"
+    return (status.condition_reason or UNSCHEDULABLE) if status.rejected else SCHEDULER_ERROR
 
 
 @lru_cache(maxsize=256)  # thousands of members have the same message

@@ -16,8 +16,8 @@ and without acting on the decision:
 The message of a group depends on all its members, and trying thousands takes long. So one member of each signature is
 checked alone, and the group is tried, after its backoff, if the kinds of reasons differ from those of its rejection.
 
-While nothing has changed, nothing is decided again. Checks take at most a tenth of the time: if more kinds of pods wait
-than that allows, a round takes longer than ten seconds.
+While nothing has changed, nothing is decided again. Checks take at most a tenth of the time: if pods of more
+signatures wait than that allows, a round takes longer than ten seconds.
 """
 
 from __future__ import annotations

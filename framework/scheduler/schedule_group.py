@@ -2,8 +2,8 @@
 
 All members are tried on the snapshot under its undo log, each with the previous members on their nodes and reserved
 there. Only if as many fit as the group lacks are they assumed and reserved for real, and then permitted, in the same
-step; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along with
-it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
+decision; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along
+with it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
 members are bound together; if the quorum is lost before that, none is bound.
 
 Work that grows with the number of members passes checkpoints, where the scheduler lets other work run.
@@ -16,8 +16,8 @@ from functools import partial
 from typing import NamedTuple
 
 from ..contract.decision import GroupDecision, PodDecision
+from ..contract.group_preemption import with_preemption
 from ..contract.group_tree import Part
-from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..contract.topology import Topology
 from ..model.pod_info import PodInfo
@@ -28,6 +28,7 @@ from ..runtime.points import REJECT_TRIAL
 from ..snapshot.view import Rows
 from ..work import checkpoint, commit
 from .attempt import Attempt
+from .consultations import should_ask_again
 from .domain_search import DomainSearch
 from .domain_trial import Searched
 from .engine_services import EngineServices
@@ -130,6 +131,11 @@ class GroupScheduler:
             return self._each_by_itself(calls, group, topology, attempts, outcome=outcome)
         checkpoint()
         searched = self._search(calls, group, topology, attempts, missing=missing)
+        if not isinstance(searched, Status) and len(searched.trial.placed) < missing:
+            if should_ask_again(attempts, len(searched.trial.placed)):
+                return GroupOutcome(needs_extenders=True)
+            if any(attempt.state.nodes_to_ask for attempt in attempts):
+                searched = self._search(calls, group, topology, attempts, missing=missing)
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(calls, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
@@ -181,7 +187,7 @@ class GroupScheduler:
                 )
             status = status.with_reasons(with_preemption(status.message, post_filtered.message))
             untried = status if calls.terse else untried
-        holding = [*calls.placed_members(group)] if request.topology is not None else ()
+        placed_members = [*calls.placed_members(group)] if request.topology is not None else ()
         to_try_alone = trial.untried[: request.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
             calls.name,
@@ -195,7 +201,7 @@ class GroupScheduler:
             searched.no_domain,
             notes,
             post_filtered.message,
-            tried_as=Part(group, request.missing, holding, request.topology),
+            tried_as=Part(group, request.missing, placed_members, request.topology),
             waiting_in={group: request.waiting},
             untried=self._trials.alone(to_try_alone, members),
         )

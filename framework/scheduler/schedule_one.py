@@ -1,4 +1,4 @@
-"""A pod's story, from the queue to its node or back (upstream: schedule_one.go).
+"""One pod's path, from the queue to its node or back (upstream: schedule_one.go).
 
     pop ─► scheduling cycle: find nodes ─► score ─► assume ─► reserve ─► permit ─► binding cycle ─► bound
                  │                            │        │          │           (a task of its own)
@@ -78,7 +78,7 @@ class PodScheduler:
         return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
 
     def resume(self, attempts: Sequence[Attempt]) -> list[Attempt]:
-        """The delayed attempts to continue, with the current pods and cluster; pods that no longer wait are dropped."""
+        """The attempts to continue, with the current pods and cluster; pods that no longer wait are dropped."""
         left = [each for each in attempts if self.failures.refresh(each) and not self._skip_pod_schedule(each.pod)]
         for attempt in left:
             attempt.generation = self._services.cache.generation

@@ -1,8 +1,9 @@
 """The decision on a tree of groups: which members are placed, and which reason each of its groups and pods gets.
 
-The group cycle calls it and carries the decision out: it reserves, permits and binds the members that are placed
-together. A part that does not fit keeps waiting while the others start, as long as the groups above it have enough
-parts without it. Otherwise no part starts, and every part gets the reason of the highest group that has too few.
+`TreeCycle` decides, and `GroupScheduler`, which calls it, carries the decision out: it reserves, permits and binds the
+members that are placed together. A part that does not fit keeps waiting while the others start, as long as the groups
+above it have enough parts without it. Otherwise no part starts, and every part gets the reason of the highest group
+that has too few.
 """
 
 from __future__ import annotations
@@ -12,14 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..contract.decision import GroupDecision
+from ..contract.group_preemption import with_preemption
 from ..contract.group_tree import Part
-from ..contract.pod_group import with_preemption
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..runtime.attempt_state import AttemptState
 from ..runtime.group_calls import GroupCalls
 from ..work import checkpoint
 from .attempt import Attempt
+from .consultations import should_ask_again
+from .group_consultation import BEING_ASKED
 from .group_post_filter import GroupPostFilter, PostFiltered
 from .group_trial import GroupTrials
 from .preemption_trial import Tried
@@ -55,7 +58,7 @@ class TreeCycle:
 
     def decide(self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt]) -> TreeOutcome:
         """Try the tree; if it lacks capacity, try the eviction of other pods. Raises Failed."""
-        trial = self._trials.run(calls, tree, attempts)
+        trial, post_filtered = self._try(calls, tree, attempts)
         tried = [attempt for leaf in trial.leaves() for attempt in leaf.tried]
         members = []
         for attempt in tried:
@@ -65,8 +68,9 @@ class TreeCycle:
         rejection = trial.error or _why_rejected(calls, trial, anyone=bool(trial.placed))
         condition_reason = next((each.condition_reason for each in statuses if each.condition_reason), "")
         rejection = None if rejection is None else rejection.with_condition_reason(condition_reason)
-        notes, post_filtered = AttemptState(), PostFiltered()
-        if rejection is not None and rejection.code is Code.UNSCHEDULABLE:
+        notes = AttemptState()
+        asked = post_filtered.extender_status is not None
+        if rejection is not None and rejection.code is Code.UNSCHEDULABLE and not asked:
 
             def try_copies(copies: Sequence[Attempt]) -> Tried:
                 found = self._trials.run(calls, tree, copies)
@@ -110,6 +114,18 @@ class TreeCycle:
             calls, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
         )
         return TreeOutcome(placed, failed, decision, post_filtered.evicts, post_filtered.extender_status)
+
+    def _try(self, calls: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> tuple[PartTrial, PostFiltered]:
+        """The trial, and whether its result is void because extenders have to be asked again about members."""
+        trial = self._trials.run(calls, tree, attempts)
+        if trial.fits:
+            return trial, PostFiltered()
+        placed = sum(1 for leaf in trial.leaves() for attempt in leaf.tried if attempt.status is None)
+        if should_ask_again(attempts, placed):
+            return trial, PostFiltered(extender_status=BEING_ASKED)
+        if any(attempt.state.nodes_to_ask for attempt in attempts):
+            trial = self._trials.run(calls, tree, attempts)
+        return trial, PostFiltered()
 
     def _fail(
         self,

@@ -14,7 +14,7 @@ from ..contract.plugin import QueuedPod
 from ..queue.entity import QueuedEntity, Rejection
 from ..work import Aborted, Worker, at_each, checkpoint
 from .attempt import Attempt
-from .consultations import Consultations, Delayed
+from .consultations import Consultations, SetAsideAttempts
 from .engine_services import EngineServices
 from .review import Review
 from .schedule_group import GroupScheduler
@@ -112,13 +112,13 @@ class Scheduler:
         4. `settle`, if the queue has unfinished moves of many pods.
         5. The entity that the queue pops.
         """
-        delayed = self._consultations.next()
-        if delayed is not None:
-            pods = [attempt.queued for attempt in delayed.attempts]
-            return self._requeue_if_aborted(pods, partial(self._resume, delayed))
+        kept = self._consultations.next()
+        if kept is not None:
+            pods = [attempt.queued for attempt in kept.attempts]
+            return self._requeue_if_aborted(pods, partial(self._resume, kept))
         attempt = self._pods.set_aside.next()
         if attempt is not None:
-            alone = Delayed(attempt.profile, None, [attempt])
+            alone = SetAsideAttempts(attempt.profile, None, [attempt])
             return self._requeue_if_aborted([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
             return self._review.review_some
@@ -151,12 +151,12 @@ class Scheduler:
             if attempt is not None:
                 attempts.append(attempt)
         if self._consultations.are_due(attempts):
-            self._consultations.add(Delayed(entity.profile, entity.group, attempts))
+            self._consultations.add(SetAsideAttempts(entity.profile, entity.group, attempts))
         else:
             self._decide_attempts(entity.profile, entity.group, attempts)
 
-    def _resume(self, delayed: Delayed) -> None:
-        self._decide_attempts(delayed.profile, delayed.group, self._pods.resume(delayed.attempts))
+    def _resume(self, kept: SetAsideAttempts) -> None:
+        self._decide_attempts(kept.profile, kept.group, self._pods.resume(kept.attempts))
 
     def _decide_attempts(self, profile: str, entity_group: str | None, attempts: Sequence[Attempt]) -> None:
         if not attempts or entity_group is None:
@@ -167,4 +167,4 @@ class Scheduler:
         if self._groups.schedule_group(calls, group, attempts):
             self._review.note(entity_group, attempts)
         else:
-            self._consultations.ask_for_group(Delayed(profile, entity_group, attempts))
+            self._consultations.ask_for_group(SetAsideAttempts(profile, entity_group, attempts))

@@ -1,6 +1,6 @@
 """The trial of a tree of groups: its parts are placed one after another under the undo log, and all of it is undone.
 
-The tree's cycle runs it. A part is tried with the previous parts on their nodes, within the domain of the group above
+`TreeCycle` runs it. A part is tried with the previous parts on their nodes, within the domain of the group above
 it; if the part needs a domain of its own, in one domain after another. Members of a part that did not fit are off the
 nodes again before the next part is tried. The rules are those of kube-scheduler's recursive algorithm for composite pod
 groups.
@@ -95,7 +95,7 @@ class TreeTrials:
             return self._try(ground, part, attempts[0].state.within)
 
         domains = self._domains.inside(within)
-        found = domains.search(part.topology, part.holding, attempts, max(1, part.least), try_=try_)
+        found = domains.search(part.topology, part.placed_members, attempts, max(1, part.least), try_=try_)
         if isinstance(found, Status):
             return PartTrial(part, error=found)
         trial = found.trial

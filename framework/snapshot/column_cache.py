@@ -135,7 +135,7 @@ def _view(snapshot: Snapshot, changed: Changed) -> NodeView | None:
 
 
 class ColumnCache(Generic[T]):
-    """What is cached for pods of the signatures used last; it is dropped with its signature."""
+    """The cache for pods of the signatures used last; it is dropped with its signature."""
 
     def __init__(self, most: int, make: Callable[[frozenset[str]], T]) -> None:
         """`make` gets the names of the plugins to leave out."""
@@ -145,7 +145,7 @@ class ColumnCache(Generic[T]):
         self._of_last: dict[frozenset[str], T] = {}
 
     def of(self, signature: PodSignature, skipped: frozenset[str] = frozenset()) -> T:
-        """What is cached for pods of this signature, without the plugins that are `skipped`."""
+        """The cached columns for pods of this signature, without the plugins that are `skipped`."""
         if self._last() is not signature:  # equal pods come one after another
             known = self._by_signature.get(signature)
             self._of_last = self._by_signature.put(signature, {}) if known is None else known

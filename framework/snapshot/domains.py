@@ -19,7 +19,7 @@ Sums = npt.NDArray[np.int64]
 
 
 class Nodes(Protocol):
-    """The nodes that there are."""
+    """All nodes of the snapshot."""
 
     @property
     def height(self) -> int:

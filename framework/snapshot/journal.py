@@ -17,7 +17,7 @@ _WHOLE_WHEN_OVER = 4
 
 
 class DependsOn(Enum):
-    """The inputs of a plugin's verdict or score for a node, besides the pod's shape (its spec, less its node).
+    """The inputs of a plugin's verdict or score for a node, besides the pod's signature.
 
     A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is CLUSTER.
     """
@@ -62,7 +62,7 @@ class Journal:
 
 
 class HasRows(Protocol):
-    """Whatever has rows: a snapshot. `live` is bool: whether a row, of those below `height`, is a node."""
+    """An object with rows: a snapshot. `live` is bool: whether a row, of those below `height`, is a node."""
 
     height: int
     live: npt.NDArray[np.bool_]

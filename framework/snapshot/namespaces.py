@@ -57,15 +57,15 @@ class NamespaceUsage:
             _add(self._settled, namespace, requests, by)
 
     def used(self, namespace: str) -> Amounts:
-        """What the namespace's pods request, in the current trial if there is one. Valid until the next change."""
+        """The requests of the namespace's pods, in the current trial if there is one. Valid until the next change."""
         return self._used.get(namespace, NOTHING)
 
     def settled(self, namespace: str) -> Amounts:
-        """What they request outside of all trials. Valid until the next change."""
+        """The requests of these pods outside of all trials. Valid until the next change."""
         return self._settled.get(namespace, NOTHING)
 
     def removed(self, namespace: str) -> Amounts:
-        """What those of its pods request that the current trial has removed. Valid until the next change."""
+        """The requests of its pods that the current trial has removed. Valid until the next change."""
         return self._removed.get(namespace, NOTHING)
 
     @property
@@ -74,7 +74,7 @@ class NamespaceUsage:
         return bool(self._gone)
 
     def namespaces(self) -> Mapping[str, Amounts]:
-        """What is used, by namespace, of all that have pods with nodes."""
+        """The usage of each namespace that has pods with nodes."""
         return self._used
 
     def take_changed(self) -> Iterable[str]:

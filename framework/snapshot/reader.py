@@ -87,7 +87,7 @@ class SnapshotReader(Protocol):
 
     @property
     def namespaces(self) -> NamespaceUsage:
-        """What the pods of each namespace request, on all nodes together; nothing before `usage` was called."""
+        """The requests of each namespace's pods, on all nodes together; nothing before `usage` was called."""
         ...
 
     @property

@@ -157,7 +157,7 @@ class PodRelations:
 
 
 def _keys_of_labels(label_set: LabelSet) -> Iterable[Hashable]:
-    """What pods with these labels are found by. Where there are very many, not one by one: that would take too long."""
+    """The keys by which pods with these labels are found. Very many labels share one key, which saves time."""
     few = len(label_set.labels) <= _MOST_LABELS
     return (*label_set.labels.items(), ANY) if few else (VERY_MANY, ANY)
 

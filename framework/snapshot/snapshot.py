@@ -224,7 +224,7 @@ class Snapshot:
             self.usage_journal.record(row)
 
     def usage(self) -> NamespaceUsage:
-        """What the pods of each namespace request. The first call begins to count; it must not be made in a trial."""
+        """The requests of each namespace's pods. The first call begins to count; it must not be made in a trial."""
         if not self.namespaces.counting:
             if self._undo is not None:
                 raise RuntimeError("counting by namespace cannot begin in a trial")

@@ -229,7 +229,7 @@ class Tallies(Generic[TraitT]):
         self._idle.pop(question, None)
 
     def _picked(self, question: Question[TraitT]) -> Iterator[tuple[_Known[TraitT], int]]:
-        """What is known of each trait that the question picks, once, with its weight."""
+        """The tally of each trait that the question picks, once, with its weight."""
         found: dict[TraitT, None] = {}
         for key in question.keys:
             found.update(self._traits.get(key, {}))

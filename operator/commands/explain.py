@@ -20,8 +20,8 @@ from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .effective_configuration import ConfigurationOptions, EffectiveConfiguration, configuration_options
 from .output import Output, emit, emit_lines, output_option
-from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 
 @click.command("explain")
@@ -40,7 +40,7 @@ from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
     metavar="FILE",
     help="Decide recorded cases instead, one JSON object a line; - is stdin.",
 )
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(

@@ -7,7 +7,7 @@ from functools import partial
 
 import click
 
-from muster.operator.podgroups.holding import hold
+from muster.operator.podgroups.hold_writer import hold
 
 from .one_group import OneGroup, one_group_options
 

@@ -19,7 +19,7 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.kube.transport import Transport
-from muster.operator.podgroups.holding import NamedGroup
+from muster.operator.podgroups.hold_writer import NamedGroup
 from muster.operator.podgroups.membership import GroupKinds
 from muster.plugins.catalog import group_kinds
 

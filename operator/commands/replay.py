@@ -47,7 +47,7 @@ def _silence() -> Iterator[None]:
 )
 @output_option(Output.JSON, Output.YAML)
 def command(*, files: Sequence[Path], config: Path | None, everything: bool, copy: Path | None, output: Output) -> None:
-    """Decide again what muster run --record has written down, and show what is decided otherwise.
+    """Decide again what muster run --record has written down, and show what is decided differently.
 
     With the configuration that was recorded, or with the one in --config, by this version of Muster and the plugins
     that are installed. The cluster is the recorded one: each pod is decided on it as it was, whatever would have become

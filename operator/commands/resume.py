@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from muster.operator.podgroups.holding import resume
+from muster.operator.podgroups.hold_writer import resume
 
 from .one_group import OneGroup, one_group_options
 

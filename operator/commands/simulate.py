@@ -31,9 +31,9 @@ from muster.operator.simulate.sources import texts
 from muster.operator.simulate.wording import counted
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .effective_configuration import ConfigurationOptions, configuration_options
 from .files import Files, files_options
 from .output import Output, busy, emit, emit_lines, output_option
-from .rules import ConfigurationOptions, rules_options
 
 _DOES_NOT_FIT = 1
 _KUBERNETES_OWN = "default-scheduler"
@@ -51,7 +51,7 @@ _KUBERNETES_OWN = "default-scheduler"
     "runtimeclasses,limitranges`. Default: the live one.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON)
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(
@@ -139,7 +139,13 @@ def _read(
         for name in names:
             for source, text in texts(name, recursive=recursive):
                 text_holds = read(
-                    text, source, assembly.read(), found.admission, kinds=groups, namespace=namespace, whole=whole
+                    text,
+                    source,
+                    assembly.kinds_to_read(),
+                    found.admission,
+                    kinds=groups,
+                    namespace=namespace,
+                    whole=whole,
                 )
                 found.extend(text_holds)
     except ManifestError as error:
@@ -158,7 +164,7 @@ def _is_custom(kind: str) -> bool:
 
 
 async def _simulate(assembly: Assembly, source: Connection | Objects, wanted: Objects) -> RehearsalOutcome:
-    cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.read())
+    cluster = source if isinstance(source, Objects) else await read_cluster(source, assembly.kinds_to_read())
     async with (
         extender_session(cluster, assembly.configuration, source, wanted) as session,
         Rehearsal(assembly, cluster, wanted, wall=time.time(), session=session) as rehearsal,

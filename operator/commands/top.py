@@ -23,7 +23,7 @@ from muster.operator.web.remote_cluster import ClusterOptions, RemoteCluster
 from muster.operator.web.stream import Ticker
 
 from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
-from .rules import ConfigurationOptions, rules_options
+from .effective_configuration import ConfigurationOptions, configuration_options
 
 _POLL_SECONDS = 0.5
 _NO_TERMINAL = "muster top draws on a terminal, and {} is none; muster groups prints lines"
@@ -31,7 +31,7 @@ _NO_TERMINAL = "muster top draws on a terminal, and {} is none; muster groups pr
 
 @click.command("top")
 @one_namespace_option
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(*, target: Target, leader: Leader | None, namespace: str | None, choice: ConfigurationOptions) -> None:

@@ -27,7 +27,7 @@ from muster.operator.web.routes import Clocks, PageRoutes
 from muster.operator.web.safety import KEY, only_with
 
 from .common import BadInputError, Target, bad_input, errors_of, leader_options, one_namespace_option, target_options
-from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
+from .effective_configuration import ConfigurationOptions, EffectiveConfiguration, configuration_options
 
 _HOST = "127.0.0.1"
 _KEY_BYTES = 16
@@ -42,7 +42,7 @@ _KEY_BYTES = 16
     help="Keep a day of history in this file, which is created if it does not exist, and draw it.",
 )
 @one_namespace_option
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(

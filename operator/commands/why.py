@@ -26,9 +26,9 @@ from muster.plugins.catalog import group_kinds
 
 from . import candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
+from .effective_configuration import ConfigurationOptions, EffectiveConfiguration, configuration_options
 from .explain import explain_pod
 from .output import Output, busy, emit, emit_lines, output_option
-from .rules import ConfigurationOptions, EffectiveConfiguration, rules_options
 
 _POD = ("po", "pod", "pods")
 _KIND_AND_NAME = 2
@@ -50,7 +50,7 @@ _KIND_AND_NAME = 2
     help="Where it is. Default: the context's namespace.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)
-@rules_options
+@configuration_options
 @target_options
 @leader_options
 def command(
@@ -166,7 +166,7 @@ async def _look(question: _Question, kinds: Sequence[GroupKind[Any]]) -> tuple[G
     waiting = sum(not pod.spec.node_name for pod in group.members)
     try:
         with busy(f"trying {counted(waiting, 'member')}"):
-            cluster = await read_cluster(connection, assembly.read())
+            cluster = await read_cluster(connection, assembly.kinds_to_read())
             async with extender_session(cluster, assembly.configuration, connection) as session:
                 return group, await try_group(assembly, cluster, group.id, now=time.time(), session=session)
     except Forbidden as error:
@@ -177,7 +177,7 @@ async def _look(question: _Question, kinds: Sequence[GroupKind[Any]]) -> tuple[G
 async def _look_at_tree(question: _Question, kind: GroupKind[Any]) -> tuple[TreeReport | None, TriedGroup | None]:
     """The composite (None if it does not exist), and the result of a trial of its groups."""
     assembly, connection = question.rules.assembly, question.connection
-    cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.read())))
+    cluster = await read_cluster(connection, dict.fromkeys((*GroupKinds([kind]).watched, *assembly.kinds_to_read())))
     report = report_tree(kind, cluster, f"{question.namespace}/{question.name}")
     if report is None or kind.plugin not in assembly.registry:
         return report, None

@@ -13,8 +13,7 @@ from typing import Any
 
 from muster.framework.contract import COMPOSITE_PREFIX, GroupId, GroupKind, GroupView, WatchedKind
 from muster.framework.groups.holds import HOLD, GroupHolds, hold_in, hold_text
-from muster.framework.model.pod import POD_SCHEDULED, Pod, PodCondition
-from muster.framework.scheduler.permit_reports import REASON as WAITING_ON_PERMIT
+from muster.framework.model.pod import POD_SCHEDULED, WAITING_ON_PERMIT, Pod, PodCondition
 from muster.operator.podgroups.membership import GroupKinds
 
 GroupObjects = Mapping[WatchedKind, Iterable[Any]]

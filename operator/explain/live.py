@@ -101,7 +101,7 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
     async with Transport(connection) as transport:
         client = ApiClient(transport)
         pod = PodInfo(await read_object(client, f"/api/v1/namespaces/{namespace}/pods/{name}", Pod))
-    cluster = await read_cluster(connection, assembly.read())
+    cluster = await read_cluster(connection, assembly.kinds_to_read())
     async with extender_session(cluster, assembly.configuration, connection) as session:
         return await explain_among(assembly, cluster, pod, now=time.time(), session=session)
 

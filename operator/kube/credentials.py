@@ -19,8 +19,8 @@ from multidict import CIMultiDict
 
 from .auth import Auth, Headers, PluginAuth, StaticAuth, TokenFileAuth, with_bearer
 from .errors import CredentialsError
+from .exec_credentials import ExecIssuer, OidcIssuer, exec_cluster_info
 from .kubeconfig import KubeconfigCluster, Origin, Resolved, User, kubeconfig_paths, resolve
-from .plugins import ExecIssuer, OidcIssuer, exec_cluster_info
 from .proxy import Proxy, parse_proxy, proxy_from_environment
 from .tls import ClientTls
 

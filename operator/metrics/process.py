@@ -42,7 +42,7 @@ class ProcessMetrics:
             ("verb", "resource"),
         )
         self._loop_blocked = Histogram(
-            "muster_event_loop_held_seconds",
+            "muster_event_loop_blocked_seconds",
             "[ALPHA] Time for which the event loop, on which everything runs, did not turn.",
             bounds=_LOOP,
         )

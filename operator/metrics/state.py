@@ -63,7 +63,7 @@ class StateMetrics:
                 lambda: _labelled(state.cache_size()),
             ),
             GaugeFunc(
-                "muster_pods_held_at_permit",
+                "muster_pods_waiting_at_permit",
                 "[ALPHA] Pods with a node that wait at Permit; they are in no part of the queue.",
                 (),
                 lambda: {(): state.waiting_at_permit()},

@@ -22,8 +22,8 @@ from muster.operator.kube.informer import Informer, Listed, Timing
 _SUCCEEDED = "Succeeded"
 _ENDED = "status.phase!=Pending,status.phase!=Running,status.phase!=Unknown"
 
-GroupOf = Callable[["EndedPod"], str | None]
-"""Returns the group, `namespace/name`, in which an ended pod is counted."""
+NamedBy = Callable[["EndedPod"], str | None]
+"""Returns the group, `namespace/name`, that an ended pod names. See `GroupKind.named_by`."""
 
 
 class _Status(Wire):
@@ -50,8 +50,8 @@ class EndedPod(Wire):
 class EndedPods:
     """The informer's handler: turns ended pods into ended members, and ignores pods of no group."""
 
-    def __init__(self, group_of: GroupOf, handler: EndedHandler) -> None:
-        self._group_of = group_of
+    def __init__(self, named_by: NamedBy, handler: EndedHandler) -> None:
+        self._named_by = named_by
         self._handler = handler
         self._members: dict[str, EndedMember] = {}
 
@@ -75,13 +75,13 @@ class EndedPods:
             self._handler(uid, before, now)
 
     def _member(self, pod: EndedPod) -> EndedMember | None:
-        group = self._group_of(pod)
+        group = self._named_by(pod)
         return None if group is None else EndedMember(group, pod.succeeded)
 
 
 def ended_pods(
-    client: ApiClient, group_of: GroupOf, handler: EndedHandler, timing: Timing | None = None
+    client: ApiClient, named_by: NamedBy, handler: EndedHandler, timing: Timing | None = None
 ) -> Informer[Any]:
     """The informer of pods that have ended."""
     ended = Listed("/api/v1/pods", EndedPod, field_selector=_ENDED)
-    return Informer(client, ended, EndedPods(group_of, handler), timing=timing)
+    return Informer(client, ended, EndedPods(named_by, handler), timing=timing)

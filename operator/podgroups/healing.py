@@ -19,8 +19,6 @@ import logging
 from types import NoneType
 from typing import Any
 
-import msgspec
-
 from muster.framework.contract import GroupKind
 from muster.framework.contract.api import pod_path
 from muster.framework.groups.book import GroupBook
@@ -29,6 +27,7 @@ from muster.framework.groups.record import GroupObject
 from muster.framework.groups.reporting import Notice
 from muster.framework.model.pod_info import PodInfo
 from muster.operator.kube.errors import ApiError, Conflict, Gone, NotFound
+from muster.operator.kube.evictions import evict
 from muster.operator.kube.frames import Decoder, GarbageError
 from muster.operator.kube.informer import Informer, InformerPhase
 
@@ -158,11 +157,8 @@ class Healer(GroupWorker):
 
     async def _evict(self, pod: PodInfo) -> ApiError | None:
         """Evict a pod. Returns the API's error if it refuses; None if it accepts, or if the pod is gone."""
-        name = {"name": pod.name, "namespace": pod.namespace}
-        options = {"preconditions": {"uid": pod.uid}}
-        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": name, "deleteOptions": options}
         try:
-            await self._ports.client.post(pod_path(pod.pod.metadata, "eviction"), msgspec.json.encode(body))
+            await evict(self._ports.client, pod.pod.metadata)
         except (NotFound, Conflict):
             return None  # the pod is gone, or another pod has its name
         except ApiError as error:

@@ -38,7 +38,7 @@ class GroupKinds:
     def group_of(self, pod: JoiningPod) -> GroupId | None:
         """The pod's group; None for a pod without a group."""
         for kind in self._kinds:
-            key = kind.group_of(pod)
+            key = kind.named_by(pod)
             if key is not None:
                 return GroupId(kind.plugin, key)
         owner = pod_owner(pod) if self._of_owner else None

@@ -61,7 +61,7 @@ class StatusController(GroupWorker):
         counts_ended = reporter is not None and reporter.counts_ended
         super().__init__(replace(ports, synced=(*ports.synced, self.ended.synced)) if counts_ended else ports, groups)
         self._groups = groups
-        self._named = kind.group_of
+        self._named = kind.named_by
         self._kind = kind.objects
         self._reporter = reporter
         self._failing = False

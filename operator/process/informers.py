@@ -114,7 +114,7 @@ class Informers:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def synced(self, kind: WatchedKind) -> list[asyncio.Event]:
-        """The event that is set after the first list of a kind; None for a kind that is not watched."""
+        """For each informer of the kind, the event that its first list sets; empty if the kind is not watched."""
         return [watched.informer.synced for watched in self._kinds if watched.name == kind.resource]
 
     def missing(self) -> str | None:

@@ -38,7 +38,7 @@ from muster.plugins.catalog import (
     known,
 )
 
-from .scheduler_plugins import translated
+from .from_scheduler_plugins import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +77,7 @@ class Assembly:
         """The kinds of groups of its plugins, also of plugins that no profile runs."""
         return GroupKinds(group_kinds(self.registry))
 
-    def read(self) -> tuple[WatchedKind, ...]:
+    def kinds_to_read(self) -> tuple[WatchedKind, ...]:
         """The kinds, besides pods and nodes, that tools read: groups, and kinds that the profiles' plugins watch."""
         return tuple(dict.fromkeys((*self.groups.watched, *self.watched())))
 

@@ -40,7 +40,7 @@ class Writers:
 
     Attributes:
         client: the client for a scheduler's writes, which are fenced, and for reading.
-        bindings: the binding cycles in progress.
+        tasks: the binding cycles in progress, and other tasks that the engine and plugins spawned.
         conditions: writes PodScheduled conditions.
         recorder: writes Events with a separate client, so that they never delay a Binding.
     """
@@ -71,7 +71,7 @@ class Writers:
 
         self.client = client()
         self.recorder = EventRecorder(client(), ambient=machine.ambient())
-        self.bindings = TaskSet()
+        self.tasks = TaskSet()
         self.conditions = PodConditionWriter(StatusWriter(self.client, retrier), clock, standstill)
         self._binder = ApiBinder(BindingWriter(self.client, retrier), self.conditions)
 
@@ -88,7 +88,7 @@ class Writers:
             clock=self._clock,
             random=self._machine.random,
             choose=self._machine.choose,
-            spawn=self.bindings.spawn,
+            spawn=self.tasks.spawn,
             wake=self._wake,
             binder=self._binder,
             conditions=self.conditions,
@@ -102,13 +102,13 @@ class Writers:
         )
 
     async def drain(self, *, within: float) -> int:
-        """Let bindings in flight end, then write the remaining conditions and Events, for `within` seconds each.
+        """Let running tasks end, then write the remaining conditions and Events, for `within` seconds each.
 
         Returns the number of writes that were cut off, without Events.
         """
-        bindings = await self.bindings.drain(within=within)
+        tasks = await self.tasks.drain(within=within)
         statuses, _ = await asyncio.gather(self.conditions.drain(within=within), self.recorder.drain(within=within))
-        return bindings + statuses
+        return tasks + statuses
 
 
 class ApiBinder:

@@ -16,8 +16,8 @@ import msgspec
 from muster.framework.contract import Node, Pod
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.contract.recorded import MapContent, SpelledOutError, TextKind
-from muster.framework.groups.annotations import PREFIX
 from muster.framework.groups.healing import HealingPolicy
+from muster.framework.model.names import PREFIX
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 
 from .calls import api_request, read_path

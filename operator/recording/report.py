@@ -92,10 +92,10 @@ def _pod(story: PodStory) -> Iterator[str]:
     if story.would is None:
         yield f"  replayed: {_decision(again)}"
         return
-    chosen, passed_over = story.would, again.ranking
+    chosen, unhelped = story.would, again.ranking
     yield f"  replayed: {again.pod} on {chosen.node}, {_best(chosen.ranking)}"
-    if passed_over is not None:
-        yield f"            where {was.node} has {_scores(passed_over)}"
+    if unhelped is not None:
+        yield f"            where {was.node} has {_scores(unhelped)}"
 
 
 def _decision(decision: Decision) -> str:

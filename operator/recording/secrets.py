@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from muster.framework.model.names import PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _READ = (
-    "muster-scheduler.io/",
+    PREFIX,
     "pv.kubernetes.io/",
     "storage.alpha.kubernetes.io/",
     "volume.beta.kubernetes.io/",

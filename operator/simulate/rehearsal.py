@@ -8,7 +8,8 @@ and timeouts cost nothing.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Self
 
@@ -186,15 +187,24 @@ class Rehearsal:
 
         Does not change the cluster.
         """
-        running, evicted = dict(self._stage.running), len(self.evicted)
+        evicted = len(self.evicted)
+        with self.without(ended):
+            placements = await self.place(pods)
+            await self.remove(pods)
+        return sum(1 for each in placements if each.node) if len(self.evicted) == evicted else 0
+
+    @contextmanager
+    def without(self, ended: Iterable[Pod]) -> Iterator[None]:
+        """End running pods for as long as the block lasts; pods that are evicted in the block come back as well."""
+        running = dict(self._stage.running)
         for pod in ended:
             self._stage.end(pod)
             self._engine.pod_handler.on_delete(pod)
-        placements = await self.place(pods)
-        await self.remove(pods)
-        for pod in self._stage.restore(running):
-            self._engine.pod_handler.on_add(pod)
-        return sum(1 for each in placements if each.node) if len(self.evicted) == evicted else 0
+        try:
+            yield
+        finally:
+            for pod in self._stage.restore(running):
+                self._engine.pod_handler.on_add(pod)
 
     @property
     def starts(self) -> Sequence[Start]:

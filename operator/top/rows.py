@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from muster.framework.contract import GroupId, GroupView
-from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
+from muster.framework.model.pod import POD_SCHEDULED, SCHEDULER_ERROR, SCHEDULING_GATED, Pod
 from muster.framework.scheduler.gate_reports import GATED
 from muster.operator.explain.group_views import permit_message, scheduling_message
 from muster.operator.web.census import take_census
 from muster.operator.web.cluster import ClusterState
 
-_ERROR = "SchedulerError"
 """The reason of the condition of a pod whose attempt ended with an error, which waits in backoffQ."""
 
 RowId = GroupId | str
@@ -126,7 +125,7 @@ def state_of(pod: Pod) -> WaitingState:
         return WaitingState.PERMIT
     if condition is None or condition.status != "False":
         return WaitingState.ACTIVE
-    return WaitingState.BACKOFF if condition.reason == _ERROR else WaitingState.UNSCHEDULABLE
+    return WaitingState.BACKOFF if condition.reason == SCHEDULER_ERROR else WaitingState.UNSCHEDULABLE
 
 
 def _of_group(group: GroupView) -> TopRow:

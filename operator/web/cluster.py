@@ -14,6 +14,8 @@ from muster.framework.contract import GroupId, WatchedKind
 from muster.framework.model.node import Node
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.defrag.proposal import DefragReport
+from muster.operator.defrag.question import DefragQuestion
 from muster.operator.explain.group_trial import TriedGroup
 from muster.operator.explain.group_views import GroupObjects
 from muster.operator.explain.live import Explained
@@ -108,4 +110,13 @@ class FollowedCluster(Protocol):
 
     async def try_group(self, group: GroupId) -> TriedGroup | Unavailable | None:
         """The result of trying a waiting group now; None if none of its members waits. Raises no error."""
+        ...
+
+    @property
+    def proposes_moves(self) -> bool:
+        """Whether `propose_moves` may be called; the search takes too long for the process that schedules."""
+        ...
+
+    async def propose_moves(self, question: DefragQuestion) -> DefragReport | Unavailable:
+        """The pods to move, see `defrag.planner`. Raises no error."""
         ...

@@ -16,8 +16,9 @@ from aiohttp import web
 from muster.framework.contract import GroupId, WatchedKind
 from muster.framework.model.pod import Pod
 from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.defrag.question import DefragQuestion
 from muster.operator.podgroups.membership import GroupKinds
-from muster.operator.process.pages import last_decision
+from muster.operator.process.endpoints import last_decision
 from muster.operator.serving import Unknown
 from muster.plugins.catalog import QUOTAS
 
@@ -35,6 +36,7 @@ class ProcessCluster:
     """Implements `FollowedCluster` with the informers and decisions of the scheduling process."""
 
     asks_extenders = False
+    proposes_moves = False
     reads_all = True
 
     def __init__(self, process: Process) -> None:
@@ -82,6 +84,10 @@ class ProcessCluster:
 
     async def try_group(self, group: GroupId) -> None:
         """See `FollowedCluster`."""
+
+    async def propose_moves(self, question: DefragQuestion) -> Unavailable:
+        """See `FollowedCluster`."""
+        return Unavailable("The process that schedules proposes no moves; muster web does.")
 
 
 def mounted(app: web.Application, process: Process) -> PageRoutes:

@@ -22,6 +22,9 @@ from muster.framework.model.pod import Pod
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.quantity import QuantityError
 from muster.framework.snapshot.snapshot import Snapshot
+from muster.operator.defrag.planner import propose
+from muster.operator.defrag.proposal import DefragReport
+from muster.operator.defrag.question import ClusterPicture, DefragQuestion
 from muster.operator.explain.group_trial import TriedGroup, try_group
 from muster.operator.explain.live import Explained, explain_among
 from muster.operator.explain.served import Leader, ask_leader
@@ -37,7 +40,7 @@ from muster.operator.simulate.extenders import ExtenderSession, TrialExtenders
 from muster.operator.simulate.live import read_kinds
 from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.whole import TrialObjects
-from muster.plugins.catalog import QUOTAS
+from muster.plugins.catalog import POD_DISRUPTION_BUDGETS, QUOTAS
 
 from .cluster import LeaderDecision, Unavailable
 
@@ -65,6 +68,8 @@ class ClusterOptions:
 
 class RemoteCluster:
     """Implements `FollowedCluster`. Call `start` before the first use, and `stop` after the last."""
+
+    proposes_moves = True
 
     def __init__(self, options: ClusterOptions, client: ApiClient) -> None:
         self._options = options
@@ -160,14 +165,22 @@ class RemoteCluster:
             return Unavailable("The group cannot be tried, because not all of the cluster is readable.")
         return await self._decide(partial(_try_group, self._options.assembly, group))
 
+    async def propose_moves(self, question: DefragQuestion) -> DefragReport | Unavailable:
+        """See `FollowedCluster`."""
+        if not self._is_complete():
+            return Unavailable("Moves cannot be proposed, because not all of the cluster is readable.")
+        return await self._decide(partial(_propose, self._options.assembly, question), POD_DISRUPTION_BUDGETS)
+
     def _is_complete(self) -> bool:
         """Whether all nodes and pods are known, which every decision needs."""
         return not self._options.namespace and self._nodes.synced.is_set() and self._pods.synced.is_set()
 
-    async def _decide(self, ask: Callable[[Objects, ExtenderSession], Awaitable[T]]) -> T | Unavailable:
-        """The decision on a snapshot of all known objects."""
+    async def _decide(
+        self, ask: Callable[[Objects, ExtenderSession], Awaitable[T]], *kinds: WatchedKind
+    ) -> T | Unavailable:
+        """The decision on a snapshot of all known objects, and of those of further kinds."""
         try:
-            others = await read_kinds(self._client, self._options.assembly.read())
+            others = await read_kinds(self._client, (*self._options.assembly.kinds_to_read(), *kinds))
             cluster = Objects(list(self._nodes.list()), list(self._pods.list()), others)
             session = await self._extenders.session(cluster.nodes)
             return await asyncio.to_thread(_run, partial(ask, cluster, session))
@@ -201,6 +214,12 @@ async def _try_group(
     assembly: Assembly, group: GroupId, cluster: Objects, session: ExtenderSession
 ) -> TriedGroup | None:
     return await try_group(assembly, cluster, group, session=session)
+
+
+async def _propose(
+    assembly: Assembly, question: DefragQuestion, cluster: Objects, session: ExtenderSession
+) -> DefragReport:
+    return await propose(ClusterPicture(assembly, cluster, time.time(), session), question)
 
 
 def _title(kinds: GroupKinds, watched: WatchedKind) -> str:

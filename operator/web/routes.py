@@ -18,10 +18,11 @@ from aiohttp.typedefs import Middleware
 
 from muster.framework.contract import GroupId, GroupKind
 from muster.framework.model.requests import CPU
+from muster.operator.defrag.question import DefragQuestion
 from muster.plugins.catalog import QUOTAS
 
 from .answers import AnswerCache
-from .capacity import NodeAmounts, used_shares
+from .capacity import NodeAmounts, labels, used_shares
 from .census import Census, take_census
 from .change_log import ChangeLog
 from .cluster import ClusterState, FollowedCluster, Unavailable
@@ -33,6 +34,7 @@ from .templating import Templates, static_files
 from .views.changes import DAY, QUARTER, changes_page
 from .views.group import group_page
 from .views.history import history_page
+from .views.moves import moves_page
 from .views.nodes import map_page, node_page
 from .views.parts import address
 from .views.pod import pod_page
@@ -81,7 +83,7 @@ class PageRoutes:
         self._history = history
         self._changes = ChangeLog() if history is None else history.changes
         self._answers = AnswerCache(time.timer, of_extenders=cluster.asks_extenders)
-        self._templates = Templates(history=history is not None)
+        self._templates = Templates(history=history is not None, moves=cluster.proposes_moves)
         self._files = static_files()
         self._census: tuple[ClusterState, Census] | None = None
         self.ticker = Ticker(cluster, self._changes, wall=time.wall, every=every)
@@ -103,6 +105,8 @@ class PageRoutes:
             app.router.add_get(path, handler, allow_head=False)
         if self._history is not None:
             app.router.add_get("/history", partial(self._past, self._history), allow_head=False)
+        if self._cluster.proposes_moves:
+            app.router.add_get("/moves", self._moves, allow_head=False)
         for kind in self._cluster.kinds:
             app.router.add_get(f"/{address(kind)}/{{namespace}}/{{name}}", partial(self._group, kind), allow_head=False)
         app.router.add_get("/{path:.*}", self._unknown_page, allow_head=False)
@@ -174,6 +178,12 @@ class PageRoutes:
         report = await asyncio.to_thread(QUOTAS.report, self.ticker.state.quotas)
         view = quotas_page(report, all_known=self._cluster.reads_all)
         return await self._page("quotas", view, page="Quotas")
+
+    async def _moves(self, request: web.Request) -> web.StreamResponse:
+        question = DefragQuestion(start=request.query.get("start", ""), free=request.query.get("free", ""))
+        report = await self._answers.get(question, lambda: self._cluster.propose_moves(question))
+        view = moves_page(question, report, labels(self.ticker.state.nodes))
+        return await self._page("moves", view, page="Moves")
 
     async def _past(self, history: ClusterHistory, request: web.Request) -> web.StreamResponse:
         view = await asyncio.to_thread(history_page, history.series.samples(), self._wall())

@@ -17,6 +17,7 @@ _PAGES = (("/", "Queue"), ("/nodes", "Nodes"), ("/changes", "Changes"))
 """The addresses and names in the navigation, on every page."""
 _QUOTAS = (("/quotas", "Quotas"),)
 _HISTORY = (("/history", "History"),)
+_MOVES = (("/moves", "Moves"),)
 _CONTENT_TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
@@ -26,9 +27,9 @@ def static_files() -> dict[str, tuple[str, bytes]]:
 
 
 class Templates:
-    """The templates in this package's folder. `history`: whether there is a history page to link to."""
+    """The templates in this package's folder. `history` and `moves`: whether there are such pages to link to."""
 
-    def __init__(self, *, history: bool = False) -> None:
+    def __init__(self, *, history: bool = False, moves: bool = False) -> None:
         self._environment = Environment(
             loader=FileSystemLoader(_TEMPLATES),
             autoescape=True,
@@ -37,9 +38,10 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._history = _HISTORY if history else ()
+        self._further = (*(_HISTORY if history else ()), *(_MOVES if moves else ()))
+        self._environment.globals["moves"] = moves
 
     async def render(self, name: str, *, quotas: bool = False, **values: object) -> str:
         """Render a template. `quotas`: whether the cluster has quotas, so that their page is linked."""
-        pages = (*_PAGES, *(_QUOTAS if quotas else ()), *self._history)
+        pages = (*_PAGES, *(_QUOTAS if quotas else ()), *self._further)
         return await asyncio.to_thread(self._environment.get_template(f"{name}.html").render, pages=pages, **values)

@@ -49,7 +49,7 @@ from muster.framework.groups import (
 from .api import JOB_SETS, JOBS, LEADER_WORKER_SETS, NAME, NAMESPACES, STATEFUL_SETS
 from .args import AutoPodGroupsArgs
 from .groups import AutoGroups
-from .recorded import RECORDED
+from .recording_fields import RECORDED
 from .workloads import Workloads
 
 

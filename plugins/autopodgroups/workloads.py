@@ -10,6 +10,7 @@ from collections import defaultdict
 from muster.framework.contract import Handle, PodInfo, WatchedKind
 from muster.framework.groups import JOB_SET_NAME, LEADER_WORKER_SET_NAME, GroupOwner, OwnedPods, OwnerKind
 from muster.framework.model.meta import OwnerReference
+from muster.framework.model.names import PREFIX
 from muster.framework.model.workloads import Namespace, StatefulSet
 
 from .api import (
@@ -26,7 +27,7 @@ from .api import (
 )
 from .sizes import WorkloadSize, done_in_set, job_set_size, job_size, replica_size, stateful_set_size
 
-LABEL = "muster-scheduler.io/auto-pod-groups"
+LABEL = f"{PREFIX}auto-pod-groups"
 """The label of namespaces whose workloads get groups ("true"), or do not get them ("false")."""
 
 _KINDS: dict[OwnerKind, WatchedKind] = {
@@ -139,7 +140,7 @@ class Workloads:
 
 
 def _essence(found: object) -> object:
-    """What is read of a namespace or a workload; a status changes often, and mostly in other ways."""
+    """The parts that are read of a namespace or a workload; a status changes often, and mostly in other ways."""
     if isinstance(found, Namespace):
         return found.metadata.labels.get(LABEL)
     if isinstance(found, Job):

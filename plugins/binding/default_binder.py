@@ -12,5 +12,5 @@ class DefaultBinder(BindPlugin):
     name = "DefaultBinder"
 
     async def bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
-        """Whatever the handle's binder answers."""
+        """Binds the pod by the handle's binder, and returns its answer."""
         return await self.handle.binder.bind(pod, node_name)

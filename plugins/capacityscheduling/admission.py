@@ -55,7 +55,7 @@ class QuotaRejection:
 
 
 def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
-    """What these pods request together."""
+    """The requests of these pods together."""
     total = {PODS: 0}
     for pod in pods:
         total[PODS] += 1
@@ -95,13 +95,16 @@ def rejection_of(
                 taken = _taken(each, resource, used, ahead)
                 if taken + amount > limit:
                     return QuotaRejection(each, resource, taken, limit, amount)
-    for resource in need:
-        if resource in shared and not any(
-            _covers(each, resource, need[resource], used_of(each), ahead=ahead) for each in quota.path
-        ):
+    for resource, amount in need.items():
+        if resource not in shared:
+            continue
+        for each in quota.path:
+            if _covers(each, resource, amount, used_of(each), ahead=ahead):
+                break
+        else:
             root = quota.path[-1]
             taken = _taken(root, resource, used_of(root), ahead)
-            return QuotaRejection(root, resource, taken, root.min.get(resource, 0), need[resource])
+            return QuotaRejection(root, resource, taken, root.min.get(resource, 0), amount)
     return None
 
 
@@ -115,7 +118,10 @@ def is_within(
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
     used = used_of(quota)
-    return all(_covers(quota, resource, need[resource], used, ahead=ahead) for resource in need if resource in shared)
+    for resource, amount in need.items():
+        if resource in shared and not _covers(quota, resource, amount, used, ahead=ahead):
+            return False
+    return True
 
 
 def is_guaranteed(

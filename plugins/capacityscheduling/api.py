@@ -17,6 +17,7 @@ import msgspec
 from muster.framework.contract import WatchedKind, Wire
 from muster.framework.contract.recorded import MapContent, RecordedContents, TextKind
 from muster.framework.groups import GroupMeta, unknown_annotations
+from muster.framework.model.names import PREFIX
 from muster.framework.model.quantity import Quantity, QuantityError, nanos
 from muster.framework.model.requests import amount
 
@@ -31,9 +32,9 @@ KIND = "ElasticQuota"
 SHORT_NAMES = ("eq", "eqs")
 LIST_PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
-PARENT = "muster-scheduler.io/parent-quota"
+PARENT = f"{PREFIX}parent-quota"
 """The annotation that names the quota above: `namespace/name`, or the name of one in the same namespace."""
-WEIGHT = "muster-scheduler.io/quota-weight"
+WEIGHT = f"{PREFIX}quota-weight"
 """The annotation with the weight among the quotas that borrow, a whole number from 1."""
 MOST_WEIGHT = 1_000_000
 KNOWN_ANNOTATIONS = frozenset({PARENT, WEIGHT})
@@ -42,14 +43,14 @@ _NONE: Mapping[str, Quantity] = {}
 
 
 class ElasticQuotaSpec(Wire):
-    """What a namespace is guaranteed, and the most that it may use."""
+    """The amounts that a namespace is guaranteed, and the most that it may use."""
 
     min: dict[str, Quantity] = msgspec.field(default_factory=dict)
     max: dict[str, Quantity] = msgspec.field(default_factory=dict)
 
 
 class ElasticQuotaStatus(Wire):
-    """What the pods of the namespace that have nodes request together."""
+    """The total of the requests of the namespace's pods that have nodes."""
 
     used: dict[str, Quantity] = msgspec.field(default_factory=dict)
 
@@ -97,12 +98,12 @@ def parent_of(quota: ElasticQuota) -> str:
 
 
 def faults(quota: ElasticQuota) -> list[str]:
-    """What is wrong with a decoded quota: a line for each field, in the API server's style."""
+    """The problems with a decoded quota: a line for each field, in the API server's style."""
     return [*_of_amounts(quota.spec.min, quota.spec.max), *_of_annotations(quota.metadata.annotations)]
 
 
 def problems(quota: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a quota in its JSON form: a line for each field, in the API server's style."""
+    """The problems with a quota in its JSON form: a line for each field, in the API server's style."""
     spec, metadata = quota.get("spec") or {}, quota.get("metadata") or {}
     if not isinstance(spec, Mapping):
         return [_line("spec", spec, "should be a valid dictionary")]

@@ -49,16 +49,16 @@ class QuotaLedger:
         self._count(tree.by_namespace)
 
     def used(self, quota: Quota) -> Amounts:
-        """What is used now, in a trial with its changes. Valid until usage changes."""
+        """The present usage, in a trial with its changes. Valid until usage changes."""
         self._refresh()
         return self._used[quota]
 
     def own(self, quota: Quota) -> Amounts:
-        """What the pods of the quota's own namespace use now. Valid until usage changes."""
+        """The present usage of the quota's own namespace. Valid until usage changes."""
         return self._usage.used(quota.namespace)
 
     def settled(self, quota: Quota) -> Amounts:
-        """What is used outside of all trials. Valid until usage changes."""
+        """The usage outside of all trials. Valid until usage changes."""
         self._refresh()
         return self._settled[quota]
 
@@ -68,7 +68,7 @@ class QuotaLedger:
         return self._usage.any_removed
 
     def refilled(self, quota: Quota) -> Amounts:
-        """What would be used now if all pods came back that a trial has removed. Valid until usage changes."""
+        """The usage if all pods came back that a trial has removed. Valid until usage changes."""
         used, removed = self.used(quota), self._removed[quota]
         return {name: used.get(name, 0) + removed.get(name, 0) for name in used.keys() | removed.keys()}
 
@@ -89,7 +89,7 @@ class QuotaLedger:
         return self._over
 
     def borrowed(self, quota: Quota) -> dict[str, int]:
-        """What is used beyond `min`, by resource that some quota guarantees."""
+        """The usage beyond `min`, by resource that some quota guarantees."""
         used = self.used(quota)
         over = {name: used.get(name, 0) - quota.min.get(name, 0) for name in sorted(self.tree.shared)}
         return {name: amount for name, amount in over.items() if amount > 0}
@@ -100,7 +100,9 @@ class QuotaLedger:
         return max((used.get(name, 0) / most for name, most in total.items() if most), default=0.0) / quota.weight
 
     def _refresh(self) -> None:
-        self._count(self._usage.take_changed())
+        changed = self._usage.take_changed()
+        if changed:
+            self._count(changed)
 
     def _count(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
@@ -110,7 +112,8 @@ class QuotaLedger:
                 now = {**usage.used(namespace)}, {**usage.settled(namespace)}, {**usage.removed(namespace)}
                 self._own[namespace] = now
                 for sums, old, new in zip((self._used, self._settled, self._removed), before, now, strict=True):
-                    _move(sums, quota, old, new)
+                    if old != new:
+                        _move(sums, quota, old, new)
                 self._moved[quota] = None
                 self._judge(quota)
 
@@ -118,8 +121,10 @@ class QuotaLedger:
         """Note which of the quotas on the path up borrow; the root never does."""
         for quota in changed.path[:-1]:
             used, least = self._used[quota], quota.min
-            if any(used.get(name, 0) > least.get(name, 0) for name in self.tree.shared):
-                self._over[quota] = None
+            for name in self.tree.shared:
+                if used.get(name, 0) > least.get(name, 0):
+                    self._over[quota] = None
+                    break
             else:
                 self._over.pop(quota, None)
 

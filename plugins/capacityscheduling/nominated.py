@@ -20,7 +20,7 @@ _Sums = dict[str, int]
 
 @dataclass(slots=True)
 class Nominated:
-    """What is spoken for, as one preemptor or pod sees it.
+    """The amounts committed to nominated pods, as one preemptor or pod sees them.
 
     Attributes:
         ahead: amounts that count as used, by quota.
@@ -55,7 +55,7 @@ NOTHING_NOMINATED = Nominated()
 def nominated_beside(
     pod: PodInfo, own: Collection[str], nominations: Iterable[tuple[PodInfo, str]], ledger: QuotaLedger
 ) -> Nominated:
-    """What is spoken for beside the pod, and beside those of `own` (UIDs), which are decided together with it.
+    """The amounts committed beside the pod, and beside those of `own` (UIDs), which are decided together with it.
 
     Pods of its priority or a higher one count, and of other namespaces also all pods within the `min` of their quota:
     they claim what is theirs.

@@ -13,7 +13,7 @@ import numpy as np
 
 from muster.framework.contract import (
     QUOTA_EXCEEDED,
-    REFUSED_AS_ONE,
+    REJECTED_AS_ONE,
     Action,
     ClusterEvent,
     CycleState,
@@ -64,7 +64,7 @@ _HELPFUL: tuple[ClusterEvent, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """What PreFilter leaves to Filter.
+    """The results of PreFilter that Filter reads.
 
     Attributes:
         quota: the quota of the pod's namespace.
@@ -97,7 +97,7 @@ class CapacityScheduling(
     name = NAME
     watches = (ELASTIC_QUOTAS,)
     recorded = RECORDED
-    refuses_alike = True
+    rejects_alike = True
 
     def __init__(self, args: None, handle: PreemptionHandle) -> None:
         super().__init__(args, handle)
@@ -156,7 +156,7 @@ class CapacityScheduling(
         state.write(NAME, note)
         if rejection is not None:
             if as_one:
-                state.write(REFUSED_AS_ONE, True)
+                state.write(REJECTED_AS_ONE, True)
             text = rejection.told(pod.namespace)
             return Status.unschedulable(text).with_condition_reason(QUOTA_EXCEEDED)
         return None if note.binding or note.yields else _SKIP
@@ -239,7 +239,7 @@ class CapacityScheduling(
         return rejection_of(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
 
     def _need_together(self, gang: WaitingTogether) -> Amounts:
-        """What all waiting members request, of which more than are needed may be placed; kept for the other members."""
+        """The requests of all waiting members, more of which than needed may be placed; kept for the other members."""
         known, need = self._last_together
         if known is not gang:
             need = need_of(gang.pods)
@@ -271,14 +271,18 @@ class CapacityScheduling(
         """Notes pods that lack capacity on nodes; a placed pod is used from now on."""
         self._shared.statuses.changed()
         self._follow((decision,))
+        if decision.status is None:
+            self._shared.turns.placed((decision.pod.namespace,), self._ledger)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
-        """Notes members of a group that lack capacity on nodes."""
+        """Notes members of a group that lack capacity on nodes; those that were placed are used from now on."""
         self._shared.statuses.changed()
         self._follow(decision.members)
+        if decision.status is None:
+            self._shared.turns.placed({each.pod.namespace for each in decision.members}, self._ledger)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
-        """What is used may have changed. A pod that has a node or is gone waits no more."""
+        """Follows usage, which may have changed. A pod that has a node or is gone waits no more."""
         self._shared.statuses.changed()
         if self._shared.short and (pod := old or new) is not None and (new is None or new.node_name):
             self._shared.short.pop(pod.uid, None)

@@ -36,7 +36,7 @@ class SharedQuotas:
 
     @property
     def ledger(self) -> QuotaLedger:
-        """What is used of the quotas as they are now. Many may change at once, so the tree is made when it is read."""
+        """The usage of the quotas as they are now. Many may change at once, so the tree is made when it is read."""
         if self._is_old:
             self._is_old = False
             self._ledger.plant(QuotaTree.of(self.objects.values()))

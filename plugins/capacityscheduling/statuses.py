@@ -92,7 +92,7 @@ class QuotaStatuses:
 
 
 def _changes(quota: ElasticQuota, used: Amounts) -> dict[str, str | None]:
-    """What a status has to change so that it names what is used of each resource of `min` and `max`."""
+    """The changes to a status after which it names the usage of each resource of `min` and `max`."""
     spec, before = quota.spec, quota.status.used
     wanted = {name: used.get(name, 0) for name in sorted({**spec.min, **spec.max})}
     now = amounts_of(before)

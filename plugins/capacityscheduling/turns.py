@@ -1,23 +1,27 @@
 """Turns: which namespace goes first. Who is below `min` goes before who borrows; of those, the smallest share.
 
 Seen from the top of the tree down: first the quotas that stay within their `min` with the first pod of the namespace
-placed, then the others by their weighted dominant share. Pods without a quota go with those within their `min`. Where
-turns are equal, and within a namespace, QueueSort decides, by priority and age.
+placed, then the others by their weighted dominant share, and of equal shares the one that something was placed of least
+recently. Pods without a quota go with those within their `min`. Among these, and within a namespace, QueueSort decides,
+by priority and age.
 
 The order starves none: a borrower's share grows with each pod that is placed, so the others pass it; and who is within
-`min` is soon beyond it. Besides, the queue serves each namespace that waits within a minute.
+`min` is soon beyond it. If there is only so much to borrow that each pod takes all of it, those that borrow take turns,
+whatever their priorities. Besides, the queue serves each namespace that waits within a minute.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import count
 
 from muster.framework.contract import PodInfo
 
 from .admission import is_within, need_of
 from .ledger import QuotaLedger
 
-_WITHIN, _BORROWS = 0.0, 1.0
+_WITHIN, _BORROWS = [0.0, 0.0, 0.0], 1.0
+"""The turn of a quota within its `min`, and the first figure of that of another."""
 
 
 class Turns:
@@ -25,19 +29,31 @@ class Turns:
 
     def __init__(self) -> None:
         self._planted = 0
+        self._placements = count(1)
+        self._last_placed: dict[str, int] = {}
 
     def moved(self, ledger: QuotaLedger) -> Sequence[str] | None:
         """The namespaces whose turn may have changed since the last call; None after a change of quotas.
 
         The turns of quotas under one parent depend on one another.
         """
-        changed = [*ledger.take_moved()]
+        changed = ledger.take_moved()
         if self._planted != ledger.planted:
             self._planted = ledger.planted
+            known = {quota.key for quota in ledger.tree.by_namespace.values()}
+            self._last_placed = {key: at for key, at in self._last_placed.items() if key in known}
             return None
-        if not changed:
-            return ()
-        return [*dict.fromkeys(each.namespace for quota in changed for each in quota.path[-2].subtree())]
+        found: dict[str, None] = {}
+        for quota in changed:
+            found.update((each.namespace, None) for each in quota.path[-2].subtree())
+        return [*found]
+
+    def placed(self, namespaces: Iterable[str], ledger: QuotaLedger) -> None:
+        """Pods of these namespaces were placed together."""
+        for namespace in namespaces:
+            quota, at = ledger.tree.by_namespace.get(namespace), next(self._placements)
+            for each in quota.path[:-1] if quota is not None else ():
+                self._last_placed[each.key] = at
 
     def turn_of(self, namespace: str, pod: PodInfo, ledger: QuotaLedger) -> tuple[float, ...]:
         """The turn of the namespace whose first ready pod this is; () if it is within its `min` at every level."""
@@ -47,7 +63,7 @@ class Turns:
         need, shared, found = need_of((pod,)), ledger.tree.shared, list[float]()
         for each in reversed(quota.path[:-1]):
             within = is_within(each, need, ledger.used, shared)
-            found += (_WITHIN, 0.0) if within else (_BORROWS, ledger.share(each))
-        while found and found[-2] == _WITHIN:
-            del found[-2:]
+            found += _WITHIN if within else (_BORROWS, ledger.share(each), float(self._last_placed.get(each.key, 0)))
+        while found[-3:] == _WITHIN:
+            del found[-3:]
         return tuple(found)

@@ -16,7 +16,7 @@ from muster.framework.groups import GATHERING_SECONDS
 from muster.framework.model.pod_info import PodInfo
 
 from .args import POD_BY_POD
-from .groups import PodGroups
+from .book import PodGroups
 from .record import PodGroupRecord
 
 SLACK_SECONDS = 0.01
@@ -79,7 +79,7 @@ class GroupActivation:
         backoff = self._groups.state(group).sibling_backoff_seconds if args.placement == POD_BY_POD else 0.0
         self._retry_in(group, max(backoff, float(args.pod_group_backoff_seconds)))
 
-    def denied(self, group: str) -> None:
+    def deny(self, group: str) -> None:
         """Deny the group for a while, and retry it afterwards if an event may have helped it by then."""
         self._groups.deny(group)
         self._retry_in(group, float(self._groups.args.denied_pg_expiration_time_seconds))
@@ -87,7 +87,7 @@ class GroupActivation:
     def deny_and_retry(self, group: str) -> None:
         """The group was not placed: deny it, so that other pods may use the capacity meanwhile."""
         self.failed(group)
-        self.denied(group)
+        self.deny(group)
 
     def min_resources_missing(self, group: str, *, kept_until: float | None) -> None:
         """Less than minResources is free: deny the group, and retry it when capacity has become free after the denial.
@@ -96,7 +96,7 @@ class GroupActivation:
         """
         state = self._groups.state(group)
         state.lacks_min_resources, state.may_fit_now = True, False
-        self.denied(group)
+        self.deny(group)
         if kept_until is not None:
             self._await_freed_min_resources(kept_until)
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from muster.framework.contract.arguments import unsupported
+from muster.framework.model.names import PREFIX
 
-MODE = "muster-scheduler.io/disruption-mode"
+MODE = f"{PREFIX}disruption-mode"
 
 
 class PodGroupDisruptionMode(StrEnum):

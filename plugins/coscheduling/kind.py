@@ -36,9 +36,9 @@ class PodGroupKind(GroupKind[PodGroup]):
     annotations = KNOWN_ANNOTATIONS
     fields: Mapping[str, type[Any]] = {"spec": PodGroupSpec, "status": PodGroupStatus}
     counts_members = True
-    judges = True
+    validates = True
 
-    def group_of(self, pod: JoiningPod) -> str | None:
+    def named_by(self, pod: JoiningPod) -> str | None:
         """The group that the pod's labels name."""
         own = pod.spec.scheduling_group
         return None if own is not None else group_named(pod.metadata.namespace, pod.metadata.labels)
@@ -56,7 +56,7 @@ class PodGroupKind(GroupKind[PodGroup]):
         return {"minMember": size}
 
     def status(self, group: PodGroup, members: Sequence[Pod]) -> GroupStatus:
-        """What its status says."""
+        """The group's status, as the object has it."""
         status = group.read_status()
         said = status.condition(SCHEDULED) or _NOTHING_SAID
         return GroupStatus(

@@ -108,14 +108,14 @@ class MinResourcesGuard:
             own.over = True
 
     def of_others(self, group: str) -> Iterator[UnclaimedMinResources]:
-        """What is kept for groups other than this one."""
+        """The amounts kept for groups other than this one."""
         for other in self._with_min_resources:
             found = self.of(other) if other != group else None
             if found is not None:
                 yield found
 
     def of(self, group: str) -> UnclaimedMinResources | None:
-        """What is kept for this group; None for nothing."""
+        """The amounts kept for this group; None for none."""
         record = self._members.record(group)
         own = record.min_resources
         if own is None or own.over or own.progressed is None or self._holds.own(group) is not None:

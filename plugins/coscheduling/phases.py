@@ -29,7 +29,7 @@ from .api import Phase
 class Situation(StrEnum):
     """The situation of a group's members. The first that applies, in this order."""
 
-    SUCCEEDED = "the quorum has succeeded, and those alive are no quorum of a new life"
+    SUCCEEDED = "the quorum has succeeded, and the members that are alive are no quorum of a new run"
     DEAD = "no member is alive, some failed, and the quorum was not reached"
     LEFT = "no member is alive, and too few are left to say how it ended"
     SHORT = "fewer exist than needed"
@@ -42,7 +42,7 @@ class Situation(StrEnum):
 TABLE: Mapping[Situation, Mapping[Phase, Phase]] = {
     situation: dict.fromkeys(Phase, alive) | {Phase.FINISHED: finished, Phase.FAILED: failed}
     for situation, alive, finished, failed in (
-        # situation, and where it leads: from a life that has not ended, from Finished, from Failed
+        # situation, and where it leads: from a run that has not ended, from Finished, from Failed
         (Situation.SUCCEEDED, Phase.FINISHED, Phase.FINISHED, Phase.FINISHED),
         (Situation.DEAD, Phase.FAILED, Phase.FINISHED, Phase.FAILED),
         (Situation.LEFT, Phase.PENDING, Phase.FINISHED, Phase.FAILED),
@@ -76,7 +76,7 @@ def situation(counts: MemberCounts, needed: int, *, rejected: bool) -> Situation
         return Situation.SHORT
     if counts.pods - counts.failed < needed:
         return Situation.BROKEN
-    # Who succeeded in a life that came to its end does not help the next one.
+    # Members that succeeded in an ended run do not help the next one.
     under_way = counts.running + (0 if lived_whole else counts.succeeded)
     if under_way >= needed:
         return Situation.RUNNING

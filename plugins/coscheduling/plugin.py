@@ -14,7 +14,7 @@ from muster.framework.contract import (
     ALLOW,
     LEFT_ALONE,
     QUOTA_EXCEEDED,
-    REFUSED_AS_ONE,
+    REJECTED_AS_ONE,
     Code,
     CycleState,
     Diagnosis,
@@ -43,11 +43,11 @@ from . import messages
 from .activation import SLACK_SECONDS, GroupActivation
 from .api import NAME, POD_GROUPS, PodGroup
 from .args import POD_BY_POD, CoschedulingArgs
-from .groups import PodGroups
+from .book import PodGroups
 from .kind import POD_GROUP_KIND
 from .prefilter import GroupPreFilter
 from .record import PodGroupReason
-from .recorded import RECORDED
+from .recording_fields import RECORDED
 from .reporting import PodGroupReporter
 from .topology import AnnotationError
 
@@ -191,7 +191,7 @@ class Coscheduling(
         if finding.left_alone:
             state.write(LEFT_ALONE, True)
         if finding.status is not None and finding.status.code is not Code.PENDING:
-            state.write(REFUSED_AS_ONE, True)
+            state.write(REJECTED_AS_ONE, True)
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:

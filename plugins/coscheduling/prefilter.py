@@ -36,8 +36,8 @@ from muster.framework.model.requests import PODS
 from . import messages
 from .activation import GroupActivation
 from .api import NAME, timeout_fault
+from .book import PodGroups
 from .capacity import Mask, describe, fault, free, missing_amounts, requested, usable_rows
-from .groups import PodGroups
 from .min_resources import UnclaimedMinResources
 from .record import PodGroupReason
 from .topology import AnnotationError

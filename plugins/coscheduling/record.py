@@ -127,7 +127,7 @@ class PodGroupRecord(GroupRecord[PodGroup]):
 
     @property
     def quorum(self) -> int:
-        """Its PodGroup's minMember; 0 while there is none."""
+        """The PodGroup's minMember; 0 while there is no PodGroup."""
         return self.group.spec.min_member if self.group is not None else 0
 
     @property

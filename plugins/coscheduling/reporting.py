@@ -20,7 +20,7 @@ from .record import PodGroupReason
 from .status import Observation, next_status
 
 if TYPE_CHECKING:
-    from .groups import PodGroups
+    from .book import PodGroups
 
 
 _LONGEST = int(MAX_WAIT_SECONDS)

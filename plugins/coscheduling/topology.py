@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from muster.framework.contract import Topology
-from muster.framework.groups import PREFIX
-from muster.framework.model.names import label_key_faults
+from muster.framework.model.names import PREFIX, label_key_faults
 
 REQUIRED = f"{PREFIX}required-topology"
 """Label keys, the widest first, separated by commas: all members are placed in one domain of each."""

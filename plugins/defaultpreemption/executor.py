@@ -264,7 +264,7 @@ class Executor:
 
 
 def _purpose(preemptor: Preemptor, victim: PodInfo) -> str:
-    """What the victim is evicted for, in kube-scheduler's words where it has them."""
+    """The purpose of the eviction, in kube-scheduler's words where it has them."""
     if victim.uid in preemptor.reclaimable:
         return f"reclaiming borrowed capacity for a {preemptor.kind} within the min of its quota"
     return f"preempting to accommodate a higher priority {preemptor.kind}"

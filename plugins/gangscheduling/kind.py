@@ -24,7 +24,7 @@ class NativePodGroupKind(GroupKind[NativePodGroup]):
     tag = "native"
     annotations = frozenset({HEALING_POLICY, *HOLD_ANNOTATIONS, *TIMING_ANNOTATIONS})
 
-    def group_of(self, pod: JoiningPod) -> str | None:
+    def named_by(self, pod: JoiningPod) -> str | None:
         """The group that the pod's spec names."""
         return group_named(pod.metadata.namespace, pod.spec.scheduling_group)
 

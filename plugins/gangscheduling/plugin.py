@@ -1,8 +1,8 @@
 """GangScheduling: the extension points, each a few lines on top of `NativePodGroups`.
 
 The methods that decide (PreEnqueue, PreFilter, `reject_group`) change nothing; the methods that follow decisions carry
-out the consequences. kube-scheduler's plugin also lets pods wait at Permit until their group has its quorum: here the
-group cycle places all of them in one step, and binds none if the quorum is lost before binding.
+out the consequences. kube-scheduler's plugin also lets pods wait at Permit until their group has its quorum: here
+`GroupScheduler` places all of them in one decision, and binds none if the quorum is lost before binding.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from muster.framework.groups import GroupReporter, group_missing
 
 from . import messages
 from .api import NAME, NEVER, POD_GROUPS, NativePodGroup
+from .base import NativeGangPlugin
+from .book import NativePodGroups
 from .composite_api import COMPOSITE_POD_GROUPS, CompositePodGroup
-from .group_statuses import NativeGangPlugin
-from .groups import NativePodGroups
 from .kind import NATIVE_POD_GROUP_KIND
 from .record import NativePodGroupReason, reason_of
-from .recorded import RECORDED
+from .recording_fields import RECORDED
 from .reporting import NativePodGroupReporter
 from .trees import is_composite
 from .validation import fault
@@ -207,7 +207,7 @@ class GangScheduling(
             record.was_unfit |= status.code is not Code.PENDING
         reason = reason_of(status)
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)
-        self._groups.announce_once(decision.group, reason, status.message, note)
+        self._groups.announce_until_scheduled(decision.group, reason, status.message, note)
 
     def _on_tree_decision(self, decision: GroupDecision) -> None:
         """Announce why each part was rejected. Members that the others leave behind are retried soon."""
@@ -215,7 +215,7 @@ class GangScheduling(
         parts = decision.parts or dict.fromkeys(self._trees.leaves(decision.group), decision.status)
         for part, status in parts.items():
             if status is not None and self._groups.holds.text(part) is None:
-                self._groups.announce_once(part, reason_of(status), status.message, note)
+                self._groups.announce_until_scheduled(part, reason_of(status), status.message, note)
         if decision.placed < len(decision.waiting):
             self._groups.record_of(decision.group).was_unfit = True
             if decision.status is None:
@@ -237,7 +237,7 @@ class GangScheduling(
         text = messages.too_few(
             self._groups.quorum(group), record.placed_or_succeeded, self._groups.remaining_count(group)
         )
-        self._groups.announce_once(group, NativePodGroupReason.UNSCHEDULABLE, text)
+        self._groups.announce_until_scheduled(group, NativePodGroupReason.UNSCHEDULABLE, text)
 
     def _retry_group(self, group: str) -> None:
         """Retry the group, or its whole tree once the tree is ready. PreEnqueue gates members that are not ready."""

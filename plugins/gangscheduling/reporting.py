@@ -19,7 +19,7 @@ from .api import INITIALLY_SCHEDULED, NativePodGroup, NativePodGroupCondition
 from .record import NativePodGroupReason, NativePodGroupRecord
 
 if TYPE_CHECKING:
-    from .groups import NativePodGroups
+    from .book import NativePodGroups
 
 _PATIENCE_SECONDS = 5.0
 """How long a group may wait for pods, which may come one after another, before an Event reports it."""

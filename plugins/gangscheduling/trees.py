@@ -274,12 +274,12 @@ class GroupTrees:
         if not is_composite(name):
             group = self._leaves.get(name)
             constraints = None if group is None else group.spec.scheduling_constraints
-            holding = [*self._leaves.record(name).placed_pods()]
-            return Part(name, self._leaves.missing(name), holding, topology_of(constraints))
+            placed = [*self._leaves.record(name).placed_pods()]
+            return Part(name, self._leaves.missing(name), placed, topology_of(constraints))
         spec = self._spec(name)
         parts = [self.tree(part) for part in self._parts_of(name)]
-        holding = [pod for part in parts for pod in part.holding]
-        return Part(name, spec.min_group_count, holding, topology_of(spec.scheduling_constraints), parts)
+        placed = [pod for part in parts for pod in part.placed_members]
+        return Part(name, spec.min_group_count, placed, topology_of(spec.scheduling_constraints), parts)
 
     def least(self, name: str) -> int:
         """The least number of members that must get a node for a group to start: `Part.least`, without the tree."""

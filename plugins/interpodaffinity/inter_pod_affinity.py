@@ -59,7 +59,7 @@ class InterPodAffinity(
     """
 
     name = "InterPodAffinity"
-    refuses_alike = True
+    rejects_alike = True
     args_model = InterPodAffinityArgs
     watches = (NAMESPACES,)
 

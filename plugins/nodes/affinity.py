@@ -1,4 +1,4 @@
-"""What a pod's spec says of nodes, worked out once a pod signature for NodeAffinity."""
+"""Requirements and preferences about nodes in a pod's spec, computed once per signature for NodeAffinity."""
 
 from __future__ import annotations
 

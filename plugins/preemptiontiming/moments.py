@@ -6,14 +6,17 @@ have whole seconds. One in the future, by a clock that is ahead, counts as now. 
 
 from __future__ import annotations
 
-from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, Pod
+from muster.framework.model.pod import POD_SCHEDULED, Pod, waits_for_nodes
 from muster.framework.model.times import parse_time
 
 
 def waiting_since(pod: Pod, now: float) -> float:
-    """When the API was told that the pod is unschedulable; `now` before that, as for a pod that was gated."""
+    """When the API was told that the pod is unschedulable.
+
+    `now` before that, also while the pod waits for something for which autoscalers add no nodes, such as quota.
+    """
     condition = pod.status.condition(POD_SCHEDULED)
-    if condition is None or condition.status != "False" or condition.reason == SCHEDULING_GATED:
+    if condition is None or not waits_for_nodes(condition):
         return now
     return _past(condition.last_transition_time, now)
 

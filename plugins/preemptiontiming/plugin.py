@@ -81,7 +81,7 @@ class PreemptionTiming(
             checkpoint()
 
     def _protects_any(self) -> bool:
-        """Whether any pod may be protected, as far as arguments and PriorityClasses tell; any group may say so."""
+        """Whether any pod may be protected, as far as arguments and PriorityClasses tell; any group may set it."""
         return self.args.min_run_seconds > 0 or self._classes.any_has(MIN_RUN) or bool(self._groups)
 
     def _protected_until(self, now: float, pod: PodInfo) -> float:

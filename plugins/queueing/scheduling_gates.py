@@ -17,7 +17,7 @@ from muster.framework.model.pod_info import PodInfo
 
 
 class SchedulingGates(PreEnqueuePlugin, EnqueueExtensions):
-    """Holds a pod out of the queue until its last gate is removed."""
+    """Gates a pod until its last scheduling gate is removed."""
 
     name = "SchedulingGates"
 

@@ -43,7 +43,7 @@ class PlacementRequest:
         levels: the node labels on which all members have to agree; empty if they need no domain.
         slice_size, slice_level: the number of successive members that form a slice, and the label on which they have
             to agree besides; 0 and "" without slices.
-        holding: if members need a domain, those that have a node.
+        placed_members: if members need a domain, those that have a node.
         parts: for a tree, the groups that it consists of.
         needed: for a tree, the number of parts that have to start.
         in_all: the capacity that has to be free for the whole group on any of some nodes.
@@ -56,7 +56,7 @@ class PlacementRequest:
     levels: tuple[str, ...] = ()
     slice_size: int = 0
     slice_level: str = ""
-    holding: Sequence[PodInfo] = ()
+    placed_members: Sequence[PodInfo] = ()
     parts: Sequence[PlacementRequest] = ()
     needed: int = 0
     in_all: TotalCapacity | None = None
@@ -145,10 +145,12 @@ class _Requests:
             if len(pods) < count:
                 return None
             states = [self.states.get(pod.signature) for pod in pods]
-            return PlacementRequest(key, pods, states, levels, topology.slice_size, topology.slice_level, part.holding)
+            return PlacementRequest(
+                key, pods, states, levels, topology.slice_size, topology.slice_level, part.placed_members
+            )
         all_parts = (self.of(each, one_more=one_more and not each.least) for each in part.parts)
         parts = [each for each in all_parts if each is not None]
         needed = 1 if one_more else part.needed
         if len(parts) < needed:
             return None
-        return PlacementRequest(key, levels=levels, holding=part.holding, parts=parts, needed=needed)
+        return PlacementRequest(key, levels=levels, placed_members=part.placed_members, parts=parts, needed=needed)

@@ -138,7 +138,7 @@ def _group(
         needs = _slices(wanted, kinds, domains[_slice_levels(wanted)])
     else:
         needs = _needs(wanted.members, kinds)
-    left = domains[wanted.levels].left_by(wanted.holding) if wanted.levels else None
+    left = domains[wanted.levels].left_by(wanted.placed_members) if wanted.levels else None
     parts = [_group(part, kinds, domains) for part in wanted.parts]
     return Group(wanted.key, needs, left, parts, wanted.needed)
 
@@ -156,7 +156,7 @@ def _slice_levels(wanted: PlacementRequest) -> tuple[str, ...]:
 def _slices(wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], parts: _Domains) -> list[Slices]:
     """Slices with running members are filled first, in their parts; equal slices among the others are one `Slices`."""
     size, left, found = wanted.slice_size, wanted.members, list[Slices]()
-    for part, count in parts.taken_by(wanted.holding):
+    for part, count in parts.taken_by(wanted.placed_members):
         lacking = -count % size
         if lacking and left:
             found.append(Slices(_needs(left[:lacking], kinds), 1, [part]))
@@ -203,10 +203,10 @@ class _Domains:
         place[rows] = np.arange(len(rows))
         self.rows: Sequence[Rows] = [place[each] for each in partition.rows]
 
-    def left_by(self, holding: Iterable[PodInfo]) -> Sequence[Rows]:
+    def left_by(self, placed: Iterable[PodInfo]) -> Sequence[Rows]:
         """The domains that other members may use beside members with a node; none while one of the nodes is unknown."""
         taken = set()
-        for pod in holding:
+        for pod in placed:
             if not pod.node_name:
                 return ()
             row = self._snapshot.live_row_of(pod.node_name)
@@ -216,9 +216,9 @@ class _Domains:
             return ()
         return [self.rows[number] for number in taken] if taken else self.rows
 
-    def taken_by(self, holding: Iterable[PodInfo]) -> Sequence[tuple[Rows, int]]:
+    def taken_by(self, placed: Iterable[PodInfo]) -> Sequence[tuple[Rows, int]]:
         """The domains of members with a node, and the number of these members in each."""
-        rows = (self._snapshot.live_row_of(pod.node_name) for pod in holding)
+        rows = (self._snapshot.live_row_of(pod.node_name) for pod in placed)
         taken = Counter(int(self._numbers[row]) for row in rows if row is not None)
         return [(self.rows[number], count) for number, count in sorted(taken.items()) if number != NONE]
 

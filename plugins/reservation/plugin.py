@@ -1,7 +1,8 @@
 """Reservation: capacity for pods and groups that have waited long, so that a stream of other pods does not starve them.
 
-The catalog puts it in front of every profile. While nothing is reserved it costs a pod nothing. Deciding only reads the
-reservations; they begin and end where decisions are followed.
+The catalog adds it to every profile: at preFilter behind PodLimits and in front of all others, at filter behind all
+plugins but quotas. While nothing is reserved it costs a pod nothing. Deciding only reads the reservations; they begin
+and end where decisions are followed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The first rejections of pods, whichever process led then: they begin the waits that `LongWaiters` measures.
 
-A wait begins when the condition `PodScheduled` of a pod became False. The API stores that time, so a new leader
-continues the measurement, and reserves when the previous leader would have. The wait of a pod that was gated, like the
-members of a held group, begins after that. No wait begins before its pod was created, even if a slow clock wrote an
-earlier time, or a clock that jumps shows a later one.
+A wait begins when the condition `PodScheduled` of a pod says that it waits for nodes. The API stores that time, so a
+new leader continues the measurement, and reserves when the previous leader would have. A pod that waits for something
+else, such as the end of a hold, members of its gang or quota, does not wait for capacity: its wait begins after that.
+No wait begins before its pod was created, even if a slow clock wrote an earlier time, or a clock that jumps shows a
+later one.
 """
 
 from __future__ import annotations
@@ -12,10 +13,8 @@ from collections.abc import Iterable
 from math import inf
 
 from muster.framework.contract import Clock, PodInfo
-from muster.framework.model.pod import POD_SCHEDULED, SCHEDULING_GATED, PodCondition
+from muster.framework.model.pod import POD_SCHEDULED, waits_for_nodes
 from muster.framework.model.times import parse_time
-
-_NOTHING_SAID = PodCondition()
 
 
 class Rejections:
@@ -41,9 +40,8 @@ class Rejections:
         """
         found = self._clock.now()
         for pod in pods:
-            condition = pod.pod.status.condition(POD_SCHEDULED) or _NOTHING_SAID
-            was_rejected = condition.status == "False" and condition.reason != SCHEDULING_GATED
-            if was_rejected and condition.last_transition_time:
+            condition = pod.pod.status.condition(POD_SCHEDULED)
+            if condition is not None and waits_for_nodes(condition) and condition.last_transition_time:
                 created = self._created.get(pod.uid, self._at(pod.pod.metadata.creation_timestamp))
                 found = min(found, max(created, self._at(condition.last_transition_time)))
         return found

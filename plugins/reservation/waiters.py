@@ -158,7 +158,7 @@ class LongWaiters:
         return any(each.holder == holder for each in self.first())
 
     def in_vain(self) -> list[Waiter]:
-        """The waiters without capacity in sight: none can be found, or only when long-lived pods have ended."""
+        """The waiters for which no capacity will become free soon: none, or only when long-lived pods have ended."""
         return [waiter for waiter in self._due.values() if waiter.chance is not Chance.OPEN]
 
     def round_of(self, waiter: Waiter) -> int:

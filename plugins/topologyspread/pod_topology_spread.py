@@ -49,7 +49,7 @@ class PodTopologySpread(
     """Filters by constraints that must hold, scores by those that had better."""
 
     name = "PodTopologySpread"
-    refuses_alike = True
+    rejects_alike = True
     args_model = PodTopologySpreadArgs
     watches = WATCHED
 

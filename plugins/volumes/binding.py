@@ -213,7 +213,7 @@ class VolumeBinding(
         return None
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Whatever may bring a volume, or a node that can reach it."""
+        """Events that may bring a volume, or a node that can reach it."""
         return REGISTRATIONS
 
     def _obstacle(self, pod: PodInfo) -> str:

@@ -1,4 +1,4 @@
-"""What a column of a table is, the cells that many kinds have, and the columns of custom resources."""
+"""Columns of tables: the cells that many kinds have, and the columns of custom resources."""
 
 import re
 from collections.abc import Callable

@@ -7,6 +7,7 @@ groups. The rules are those of preemption:
 - no pod is evicted that could stay: with any of the victims back, the preemptor no longer fits on the node;
 - of a group with a quorum, either the quorum stays or no member does;
 - no pod is evicted against a PodDisruptionBudget for a preemptor that fits without the eviction, on whichever node;
+- no pod is evicted before it has run for its minimum, and none by a preemptor before its delay (`timing`);
 - a process deletes pods because of such a decision and for no other reason. Healing uses the eviction API, which
   respects budgets by itself.
 """
@@ -25,16 +26,18 @@ from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
 from muster.plugins.capacityscheduling.shared import ledger_in
 from muster.plugins.coscheduling.api import NAME as COSCHEDULING
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, PodDisruptionBudget
 from muster.plugins.defaultpreemption.candidates import Candidate
 from muster.plugins.defaultpreemption.group_search import GroupPreemption
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
+from muster.plugins.preemptiontiming.plugin import PreemptionTiming
 from muster.plugins.reservation.plugin import Reservation
 
 from .members import GROUP_LABEL
 from .passing import NAMESPACE
 from .reserved import Reserved
+from .timing import EvictionTimes
 
 Blame = Callable[[str], None]
 
@@ -42,9 +45,10 @@ Blame = Callable[[str], None]
 class EvictionJudge:
     """Follows the decisions of all processes."""
 
-    def __init__(self, events: Counter[str]) -> None:
-        """`events` counts decisions, by the kind of preemptor."""
+    def __init__(self, events: Counter[str], wall: Callable[[], float]) -> None:
+        """`events` counts decisions, by the kind of preemptor; `wall` is the API server's clock."""
         self._events = events
+        self._wall = wall
         self._decided: dict[str, set[str]] = defaultdict(set)
         self._reserved: dict[str, Reserved] = {}
 
@@ -79,6 +83,13 @@ class EvictionJudge:
 
     def _watch(self, sender: str, plugin: DefaultPreemption, engine: Engine, blame: Blame) -> None:
         on_pod, on_group = plugin.on_pod_decision, plugin.on_group_decision
+        limiter = engine.algorithms[plugin.handle.profile_name].framework.plugins.plugins.get(PreemptionTiming.name)
+
+        def times() -> EvictionTimes | None:
+            if not isinstance(limiter, PreemptionTiming):
+                return None
+            self._events["evictions with times"] += 1
+            return EvictionTimes(engine, limiter, self._wall())
 
         def judge(preemptor: str, decision: EvictionDecision) -> None:
             self._decided[sender].update(placed.pod.uid for placed in decision.victims)
@@ -99,6 +110,7 @@ class EvictionJudge:
                     waiting=[pod],
                     alternatives=may_have,
                     reserved=self._reserved.get(sender),
+                    times=times(),
                 )
                 judge(f"pod {pod.key}", of_pod)
                 self._events["evictions for pods"] += 1
@@ -116,6 +128,8 @@ class EvictionJudge:
                         victims=plan.victims,
                         waiting=group.members,
                         reserved=self._reserved.get(sender),
+                        missing=decision.missing,
+                        times=times(),
                     )
                     judge(group.key, of_group)
                     self._events["evictions for groups"] += 1
@@ -129,9 +143,9 @@ class EvictionJudge:
 class EvictionDecision:
     """One decision to evict `victims`, so that the pods of `placement`, of this priority, get these nodes.
 
-    `waiting` are those that it is for: it ends the nominations of all of them but those of the placement. A pod by
-    itself could have one of the `alternatives` instead. `reserved` is what was reserved when it was made; None for what
-    is reserved now.
+    `waiting` are those that it is for, of which `missing` have to be placed: it ends the nominations of all of them but
+    those of the placement. A pod by itself could have one of the `alternatives` instead. `reserved` is what was
+    reserved when it was made; None for what is reserved now. `times` are those around preemption, if there are any.
     """
 
     engine: Engine
@@ -142,6 +156,8 @@ class EvictionDecision:
     waiting: Sequence[PodInfo]
     alternatives: Collection[str] = ()
     reserved: Reserved | None = None
+    missing: int = 1
+    times: EvictionTimes | None = None
 
     def faults(self) -> Iterator[str]:
         """All faults of the decision."""
@@ -149,6 +165,14 @@ class EvictionDecision:
         yield from self._of_need()
         yield from self._of_groups()
         yield from self._of_budgets()
+        if self.times is not None:
+            leaving = self._leaving()
+            going = [pod for pod, _ in self.victims if not pod.terminating and pod.uid not in leaving]
+            yield from self.times.faults(self.waiting, self.missing, going)
+
+    def _leaving(self) -> set[str]:
+        """UIDs of the pods whose eviction was decided before."""
+        return self.plugin.handle.shared(f"{DefaultPreemption.name}.leaving", set[str])
 
     def _of_priorities(self) -> Iterator[str]:
         going = {_group_of(placed.pod) for placed in self.victims} - {None}
@@ -221,9 +245,7 @@ class EvictionDecision:
     def _of_groups(self) -> Iterator[str]:
         """Groups that keep too few members. A group whose victims are all terminating is left to its healing."""
         known = self.engine.shared.get(COSCHEDULING)
-        going = {placed.pod.uid for placed in self.victims} | self.plugin.handle.shared(
-            f"{DefaultPreemption.name}.leaving", set[str]
-        )
+        going = {placed.pod.uid for placed in self.victims} | self._leaving()
         groups = {_group_of(pod) for pod, _ in self.victims if not pod.terminating}
         for name in sorted(name for name in groups if name is not None):
             running = [pod for pod, _ in self.engine.cache.placements() if _group_of(pod) == name]

@@ -16,6 +16,7 @@ from .acts import CPUS, NODE_CPU, Act
 from .crowd import SETTLED_SECONDS, Crowd, acts_of, after_seconds_of, crowd_of
 from .gangs import claiming_gangs_of, gang_of, gangs_ending_of, gangs_giving_way_of, holds_of, losses_of, trees_of
 from .quotas import quotas_of
+from .timing import PreemptionTimes, timing_of, with_times
 
 __all__ = ["CPUS", "NODE_CPU", "ZONES", "Act", "Scale", "history_of", "scale_of"]
 
@@ -42,6 +43,7 @@ class Scale:
         changes: nodes and pods that change, end or go, and what others do.
         after_seconds: how long pods and groups wait before capacity is reserved for them.
         crowd: what comes and ends all the time, if anything does.
+        timing: the times around preemption, if there are any.
     """
 
     replicas: int
@@ -53,6 +55,7 @@ class Scale:
     changes: int = 12
     after_seconds: int = 300
     crowd: Crowd | None = None
+    timing: PreemptionTimes | None = None
 
     @property
     def quiet_at(self) -> float:
@@ -76,6 +79,7 @@ def scale_of(seed: str) -> Scale:
         gangs=random.choice((0, 0, 1, 2, 4)),
         changes=random.choice((0, 6, 12, 24)),
         after_seconds=after_seconds,
+        timing=timing_of(seed),
     )
     crowd = crowd_of(seed, after_seconds)
     if crowd is None:
@@ -106,6 +110,8 @@ def history_of(seed: str, scale: Scale) -> list[Act]:
         acts += gangs_ending_of(seed, scale.seconds)
         acts += _wholes(seed, scale.seconds)
         acts += quotas_of(seed, scale.seconds)
+    if scale.timing is not None:
+        acts = [*with_times(seed, scale.seconds, acts)]
     return sorted([*acts, *_rarities(seed, scale.seconds), *_budgets(seed, scale)], key=lambda act: act.at)
 
 

@@ -6,7 +6,7 @@ it, so the judge accepts no Binding of its members before it is resumed.
 
 from __future__ import annotations
 
-from muster.framework.groups.annotations import PREFIX
+from muster.framework.model.names import PREFIX
 from muster.sandbox.kinds import COMPOSITE_POD_GROUPS, NATIVE_POD_GROUPS
 from muster.sandbox.registry import Kind
 

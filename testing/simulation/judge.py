@@ -1,4 +1,4 @@
-"""What must hold in a simulation, whatever happens: checked with every request, every few steps, and at rest.
+"""The rules that hold in a simulation at any time: checked with every request, every few steps, and at rest.
 
 A judge sees the API's objects and the state of each process. It records violations and lets the run continue, so that
 everything a seed shows is reported at once.
@@ -65,7 +65,7 @@ class Judge:
         self._looks = 0
         self._starvation: Starvation | None = None
         self._looked_at: dict[str, int] = {}
-        self._evictions = EvictionJudge(self.tally.events)
+        self._evictions = EvictionJudge(self.tally.events, server.wall)
         self._scheduled: set[str] = set()
         self._known: set[str] = set()
         self._cursor = server.store.ledger.cursor(PODS, server.store.ledger.revision)

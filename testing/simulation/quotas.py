@@ -77,13 +77,13 @@ class QuotaActs:
 
 
 def limit(server: SimulatedServer) -> float:
-    """What the pods of the namespace may use together, in thousandths of a CPU; infinity without a quota."""
+    """The most that the pods of the namespace may use together, in thousandths of a CPU; infinity without a quota."""
     found = server.store.find(server.elastic_quotas, _NAME, namespace=NAMESPACE)
     return inf if found is None else milli_value(nanos(found.obj["spec"]["max"]["cpu"]))
 
 
 def used(pods: Iterable[Object]) -> int:
-    """What those of the pods use that have nodes, in thousandths of a CPU."""
+    """The usage of the pods that have nodes, in thousandths of a CPU."""
     return sum(cpu(pod) for pod in pods if pod["spec"].get("nodeName") and not has_ended(pod))
 
 

@@ -1,4 +1,4 @@
-"""What must hold in a simulation when nothing has happened for long and everything works.
+"""The rules that hold in a simulation when nothing has happened for long and everything works.
 
 The judge asks `Rest` about the cluster and the leader, and `leftovers` when all pods and groups are deleted.
 """
@@ -126,7 +126,7 @@ def leftovers(process: Process) -> Iterator[str]:
         "pods are counted": engine.cache.pod_count,
         "pods are nominated": len(engine.nominator),
         "pods wait at Permit": len(engine.waiting_pods),
-        "pods are being bound": len(process.writers.bindings),
+        "tasks run": len(process.writers.tasks),
         "events are kept": process.writers.recorder.backlog,
         "reservations are kept": len(Reserved(engine).capacities),
         "quotas are used, or have pods without a node": _using(engine),

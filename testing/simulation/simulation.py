@@ -7,13 +7,14 @@ event, with their times and bodies, and the remaining objects.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 
-from muster.framework.config.model import PluginConfig
+from muster.framework.config.model import PluginConfig, PluginReference, Plugins
 from muster.operator.process.settings import LEASE, Assembly, assemble, muster_configuration
+from muster.plugins.preemptiontiming.plugin import PreemptionTiming
 from muster.plugins.reservation.args import NAME, ReservationArgs
 from muster.sandbox.kinds import NODES, PODS
 
@@ -22,6 +23,7 @@ from .passing import BETWEEN_SECONDS
 from .stage import EndlessError, Stage
 from .starvation import Patience
 from .tally import SeedTally
+from .timing import PreemptionTimes
 
 _REST_SECONDS = 180.0
 """Longer than anything is put off, the two and a half minutes included after which a half-open watch is noticed.
@@ -100,7 +102,7 @@ def simulate(
     seed = str(seed)
     scale = scale or scale_of(seed)
     acts = tuple(history_of(seed, scale) if history is None else history)
-    assembly = assembly or standard(scale.after_seconds)
+    assembly = assembly or standard(scale.after_seconds, scale.timing)
     stage = Stage(seed, scale.replicas, assembly, trace or _ignore)
     world, judge = stage.world, stage.judge
     world.expect(acts)
@@ -145,10 +147,28 @@ def _reserves_after(assembly: Assembly) -> int:
 
 
 @cache
-def standard(after_seconds: int = 300) -> Assembly:
-    """The default configuration of processes, with another time after which capacity is reserved."""
+def standard(after_seconds: int = 300, timing: PreemptionTimes | None = None) -> Assembly:
+    """The default configuration of processes, with another time after which capacity is reserved.
+
+    With `timing`, every profile runs PreemptionTiming with these arguments.
+    """
     configuration = muster_configuration()
     election = configuration.leader_election.model_copy(update={"leader_elect": True, "resource_name": LEASE})
-    patience = (PluginConfig(name="Reservation", args={"afterSeconds": after_seconds}),)
-    profiles = tuple(profile.model_copy(update={"plugin_config": patience}) for profile in configuration.profiles)
+    args = [PluginConfig(name="Reservation", args={"afterSeconds": after_seconds})]
+    more: tuple[str, ...] = ()
+    if timing is not None:
+        times = {"delaySeconds": timing.delay, "minRunSeconds": timing.min_run}
+        args.append(PluginConfig(name=PreemptionTiming.name, args=times))
+        more = (PreemptionTiming.name,)
+    profiles = tuple(
+        profile.model_copy(update={"plugin_config": (*args,), "plugins": _with_plugins(profile.plugins, more)})
+        for profile in configuration.profiles
+    )
     return assemble(configuration.model_copy(update={"leader_election": election, "profiles": profiles}))
+
+
+def _with_plugins(plugins: Plugins, names: Iterable[str]) -> Plugins:
+    """The plugins, with these at all their extension points."""
+    everywhere = plugins.multi_point
+    enabled = (*everywhere.enabled, *(PluginReference(name=name) for name in names))
+    return plugins.model_copy(update={"multi_point": everywhere.model_copy(update={"enabled": enabled})})

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 
-from muster.framework.groups.annotations import PREFIX
+from muster.framework.model.names import PREFIX
 from muster.framework.model.quantity import milli_value, nanos
 from muster.sandbox.objects import Object
 
@@ -24,6 +24,8 @@ Traits = tuple[tuple[str, str], ...]
 REQUIRED, PREFERRED = "required-topology", "preferred-topology"
 HEALING = "healing-policy"
 HELD = "hold"
+TIMES = ("preemption-delay-seconds", "min-run-seconds")
+"""The traits of times around preemption."""
 MIN_RESOURCES = "minResources"
 """The trait of a minimum of CPU, a field of PodGroups of scheduling.x-k8s.io."""
 _HEALED = 0.3
@@ -111,7 +113,7 @@ def labelled_spec(minimum: int, traits: Traits) -> Object:
 
 def annotations_of(traits: Traits, native: bool) -> dict[str, str]:
     """The annotations of a PodGroup; a native one has the rest in its spec."""
-    said = (HEALING, HELD) if native else [name for name, _ in traits if name != MIN_RESOURCES]
+    said = (HEALING, HELD, *TIMES) if native else [name for name, _ in traits if name != MIN_RESOURCES]
     return {PREFIX + name: value for name, value in traits if name in said}
 
 

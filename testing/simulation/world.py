@@ -34,6 +34,7 @@ from .quotas import QuotaActs
 from .replica import Replica
 from .server import SimulatedServer
 from .streams import Record
+from .timing import TimingActs
 from .troubles import Troubles
 
 _TOO_LATE = (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT)
@@ -44,7 +45,7 @@ class World:
 
     Attributes:
         meddling: which groups were changed from outside.
-        troubles, passing, owners, nodes, pods, groups, holds, quotas: the actors.
+        troubles, passing, owners, nodes, pods, groups, holds, quotas, timing: the actors.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class World:
         self.groups = GroupActs(server, self.meddling)
         self.holds = HoldActs(server, self.meddling, self.groups, later)
         self.quotas = QuotaActs(server, self.meddling)
+        self.timing = TimingActs(server)
         self._store.create(PRIORITY_CLASSES, {"metadata": {"name": URGENT}, "value": 1000})
         self._store.create(DEVICE_CLASSES, {"metadata": {"name": DEVICE}, "spec": {}})
 
@@ -89,6 +91,7 @@ class World:
             self.groups,
             self.holds,
             self.quotas,
+            self.timing,
         )
         actor = next(each for each in actors if hasattr(each, act.what))
         perform: Callable[..., None] = getattr(actor, act.what)

@@ -27,7 +27,7 @@ async def test_applying_the_same_again_changes_nothing(server: Server) -> None:
     assert (second.code, second.body) == (200, first.body)
 
 
-async def test_what_a_manager_no_longer_applies_is_removed(server: Server) -> None:
+async def test_fields_that_a_manager_no_longer_applies_are_removed(server: Server) -> None:
     path = server.path("configmaps", "a")
     await server.apply(path, config_map("a", {"keep": "1", "drop": "1"}, labels={"on": "yes"}), "one")
 
@@ -37,7 +37,7 @@ async def test_what_a_manager_no_longer_applies_is_removed(server: Server) -> No
     assert "labels" not in answer.body["metadata"]
 
 
-async def test_what_another_manager_owns_too_stays(server: Server) -> None:
+async def test_a_field_that_another_manager_owns_too_stays(server: Server) -> None:
     path = server.path("configmaps", "a")
     await server.apply(path, config_map("a", {"shared": "1"}), "one")
     await server.apply(path, config_map("a", {"shared": "1"}), "two")

@@ -1,4 +1,4 @@
-"""What becomes of an object that is created."""
+"""Creating objects: names, defaults and versions that the server adds."""
 
 import re
 

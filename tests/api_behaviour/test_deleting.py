@@ -40,7 +40,7 @@ async def test_a_deleted_pod_is_the_answer_itself(server: Server) -> None:
     assert (await server.get(server.pods("web"))).code == 404
 
 
-async def test_what_is_not_there_cannot_be_deleted(server: Server) -> None:
+async def test_an_object_that_does_not_exist_cannot_be_deleted(server: Server) -> None:
     answer = await server.delete(server.pods("web"))
 
     assert (answer.code, answer.reason) == (404, "NotFound")

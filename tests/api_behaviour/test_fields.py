@@ -178,7 +178,7 @@ async def test_quantities_are_stored_in_one_form(server: Server, given: object, 
 
 
 @pytest.mark.parametrize("amount", ["a", "1 Gi", "", True, [1]])
-async def test_what_is_no_quantity_is_refused(server: Server, amount: object) -> None:
+async def test_a_value_that_is_no_quantity_is_refused(server: Server, amount: object) -> None:
     container = {"name": "main", "image": "nginx", "resources": {"requests": {"cpu": amount}}}
 
     answer = await server.post(server.pods(), _pod(containers=[container]))

@@ -1,4 +1,4 @@
-"""What a pod is when it has just been created: what admission and defaults make of it."""
+"""New pods: the changes that admission and defaults make to them."""
 
 import pytest
 

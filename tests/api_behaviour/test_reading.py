@@ -12,7 +12,7 @@ async def _make(server: Server, *names: str) -> None:
         await server.post(server.path("configmaps"), config_map(name, {}, labels={"name": name, "odd": "x"}))
 
 
-async def test_what_was_written_is_read_back(server: Server) -> None:
+async def test_an_object_is_read_back_as_it_was_written(server: Server) -> None:
     created = await server.post(server.path("configmaps"), config_map("a", {"key": "value"}))
 
     read = await server.get(server.path("configmaps", "a"))
@@ -20,7 +20,7 @@ async def test_what_was_written_is_read_back(server: Server) -> None:
     assert read == Answer(200, created.body)
 
 
-async def test_what_is_not_there_is_not_found(server: Server) -> None:
+async def test_reading_an_object_that_does_not_exist_answers_not_found(server: Server) -> None:
     answer = await server.get(server.pod_groups("nope"))
 
     assert (answer.code, answer.reason) == (404, "NotFound")

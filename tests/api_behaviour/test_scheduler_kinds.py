@@ -252,7 +252,7 @@ async def test_a_job_gets_a_selector_and_labels_of_its_own(server: Server) -> No
         ),
     ],
 )
-async def test_what_makes_no_sense_is_refused(
+async def test_a_spec_that_makes_no_sense_is_refused(
     server: Server, group: str, resource: str, spec: dict[str, Any], fault: str
 ) -> None:
     answer = await server.post(server.path(resource, group=group), {"metadata": {"name": "one"}, "spec": spec})

@@ -67,7 +67,7 @@ async def test_some_kinds_insist_on_a_version(server: Server, resource: str) -> 
     ("resource", "group"),
     [("podgroups", "scheduling.x-k8s.io/v1alpha1"), ("poddisruptionbudgets", "policy/v1"), ("configmaps", "")],
 )
-async def test_what_is_not_there_cannot_be_replaced(server: Server, resource: str, group: str) -> None:
+async def test_an_object_that_does_not_exist_cannot_be_replaced(server: Server, resource: str, group: str) -> None:
     answer = await server.put(server.path(resource, "a", group=group), {"metadata": {"name": "a"}, **_TYPES[resource]})
 
     assert (answer.code, answer.reason) == (404, "NotFound")

@@ -1,4 +1,4 @@
-"""What watchers see, from where, and when it ends."""
+"""Watches: the events that they deliver, from which version on, and their end."""
 
 import pytest
 
@@ -27,7 +27,7 @@ async def test_a_watch_goes_on_where_a_list_ended(server: Server) -> None:
     assert events == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
 
 
-async def test_what_happened_before_the_watch_began_is_seen_too(server: Server) -> None:
+async def test_changes_between_the_list_and_the_watch_are_seen_too(server: Server) -> None:
     path = server.path("configmaps")
     version = await _list_version(server, path)
     await server.post(path, config_map("a", {}))
@@ -107,7 +107,7 @@ async def test_a_watch_without_a_version_starts_with_what_there_is(server: Serve
     assert later == ("ADDED", "c")
 
 
-async def test_an_object_that_leaves_the_selection_is_deleted_to_the_watcher(server: Server) -> None:
+async def test_a_watcher_sees_a_deletion_when_an_object_leaves_its_selection(server: Server) -> None:
     path = server.pods()
     version = await _list_version(server, path)
 

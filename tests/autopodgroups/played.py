@@ -1,4 +1,4 @@
-"""What makes pods of workloads on an API server in memory: its own controllers, and those of other projects, played.
+"""Controllers that create pods for workloads on an API server in memory: its own, and those of other projects, played.
 
 The sandbox has the controllers of Jobs and StatefulSets. Here are those of JobSets and LeaderWorkerSets, as far as they
 create what others make pods of, and the garbage collector for what the sandbox's own does not know.

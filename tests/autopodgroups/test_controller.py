@@ -20,10 +20,10 @@ from muster.operator.podgroups.worker import WorkerPorts
 from muster.operator.podgroups.workload_groups import WorkloadGroupController
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.gangscheduling.api import NativePodGroup
-from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND
 from tests.clocks import SettlingClock
 from tests.coscheduling.controller.groups import Recorder

@@ -1,4 +1,4 @@
-"""Whatever the watches show first, and whoever leads: no pod of a workload is started alone.
+"""Races: in any order of the watches, and under any leader, no pod of a workload is started alone.
 
 All kinds of workloads come at once while the watches are seconds apart, requests get lost, and leaders are killed. Each
 of them lacks a node, so that any pod that is bound would have started alone; then the nodes come.

@@ -41,7 +41,7 @@ def muster() -> Assembly:
 
 
 def objects(*found: Any) -> Objects:
-    return read(json.dumps({"kind": "List", "items": found}), "test", muster().read(), kinds=KINDS)
+    return read(json.dumps({"kind": "List", "items": found}), "test", muster().kinds_to_read(), kinds=KINDS)
 
 
 def group(size: int) -> Object:

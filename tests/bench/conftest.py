@@ -1,4 +1,4 @@
-"""What tests of the benchmarks share: a result to report, and a display that shows nothing."""
+"""Fixtures for tests of the benchmarks: a result to report, and a display that shows nothing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""What others may notice of an attack: each bound is judged by itself, and memory against one reading at the start."""
+"""Effects of an attack on others: each bound is judged by itself, and memory against one reading at the start."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ def test_an_attack_within_every_bound_has_no_fault() -> None:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        (lambda: replace(WELL, held=0.1), "the loop was held for up to 0.1 s, not 0.05 s"),
+        (lambda: replace(WELL, held=0.1), "the loop was blocked for up to 0.1 s, not 0.05 s"),
         (lambda: replace(WELL, livez=1.25), "/livez took 1.25 s"),
         (lambda: replace(WELL, bound=[0.2, 1.1]), "other pods were late"),
         (lambda: replace(WELL, unbound=2), "2 other pods were not bound"),
@@ -38,7 +38,7 @@ def test_an_attack_within_every_bound_has_no_fault() -> None:
         (lambda: replace(WELL, seen="the group says nothing"), "the group says nothing"),
     ],
 )
-def test_whatever_exceeds_its_bound_is_the_one_fault(change: Callable[[], AttackEffects], fault: str) -> None:
+def test_each_effect_that_exceeds_its_bound_is_the_one_fault(change: Callable[[], AttackEffects], fault: str) -> None:
     assert faults(change(), Bounds(), 200 * MIB) == [fault]
 
 

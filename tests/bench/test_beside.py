@@ -129,7 +129,7 @@ async def test_a_side_that_ends_is_not_waited_for(
     assert asked == [True, False]
 
 
-def test_what_muster_came_to_is_reported_though_kube_scheduler_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_musters_result_is_reported_though_kube_scheduler_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(side: Side, load: Load, display: Display) -> Found:
         if side is not MUSTER:
             raise StalledError("too large a group")

@@ -1,4 +1,4 @@
-"""What the benchmarks refuse to call a result."""
+"""Runs that the benchmarks refuse to call a result."""
 
 from typing import Any
 

@@ -73,7 +73,7 @@ def test_each_result_is_kept_with_its_command_and_time(tree: Tree, tmp_path: Pat
     ]
 
 
-def test_what_was_measured_at_this_commit_is_not_measured_again(tree: Tree) -> None:
+def test_a_benchmark_that_was_measured_at_this_commit_is_not_measured_again(tree: Tree) -> None:
     tree.measurement.measure_all(["drain"])
     tree.measurement.measure_all(["drain", "gangs"])
 
@@ -129,7 +129,7 @@ def test_a_benchmark_that_ends_without_a_result_leaves_the_last_one(tree: Tree, 
     assert kept.data == {"by": "drain"}
 
 
-def test_what_another_program_prints_is_kept_with_its_command_and_time(tree: Tree, tmp_path: Path) -> None:
+def test_the_output_of_another_program_is_kept_with_its_command_and_time(tree: Tree, tmp_path: Path) -> None:
     assert tree.measurement.measure("simulation", ["-m", "muster.testing.simulation", "7"]) == ("", 60.0)
 
     kept = read("simulation", tmp_path)

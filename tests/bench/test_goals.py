@@ -31,6 +31,10 @@ def data() -> dict[str, dict[str, Any]]:
             "5000": {"running": 50_000, "median": small, "runs": [small]},
             "50000": {"running": 500_000, "median": large, "runs": [large]},
         },
+        "quotas": {
+            case: {"median": side(rate), "runs": [side(rate)]}
+            for case, rate in {"no quotas": 1000.0, "5 quotas": 960.0, "500 quotas": 910.0}.items()
+        },
     }
 
 
@@ -68,6 +72,18 @@ def test_a_side_that_failed_leaves_its_cell_empty_and_the_other_is_judged() -> N
     assert rows(found)[label] == ["\N{EN DASH}"] * 3 + ["Muster ≤ 0.1", "\N{EN DASH}"]
 
 
+def test_a_goal_whose_benchmark_has_not_been_measured_is_shown_without_a_verdict() -> None:
+    found = data()
+    del found["quotas"]
+    shown = rows(found)
+    assert shown["plain pods/s with 5 ElasticQuotas, relative to none"] == [
+        *["\N{EN DASH}"] * 3,
+        "Muster ≥ 0.95",
+        "\N{EN DASH}",
+    ]
+    assert shown["plain pods/s"][-1] == "yes"
+
+
 @pytest.mark.parametrize(
     ("benchmark", "path", "value", "label"),
     [
@@ -81,6 +97,18 @@ def test_a_side_that_failed_leaves_its_cell_empty_and_the_other_is_judged() -> N
         ("drain", ("muster", "cpu_per_pod"), 0.0008, "CPU ms a plain pod"),
         ("loop", ("median", "pods_per_second"), 1400.0, "pods/s with a stub API server"),
         ("latency", ("muster", 2, "p99"), 0.03, "p99 from creation to Binding at 500 pods/s, ms"),
+        (
+            "quotas",
+            ("5 quotas", "median", "pods_per_second"),
+            940.0,
+            "plain pods/s with 5 ElasticQuotas, relative to none",
+        ),
+        (
+            "quotas",
+            ("500 quotas", "median", "pods_per_second"),
+            890.0,
+            "plain pods/s with 500 namespaces with ElasticQuotas, relative to none",
+        ),
         ("native", ("muster", "pods_per_second"), 400.0, "native gangs of 30, pods/s"),
         ("topology", ("6 gangs", "longest_hold_seconds"), 0.1, "longest blocking of the event loop, ms"),
         ("topology", ("6 gangs", "held_within_20_ms"), 0.9, "steps of the event loop within 20 ms, %"),

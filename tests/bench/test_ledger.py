@@ -85,7 +85,7 @@ async def test_waiting_for_bindings_ends_when_the_scheduler_ends() -> None:
         assert not await ledger.reach(2, is_alive=lambda: False, advance=unseen)
 
 
-async def test_what_is_wrong_with_the_watch_reaches_who_waits() -> None:
+async def test_a_faulty_watch_fails_the_wait_for_bindings() -> None:
     async with Ledger(Script([line("a", "n1")], [line("a", "n2")])) as ledger:
         with pytest.raises(WrongRunError):
             await ledger.reach(2, is_alive=always, advance=unseen)

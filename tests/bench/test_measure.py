@@ -1,4 +1,4 @@
-"""What processes cost, read from outside."""
+"""The cost of processes, read from outside."""
 
 import os
 import subprocess

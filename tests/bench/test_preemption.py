@@ -1,4 +1,4 @@
-"""What waits in the benchmark of preemption, and what its command makes of its arguments."""
+"""The benchmark of preemption: its waiting pods, and the arguments of its command."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What the benchmarks print."""
+"""The output of the benchmarks."""
 
 import io
 from dataclasses import replace

@@ -57,7 +57,7 @@ def test_a_new_result_replaces_the_last_one_and_leaves_no_other_file(tmp_path: P
     assert sorted(path.name for path in tmp_path.iterdir()) == ["drain.json", "gangs.json"]
 
 
-def test_what_was_never_measured_has_no_result(tmp_path: Path) -> None:
+def test_a_benchmark_that_was_never_measured_has_no_result(tmp_path: Path) -> None:
     assert read("drain", tmp_path) is None
 
 

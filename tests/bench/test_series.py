@@ -14,9 +14,7 @@ from tests.controlplane.binaries import MissingBinaryError
 BACKLOG = Backlog([], [])
 
 
-def test_what_was_measured_outlives_a_side_that_stalls(
-    display: Display, result: Result, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_results_outlive_a_side_that_stalls(display: Display, result: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(side: Side, backlog: Backlog, display: Display) -> Result:
         if side is not MUSTER:
             raise StalledError("bound 3 pods")

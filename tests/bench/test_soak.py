@@ -1,4 +1,4 @@
-"""What a soak comes to: what climbs is told from what is uneven, and the rate is one that the machine bears."""
+"""The verdict of a soak: a climb is told from an uneven reading, and the rate is one that the machine sustains."""
 
 from collections.abc import Callable
 from random import Random
@@ -63,12 +63,12 @@ MUST_PASS: dict[str, Shape] = {
 
 
 @pytest.mark.parametrize("shape", MUST_FAIL.values(), ids=MUST_FAIL)
-def test_what_climbs_by_a_tenth_of_its_mean_in_the_last_20_minutes_fails(shape: Shape) -> None:
+def test_readings_that_climb_by_a_tenth_of_their_mean_in_the_last_20_minutes_fail(shape: Shape) -> None:
     assert trends({"it": readings(shape)}, RUN)["it"].climbs
 
 
 @pytest.mark.parametrize("shape", MUST_PASS.values(), ids=MUST_PASS)
-def test_what_is_uneven_does_not(shape: Shape) -> None:
+def test_uneven_readings_without_a_trend_pass(shape: Shape) -> None:
     assert not trends({"it": readings(shape)}, RUN)["it"].climbs
 
 

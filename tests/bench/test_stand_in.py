@@ -1,7 +1,7 @@
 """Muster drains a backlog on the stand-in, which serves pages and forgets no change, and a failed side is told."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -14,6 +14,7 @@ import pytest
 from bench import scale, stand_in
 from bench.failures import StalledError
 from bench.progress import Display
+from bench.quotas import QUOTAS, SharedCluster
 from bench.stand_in import NODES, PODS, Cluster, Drained
 from tests.controlplane.guard import Guard
 
@@ -44,6 +45,12 @@ class _Api:
         body = {"metadata": {"namespace": scale.NAMESPACE, "name": pod}, "target": {"name": node}}
         path = f"/api/v1/namespaces/{scale.NAMESPACE}/pods/{pod}/binding"
         self._connection.request("POST", path, json.dumps(body))
+        response = self._connection.getresponse()
+        response.read()
+        return response.status
+
+    def patch(self, path: str, body: Mapping[str, object]) -> int:
+        self._connection.request("PATCH", path, json.dumps(body))
         response = self._connection.getresponse()
         response.read()
         return response.status
@@ -141,3 +148,23 @@ def test_the_median_is_taken_of_each_figure() -> None:
     medians = {"pods": 10, "pods_per_second": 800.0, "cpu_per_pod": 0.002, "start_seconds": 1.0, "peak_bytes": 7}
     assert found["median"] == medians
     assert len(found["runs"]) == 3
+
+
+@pytest.mark.slow
+def test_a_status_that_is_written_is_merged_and_streamed(tmp_path: Path) -> None:
+    cluster = SharedCluster(1, 0, 4, 2, True)
+    with (
+        closing(Guard()) as guard,
+        stand_in.serving(tmp_path, cluster, guard) as (_, address),
+        closing(_Api(address)) as api,
+    ):
+        first = api.get(QUOTAS)
+        path = f"{QUOTAS.rpartition('/')[0]}/namespaces/team-001/elasticquotas/quota/status"
+        assert api.patch(path, {"status": {"used": {"cpu": "1", "memory": "1Gi"}}}) == 200
+        assert api.patch(path, {"status": {"used": {"cpu": "2", "memory": None}}}) == 200
+        assert api.patch(path.replace("team-001", "team-009"), {"status": {}}) == 404
+        now = {quota["metadata"]["namespace"]: quota.get("status") for quota in api.get(QUOTAS)["items"]}
+        lines = api.watch(QUOTAS, 2, resourceVersion=first["metadata"]["resourceVersion"])
+
+    assert now == {"team-000": None, "team-001": {"used": {"cpu": "2"}}}
+    assert [line["object"]["status"]["used"]["cpu"] for line in lines] == ["1", "2"]

@@ -1,4 +1,4 @@
-"""What waits in vain in the storm of retries, and what its command makes of what it reads."""
+"""The benchmark of a storm of retries: its waiting pods, and the metrics that its command reads."""
 
 import asyncio
 import json
@@ -33,6 +33,6 @@ def test_pods_of_200_signatures_fit_no_node_that_small_pods_fit() -> None:
     assert len(specs) == SIGNATURES
 
 
-def test_attempts_in_vain_are_read_from_the_page_of_metrics() -> None:
+def test_failed_attempts_are_read_from_the_page_of_metrics() -> None:
     assert in_vain(_PAGE) == 10_000
     assert in_vain("") == 0

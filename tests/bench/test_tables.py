@@ -1,4 +1,4 @@
-"""What pages show of results: figures, ratios, failures, and where results come from."""
+"""Tables of results on pages: figures, ratios, failures, and where results come from."""
 
 import json
 from collections import Counter
@@ -406,5 +406,5 @@ def test_a_failure_is_shown_with_what_was_measured_before_it(sides: dict[str, An
     assert shown("single-pods", failed)[-1] == "`drain` failed with exit code 1."
 
 
-def test_what_was_never_measured_says_so(sides: dict[str, Any]) -> None:
+def test_a_table_without_results_says_that_it_was_not_measured(sides: dict[str, Any]) -> None:
     assert shown("groups", kept("native", sides)) == ["Not measured yet: topology."]

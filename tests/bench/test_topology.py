@@ -37,7 +37,7 @@ def test_the_longest_hold_is_the_bound_of_the_last_bucket_that_grew() -> None:
     holds = Holds()
     assert longest(holds.held) == longest(holds.worked) == 0
     for what, counts in {
-        "held": {"0.005": 3, "0.01": 9, "0.025": 10, "0.1": 10, "+Inf": 10},
+        "blocked": {"0.005": 3, "0.01": 9, "0.025": 10, "0.1": 10, "+Inf": 10},
         "worked": {"0.005": 9, "0.01": 10, "0.025": 10, "0.1": 10, "+Inf": 10},
     }.items():
         line = f"muster_event_loop_{what}_seconds_bucket"

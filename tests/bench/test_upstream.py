@@ -1,4 +1,4 @@
-"""What `bench.upstream` makes of its runs: a row for each workload, whatever failed, and the table of the pages."""
+"""The results of `bench.upstream`: a row for each workload, failed or not, and the table of the pages."""
 
 import json
 from collections.abc import Mapping

@@ -108,7 +108,7 @@ def test_no_source_is_asked_about_a_row_that_has_lost_its_node() -> None:
 
 
 @pytest.mark.parametrize("epoch", [0, 1])
-def test_what_a_failed_refresh_left_out_is_asked_again_by_the_next_one(epoch: int) -> None:
+def test_rows_that_a_failed_refresh_left_out_are_asked_again_by_the_next_one(epoch: int) -> None:
     counting = Counting()
     counting.refresh()
     counting.snapshot.add_pod(pod("web"), "n3")

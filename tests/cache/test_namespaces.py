@@ -92,7 +92,7 @@ def test_the_recount_names_a_wrong_sum() -> None:
     ]
 
 
-def test_what_a_trial_has_removed_is_known_until_it_comes_back(snapshot: Snapshot) -> None:
+def test_the_usage_that_a_trial_has_removed_is_known_until_it_comes_back(snapshot: Snapshot) -> None:
     usage = snapshot.usage()
     with snapshot.trial():
         snapshot.add_pod(READER, "a")

@@ -133,7 +133,9 @@ def test_checking_changes_nothing(cache: Cache) -> None:
         (miscount("requested", 0, 0), ["free row 0: requested cpu is 1 but should be None"]),
     ],
 )
-def test_whatever_is_wrong_is_named(cache: Cache, corrupt: Callable[[Snapshot], None], sentences: list[str]) -> None:
+def test_each_corrupted_column_is_named(
+    cache: Cache, corrupt: Callable[[Snapshot], None], sentences: list[str]
+) -> None:
     corrupt(cache.snapshot)
     assert differences(cache) == sentences
 

@@ -18,7 +18,7 @@ def offers(columns: ResourceColumns, row: int) -> dict[str, int]:
     return {name: int(columns.allocatable[i, row]) for i, name in enumerate(columns.names) if columns.offered[i, row]}
 
 
-def test_what_a_node_offers_is_kept_by_resource() -> None:
+def test_the_amounts_that_a_node_offers_are_kept_by_resource() -> None:
     columns = ResourceColumns(4)
     columns.set_allocatable(2, {"cpu": 4000, "memory": 8 * MI, "pods": 110, GPU: 2})
     assert offers(columns, 2) == {"cpu": 4000, "memory": 8 * MI, GPU: 2}

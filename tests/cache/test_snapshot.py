@@ -206,7 +206,7 @@ def test_a_refreshed_node_takes_the_place_of_the_old_one_and_nothing_is_recorded
     assert snapshot.node_journal.since(nodes) == snapshot.usage_journal.since(usage) == set()
 
 
-def test_what_is_not_known_cannot_be_refreshed(snapshot: Snapshot) -> None:
+def test_nodes_and_pods_that_are_not_known_cannot_be_refreshed(snapshot: Snapshot) -> None:
     with pytest.raises(KeyError):
         snapshot.refresh_node(node("a"))
     snapshot.set_node(node("a"))

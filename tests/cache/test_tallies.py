@@ -206,7 +206,7 @@ def sizes(kept: Tallies[LabelSet]) -> list[int]:
     return [len(inner._known), len(inner._asked), len(inner._traits), len(inner._questions)]
 
 
-def test_what_is_asked_for_no_more_is_forgotten() -> None:
+def test_tallies_that_are_not_asked_for_any_more_are_forgotten() -> None:
     kept = tallies(limit=10)
     for number in range(100):
         kept.add(label_set_of("default", {"job": str(number)}), 0)

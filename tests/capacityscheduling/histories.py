@@ -95,6 +95,8 @@ class _Handle:
 class History:
     """One history. `happened` counts what it was made of."""
 
+    _weights: Mapping[str, str] = {}
+
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
         self.happened: Counter[str] = Counter()
@@ -137,8 +139,9 @@ class History:
         some = self.random.randint
         return {"cpu": str(some(0, 6)), **({"gpu": str(some(0, 3))} if self.random.random() < 0.7 else {})}
 
-    def _some_gang(self) -> Gang:
-        name, namespace = f"g{next(self._numbers)}", self.random.choice(self._namespaces)
+    def _some_gang(self, namespace: str = "") -> Gang:
+        """A gang of this namespace, or of any."""
+        name, namespace = f"g{next(self._numbers)}", namespace or self.random.choice(self._namespaces)
         size = self.random.choice((1, 1, 1, 2, 3))
         requests = {"cpu": str(self.random.randint(0, 3)), "gpu": str(self.random.choice((0, 0, 1)))}
         priority = self.random.choice(self._priorities)
@@ -151,7 +154,10 @@ class History:
 
     def _plant(self) -> None:
         above = [quota("dept", min={"cpu": "4"})] if self._parents else []
-        below = [quota(name, min=self._mins[name], parent=self._parents.get(name, "")) for name in self._namespaces]
+        below = [
+            quota(name, min=self._mins[name], parent=self._parents.get(name, ""), weight=self._weights.get(name, ""))
+            for name in self._namespaces
+        ]
         self._ledger.plant(QuotaTree.of([*above, *below]))
 
     # What follows.

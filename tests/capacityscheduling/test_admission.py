@@ -90,7 +90,7 @@ def test_a_namespace_borrows_from_its_siblings_first(used: dict[str, Amounts], t
     assert (None if found is None else found.told("ml")) == text
 
 
-def test_what_is_nominated_counts_as_used() -> None:
+def test_nominated_pods_count_as_used() -> None:
     ml = FLAT.by_namespace["ml"]
     ahead: dict[Quota, Amounts] = {ml: {"cpu": 4000}, FLAT.root: {"cpu": 10_000}}
 

@@ -92,5 +92,5 @@ def test_an_annotation_under_the_prefix_that_means_nothing_is_named_with_the_nea
         ({"min": None, "max": {"cpu": [1]}}, ["spec.max[cpu]: Invalid value: [1]: should be an integer or a string"]),
     ],
 )
-def test_what_only_a_client_of_the_webhook_can_send_is_named_too(spec: object, lines: list[str]) -> None:
+def test_faults_that_only_a_client_of_the_webhook_can_send_are_named_too(spec: object, lines: list[str]) -> None:
     assert problems({"spec": spec}) == lines

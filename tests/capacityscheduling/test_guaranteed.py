@@ -98,7 +98,7 @@ def running(found: Sequence[tuple[int, int, int]]) -> list[RunningUnit]:
 
 
 @given(specs)
-def test_what_is_covered_fits_into_min(found: Sequence[tuple[int, int, int]]) -> None:
+def test_covered_pods_fit_into_min(found: Sequence[tuple[int, int, int]]) -> None:
     units = running(found)
     covered = guaranteed(ONE.by_namespace["ml"], {ONE.by_namespace["ml"]: units}, ONE.shared)
     need = need_of(each for unit in units for each in unit.pods if each.uid in covered)

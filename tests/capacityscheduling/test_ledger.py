@@ -104,7 +104,7 @@ steps = st.lists(
 
 @given(steps)
 @settings(max_examples=200, deadline=None)
-def test_what_is_used_agrees_with_a_recount_at_any_time(history: Iterable[tuple[str, int, int]]) -> None:
+def test_usage_agrees_with_a_recount_at_any_time(history: Iterable[tuple[str, int, int]]) -> None:
     snapshot = Snapshot()
     snapshot.set_node(node("a"))
     ledger = counted(snapshot)

@@ -2,6 +2,8 @@
 
 from collections import Counter
 
+import pytest
+
 from muster.framework.queue.tenants import PATIENCE_SECONDS
 from tests.capacityscheduling.world import QuotaWorld
 
@@ -77,6 +79,28 @@ async def test_pods_without_a_quota_are_ordered_like_pods_within_their_min() -> 
     world.nodes(1)
     await world.settle()
     assert [key for key, _, _ in world.api.bindings] == ["ml/a", "none/c", "ml/b"]
+
+
+@pytest.mark.parametrize("gangs", [False, True])
+async def test_borrowers_for_whom_there_is_room_one_at_a_time_take_turns_whatever_their_priorities(gangs: bool) -> None:
+    world = QuotaWorld()
+    world.add_quota("idle", min={"cpu": "2"})
+    world.add_quota("ml")
+    world.add_quota("dev")
+    world.nodes(1, cpu="2")
+    for namespace, priority in (("ml", 10), ("dev", 0)):
+        for name in "abc":
+            if gangs:
+                world.gang(namespace, name, 2, priority=priority)
+            else:
+                world.come(namespace, name, cpu="2", priority=priority)
+    started = []
+    for _ in range(4):
+        await world.run(30.0)
+        running = [key for key, pod in world.api.pods.items() if pod["spec"].get("nodeName")]
+        started.append({key.partition("/")[0] for key in running})
+        world.delete(*running)
+    assert started == [{"ml"}, {"dev"}, {"ml"}, {"dev"}]
 
 
 async def test_a_quota_that_comes_later_orders_pods_that_wait_already() -> None:

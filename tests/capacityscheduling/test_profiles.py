@@ -46,11 +46,17 @@ def test_default_preemption_evicts_where_capacity_scheduling_is_listed_for_it(di
     assert PREEMPTION in profile.args
 
 
-def test_it_is_not_listed_twice() -> None:
+def test_a_profile_that_lists_it_at_all_points_and_in_place_of_preemption_runs_both_once() -> None:
+    profile = resolved(multiPoint=listed(CAPACITY), postFilter=listed(CAPACITY, disabled=("*",)))
+    assert names(profile, "postFilter") == [PREEMPTION]
+    assert names(profile, "preFilter").count(CAPACITY) == names(profile, "filter").count(CAPACITY) == 1
+
+
+def test_preemption_that_a_profile_lists_already_is_not_listed_twice() -> None:
     profile = resolved(postFilter=listed(CAPACITY, PREEMPTION, disabled=("*",)))
     assert names(profile, "postFilter") == [PREEMPTION]
 
 
 @pytest.mark.parametrize("plugins", [{}, {"multiPoint": listed(CAPACITY)}, {"preFilter": listed(CAPACITY)}])
-def test_it_runs_whether_a_profile_lists_it_or_not(plugins: dict[str, Any]) -> None:
+def test_quotas_run_whether_a_profile_lists_them_or_not(plugins: dict[str, Any]) -> None:
     assert resolved(**plugins).points == resolved().points

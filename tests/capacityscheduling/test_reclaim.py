@@ -37,7 +37,7 @@ async def test_a_pod_below_min_evicts_what_is_borrowed_whatever_the_priorities(
     assert len(world.placed("ml")) == 7
 
 
-async def test_it_gets_its_min_and_no_more(world: QuotaWorld) -> None:
+async def test_a_namespace_reclaims_its_min_and_no_more(world: QuotaWorld) -> None:
     await fill(world)
     keys = world.come("dev", *"abcdef")
     await world.run(30.0)
@@ -109,7 +109,7 @@ async def test_a_gang_of_unlike_members_does_not_claim_beyond_min(world: QuotaWo
     assert len(world.placed("dev")) == 2
 
 
-async def test_who_needs_nothing_that_is_guaranteed_claims_nothing() -> None:
+async def test_a_pod_that_needs_no_guaranteed_resource_claims_nothing() -> None:
     world = QuotaWorld()
     world.nodes(1, cpu="2", gpu="2")
     world.add_quota("ml", min={"gpu": "1"})
@@ -230,7 +230,7 @@ async def test_a_budget_keeps_a_claim_off(world: QuotaWorld) -> None:
     assert len({*world.evicted}) == 1
 
 
-async def test_what_was_freed_for_a_claim_is_not_borrowed_again(world: QuotaWorld) -> None:
+async def test_capacity_that_was_freed_for_a_claim_is_not_borrowed_again(world: QuotaWorld) -> None:
     world.add_quota("idle", min={"cpu": "8"})
     world.grace = 5.0
     await fill(world, priority=1000)
@@ -253,7 +253,7 @@ async def test_two_gangs_of_a_namespace_do_not_both_claim_the_same_min(world: Qu
     assert len({*world.evicted}) == 3
 
 
-async def test_what_was_evicted_does_not_claim_its_place_back(world: QuotaWorld) -> None:
+async def test_an_evicted_borrower_does_not_claim_its_place_back(world: QuotaWorld) -> None:
     await fill(world)
     world.come("dev", *"abcd")
     await world.run(20.0)

@@ -23,7 +23,7 @@ from tests.simulate.rehearsing import GANG_ID, KINDS, member, muster, pod_group,
 
 def cluster_of(*found: Mapping[str, Any]) -> Objects:
     """These objects with quotas among them."""
-    return read(json.dumps({"kind": "List", "items": found}), "test", muster().read(), kinds=KINDS)
+    return read(json.dumps({"kind": "List", "items": found}), "test", muster().kinds_to_read(), kinds=KINDS)
 
 
 def running(namespace: str, name: str, **requests: str) -> PodDict:

@@ -75,7 +75,7 @@ async def test_a_status_names_what_is_used_of_the_resources_of_min_and_max(world
     assert world.used("ml/quota") == {"cpu": "1500m", "gpu": "0"}
 
 
-async def test_it_is_written_once_for_changes_that_come_together(world: World) -> None:
+async def test_a_status_is_written_once_for_changes_that_come_together(world: World) -> None:
     await world.run(3.0)
     world.statuses.written.clear()
     world.add(*(make_pod(f"p{n}", namespace="ml").requests(cpu="1") for n in range(2)))

@@ -96,7 +96,7 @@ def test_faults_of_fields_are_among_the_problems() -> None:
 
 
 @given(parent=st.text(max_size=20), weight=st.text("0123456789-+.e x", max_size=12) | st.text(max_size=12))
-def test_whatever_the_annotations_are_there_is_a_quota_and_each_fault_names_its_field(parent: str, weight: str) -> None:
+def test_annotations_never_prevent_a_quota_and_each_fault_names_its_field(parent: str, weight: str) -> None:
     tree = QuotaTree.of([quota("ml", parent=parent, weight=weight), quota("dev", parent="ml/quota")])
     found = tree.by_namespace["ml"]
     assert found.weight >= 1

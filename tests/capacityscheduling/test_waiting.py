@@ -161,7 +161,7 @@ async def test_a_parent_bounds_its_children_together() -> None:
     assert len(world.placed("dev")) == 3
 
 
-async def test_what_is_used_is_known_after_a_restart(world: QuotaWorld) -> None:
+async def test_usage_is_known_after_a_restart(world: QuotaWorld) -> None:
     world.come("ml", "a", "b")
     await world.settle()
     await world.kill()

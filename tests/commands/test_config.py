@@ -49,14 +49,14 @@ def test_a_file_without_errors_is_confirmed_in_a_line(file: Path) -> None:
 
 def test_names_that_have_no_effect_are_reported_with_the_nearest_one(file: Path) -> None:
     plugins = {**GANGS, "score": {"disabled": [{"name": "ImageLocalty"}]}}
-    config = [{"name": "NodeResourceTopologyMatch", "args": {}}]
+    config = [{"name": "NetworkOverhead", "args": {}}]
     file.write_text(yaml.safe_dump({**HEAD, "profiles": [{"plugins": plugins, "pluginConfig": config}]}))
     shown = check(str(file))
     assert shown.exit_code == 0
     assert shown.output.splitlines()[:2] == [
         'mind: profiles[0].plugins.score.disabled[0] has no effect: there is no plugin "ImageLocalty": '
         'did you mean "ImageLocality"?',
-        'mind: profiles[0].pluginConfig[0] has no effect: there is no plugin "NodeResourceTopologyMatch"',
+        'mind: profiles[0].pluginConfig[0] has no effect: there is no plugin "NetworkOverhead"',
     ]
 
 

@@ -1,4 +1,4 @@
-"""What `muster groups` shows to users who may not read everything, or whose cluster does not serve every kind."""
+"""The output of `muster groups` for users who may not read everything, or whose cluster does not serve every kind."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import Any

@@ -136,5 +136,5 @@ def test_a_leader_whose_configuration_cannot_be_used_is_a_caution(
     assert reason in shown.stderr
 
 
-def test_what_is_not_decided_needs_no_caution(kubeconfig: Path) -> None:
+def test_a_pod_that_is_not_decided_about_needs_no_caution(kubeconfig: Path) -> None:
     assert ask("why", "gated", "--kubeconfig", str(kubeconfig)).stderr == ""

@@ -115,7 +115,7 @@ def test_the_strategy_of_node_resources_fit(args: str, expected: list[str]) -> N
         ),
     ],
 )
-def test_what_node_resources_fit_ignores(args: str, expected: list[str]) -> None:
+def test_faults_of_the_resources_that_node_resources_fit_ignores_are_named(args: str, expected: list[str]) -> None:
     assert args_faults("NodeResourcesFit", args) == expected
 
 

@@ -1,4 +1,4 @@
-"""What does not decode: another kind of object, unknown fields, values of the wrong type."""
+"""Documents that do not decode: another kind of object, unknown fields, values of the wrong type."""
 
 import json
 
@@ -188,7 +188,7 @@ TOP = [field.alias or name for name, field in KubeSchedulerConfiguration.model_f
 
 
 @given(st.dictionaries(st.sampled_from(TOP), TREES, max_size=3), st.lists(TREES, max_size=2))
-def test_whatever_stands_in_a_file_is_read_or_refused_with_reasons(fields: dict[str, object], profiles: object) -> None:
+def test_any_file_is_read_or_refused_with_reasons(fields: dict[str, object], profiles: object) -> None:
     document = {"apiVersion": VERSION, "kind": "KubeSchedulerConfiguration", "profiles": profiles, **fields}
     outcome = loaded(json.dumps(document))
     if isinstance(outcome, ConfigurationError):

@@ -1,4 +1,4 @@
-"""What holds when a configuration says nothing."""
+"""The values of a configuration that says nothing."""
 
 import pytest
 

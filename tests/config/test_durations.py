@@ -45,7 +45,7 @@ def test_a_duration_is_read_into_seconds(text: str, seconds: float) -> None:
         ("3000000h", 'time: invalid duration "3000000h"'),
     ],
 )
-def test_what_is_no_duration_is_refused_in_the_words_of_go(text: str, message: str) -> None:
+def test_a_text_that_is_no_duration_is_refused_in_the_words_of_go(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=r"^time: ") as caught:
         parse_duration(text)
     assert str(caught.value) == message

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from muster.framework.config import ARGS_MODELS, ConfigurationError, KubeSchedulerConfiguration, load
 from muster.framework.config.problems import as_json
-from muster.framework.groups.annotations import PREFIX
+from muster.framework.model.names import PREFIX
 from muster.framework.model.run_seconds import RUN_SECONDS
 from muster.operator.cli import main
 from muster.operator.kube.credentials import load_connection

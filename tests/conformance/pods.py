@@ -1,4 +1,4 @@
-"""What a kubelet writes about a pod and a node, and how long a pod takes to end, where no container runs.
+"""The writes of a kubelet about a pod and a node, and the time that a pod takes to end, where no container runs.
 
 `tests.conformance.kubelet` writes it. Everything here is a pure function of an object in the API's JSON. A status is a
 strategic merge patch, so conditions of others, such as the scheduler's, stay.

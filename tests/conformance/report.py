@@ -1,4 +1,4 @@
-"""What became of the tests: Ginkgo's reports, read; and both sides' outcomes, compared test by test.
+"""Outcomes of tests: Ginkgo's reports, read; and both sides' outcomes, compared test by test.
 
 `tests.conformance.suite` reads a line of JSON for each test that has ended. `python -m tests.conformance` keeps what is
 compared here as the result `e2e`, and fails for regressions. Everything here is pure.

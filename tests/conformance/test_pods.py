@@ -1,4 +1,4 @@
-"""What kubelets without containers write, and when their pods end."""
+"""Kubelets without containers: their writes, and the end of their pods."""
 
 from typing import Any
 

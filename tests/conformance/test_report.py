@@ -43,11 +43,11 @@ def test_a_test_that_found_the_cluster_unfit_is_an_outcome() -> None:
 
 
 @pytest.mark.parametrize("state", ["skipped", "passed"])
-def test_what_was_not_attempted_is_no_outcome_whatever_ginkgo_calls_it(state: str) -> None:
+def test_a_test_without_an_attempt_is_no_outcome_whatever_ginkgo_calls_it(state: str) -> None:
     assert read(line(state, attempts=0)) is None
 
 
-def test_what_comes_before_and_after_all_tests_is_no_outcome() -> None:
+def test_reports_from_before_and_after_all_tests_are_no_outcomes() -> None:
     assert read(line("passed", kind="BeforeSuite")) is None
 
 
@@ -77,7 +77,7 @@ def test_muster_answers_for_what_kube_scheduler_passes_and_it_does_not(
     assert list(regressions(compare(*sides))) == found
 
 
-def test_what_is_kept_has_every_test_of_either_side_by_name() -> None:
+def test_the_kept_result_has_every_test_of_either_side_by_name() -> None:
     compared = compare([outcome("b", "passed"), outcome("a", "failed")], [outcome("b", "passed")])
 
     assert document(compared, version="1.37.1", seed=7) == {

@@ -63,11 +63,16 @@ NEIGHBOURS = (
     Binary("jobset", "sigs.k8s.io/jobset", "0.8.2", "sigs.k8s.io/jobset"),
     Binary("lws", "sigs.k8s.io/lws", "0.7.0", "sigs.k8s.io/lws/cmd"),
     Binary(
+        "mpi-operator", "github.com/kubeflow/mpi-operator", "0.6.0", "github.com/kubeflow/mpi-operator/cmd/mpi-operator"
+    ),
+    Binary(
         "trainer",
         "github.com/kubeflow/trainer/v2",
         "2.0.0",
         "github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager",
     ),
+    Binary("kwok", "sigs.k8s.io/kwok", "0.8.0", "sigs.k8s.io/kwok/cmd/kwok"),
+    Binary("karpenter", "sigs.k8s.io/karpenter", "1.12.0", "sigs.k8s.io/karpenter/kwok"),
 )
 """Programs that people run beside Muster, each of which `tests.neighbours` builds and runs."""
 

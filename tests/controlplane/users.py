@@ -1,4 +1,4 @@
-"""Who may log in to a control plane, and the files that say so: token table, service-account key, kubeconfigs."""
+"""The users of a control plane, and the files that name them: token table, service-account key, kubeconfigs."""
 
 import base64
 import csv

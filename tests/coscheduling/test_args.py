@@ -1,4 +1,4 @@
-"""What may be said in CoschedulingArgs, and what is refused with the path of the field."""
+"""CoschedulingArgs: valid values, and invalid ones, which are refused with the path of the field."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the plugin remembers of a group for a while: that it was denied, set back, or let through."""
+"""The caches of the plugin, which remember for a while that a group was denied, backed off or permitted."""
 
 from muster.framework.contract import CycleState, NodeView, PodDecision, Status
 from tests.builders import make_node, make_pod
@@ -219,7 +219,7 @@ async def test_without_a_group_backoff_added_capacity_helps_once_the_pods_backof
     assert len(world.bound()) == 2
 
 
-async def test_what_was_remembered_of_a_group_does_not_hold_for_a_new_one_of_its_name(make_world: MakeWorld) -> None:
+async def test_a_denial_does_not_hold_for_a_new_group_of_the_same_name(make_world: MakeWorld) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": 1000, "podGroupBackoffSeconds": 1000})
     world.add_nodes(make_node("a", cpu="2"))
     group = world.add_group("g", 2, min_resources={"cpu": "4"})

@@ -55,7 +55,7 @@ def book(*pods: PodInfo) -> Members[GroupRecord[Any]]:
 
 def endings(members: Members[GroupRecord[Any]]) -> Store[Any]:
     """Gives the book what the watch of ended pods knows."""
-    return Store(EndedPods(POD_GROUP_KIND.group_of, members.follow_ended))
+    return Store(EndedPods(POD_GROUP_KIND.named_by, members.follow_ended))
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_owners_are_sorted_and_named_once_and_go_with_their_last_member() -> Non
     assert members.record(TRAIN).owners() == ""
 
 
-def test_of_very_many_owners_the_first_are_named() -> None:
+def test_the_first_sixteen_of_very_many_owners_are_named() -> None:
     members = book(*(pod(uid=str(number), owners=[f"job-{number:03}"]) for number in range(1000)))
     assert members.record(TRAIN).owners() == ",".join(f"ml/job-{number:03}" for number in range(16))
 

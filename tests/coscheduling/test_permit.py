@@ -137,7 +137,7 @@ async def test_the_first_member_that_gets_a_node_calls_its_siblings(make_world: 
         "an argument of more than a quarter of an hour",
     ],
 )
-async def test_how_long_a_member_is_held(
+async def test_a_member_waits_for_the_timeout_of_its_group_the_argument_or_the_default(
     make_world: MakeWorld, asked: int | None, argument: int, seconds: int, said: str
 ) -> None:
     world = await half_placed(make_world, {"permitWaitingTimeSeconds": argument}, timeout=asked)

@@ -134,7 +134,7 @@ def test_minresources_that_are_free_in_sum_pass_although_no_node_has_them() -> N
     assert pre_filter(world, keys[0]) is None
 
 
-def test_what_minresources_lacks_is_named() -> None:
+def test_resources_that_minresources_lacks_are_named() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="4", memory="4Gi"), make_node("b", cpu="4", memory="4Gi"))
     world.add_group("g", 2, min_resources={"cpu": "10", "memory": "10Gi", "example.com/gpu": 4, "pods": "1"})
@@ -154,7 +154,7 @@ def test_places_for_as_many_pods_as_minmember_belong_to_minresources() -> None:
     assert text(pre_filter(world, keys[0]))[1] == "resource gap: map[pods:1]"
 
 
-def test_what_other_pods_use_is_not_free() -> None:
+def test_capacity_that_other_pods_use_is_not_free() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="3"), make_node("b", cpu="3"))
     world.add(make_pod("x").requests(cpu="2").node("a"), make_pod("y").requests(cpu="1").node("b"))
@@ -164,7 +164,7 @@ def test_what_other_pods_use_is_not_free() -> None:
     assert text(pre_filter(world, keys[0]))[1] == "resource gap: map[cpu:1]"
 
 
-def test_what_the_groups_own_members_use_is_given_back() -> None:
+def test_capacity_that_the_groups_own_members_use_counts_as_free() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="3"), make_node("b", cpu="3"))
     world.add(make_pod("y").requests(cpu="1").node("b"))
@@ -217,7 +217,7 @@ def test_min_resources_without_min_member_are_checked_too() -> None:
     assert text(pre_filter(world, keys[0]))[1] == "resource gap: map[cpu:1]"
 
 
-def test_minresources_that_cannot_be_read_are_said_to_be_so() -> None:
+def test_minresources_that_cannot_be_read_are_named() -> None:
     world = World()
     world.add_nodes(make_node("a"))
     world.add_group("g", 1, min_resources={"cpu": "a lot"})

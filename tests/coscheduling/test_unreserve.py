@@ -1,4 +1,4 @@
-"""What happens when a member that had a node loses it: in Reserve, at Permit, before the binding, in the binding."""
+"""A member that had a node loses it: in Reserve, at Permit, before the binding, in the binding."""
 
 from typing import ClassVar
 

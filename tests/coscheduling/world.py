@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from muster.framework.contract import Plugin
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.plugin import Coscheduling
 from muster.testing import VirtualScheduler, configuration_of
 from tests.coscheduling.objects import GROUP_LABEL, make_group

@@ -1,4 +1,4 @@
-"""What the scheduler's ServiceAccount asked of the API server, from the server's own audit log."""
+"""The requests of the scheduler's ServiceAccount to the API server, from the server's own audit log."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What a real API server says to all that the chart and the manifests hold."""
+"""All objects of the chart and the manifests, admitted by a real API server."""
 
 import base64
 import json

@@ -103,7 +103,7 @@ def test_switching_the_election_off_in_the_configuration_counts(assembled: Assem
     assert not assembled(values).configuration.leader_election.leader_elect
 
 
-def test_what_only_muster_can_judge_is_refused_by_it(assembled: Assembled) -> None:
+def test_muster_refuses_a_configuration_that_only_muster_can_judge(assembled: Assembled) -> None:
     with pytest.raises(ConfigurationError, match="NoSuchPlugin"):
         assembled({"plugins.enabled": ["NoSuchPlugin"]})
 

@@ -1,4 +1,4 @@
-"""What the documentation gives people to install and to apply, taken from its pages and used."""
+"""Commands and manifests of the documentation, taken from its pages and used."""
 
 import re
 import textwrap

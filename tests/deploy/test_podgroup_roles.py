@@ -1,4 +1,4 @@
-"""What the users of a namespace may do with its PodGroups, by the roles that they have in it."""
+"""The rights of a namespace's users on its PodGroups, by the roles that they have in it."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""What each value of the chart changes in what is installed, and what the chart refuses."""
+"""The values of the chart: the objects that each of them changes, and values that the chart refuses."""
 
 from typing import Any
 
@@ -162,7 +162,7 @@ def test_a_label_that_selects_the_pods_cannot_be_given_another_value(helm: Helm,
         helm.template({"scheduler": {"podLabels": {label: "other"}}})
 
 
-def test_what_selects_pods_stays_the_same_in_every_version(helm: Helm) -> None:
+def test_selectors_of_pods_stay_the_same_in_every_version(helm: Helm) -> None:
     """The selector of a Deployment cannot be changed by an upgrade."""
     labels = {"app.kubernetes.io/name": "muster", "app.kubernetes.io/instance": "muster"}
     manifests = helm.template(nested({"networkPolicy.enabled": True, "serviceMonitor.enabled": True}))

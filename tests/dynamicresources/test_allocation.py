@@ -238,7 +238,7 @@ TAKEN: dict[str, tuple[Object, list[Picked]]] = {
 
 
 @pytest.mark.parametrize("case", TAKEN)
-def test_what_is_allocated_counts(case: str) -> None:
+def test_devices_that_are_allocated_already_count(case: str) -> None:
     other, expected = TAKEN[case]
     assert picked(make_claim("wanted", exactly(1)), gpus(A, B), other) == expected
 

@@ -1,4 +1,4 @@
-"""What is decided is noted by Reserve, written by PreBind, and given back whole by Unreserve."""
+"""An allocation is noted by Reserve, written by PreBind, and given back whole by Unreserve."""
 
 import asyncio
 from typing import Any
@@ -137,7 +137,7 @@ async def test_a_write_whose_answer_is_lost_is_found_to_have_been_done(lost: int
     assert start(world, "stranger", "other").nodes() == []
 
 
-async def test_it_is_said_after_which_write_it_was_given_up() -> None:
+async def test_the_status_names_the_write_after_which_binding_was_given_up() -> None:
     world = bench(claim())
     attempt = start(world)
     attempt.nodes()
@@ -353,7 +353,7 @@ async def test_devices_out_of_reach_are_given_back_of_a_claim_that(case: str) ->
     assert ("allocation" in world.claim("wanted")["status"]) is not freed
 
 
-async def test_what_is_left_of_an_earlier_attempt_is_deleted() -> None:
+async def test_a_claim_that_is_left_of_an_earlier_attempt_is_deleted() -> None:
     pod = make_pod("user").requests({RESOURCE: "1"})
     left = make_claim("left", exactly(1), owner=pod)
     left["metadata"] |= {

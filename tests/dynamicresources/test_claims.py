@@ -156,7 +156,7 @@ def test_containers_that_run_before_others_use_the_same_devices() -> None:
     ]
 
 
-def test_what_is_left_of_an_earlier_attempt_keeps_the_pod_off_all_nodes_until_it_is_deleted() -> None:
+def test_a_claim_that_is_left_of_an_earlier_attempt_keeps_the_pod_off_all_nodes_until_it_is_deleted() -> None:
     pod = make_pod("user").requests({RESOURCE: "1"})
     left = make_claim("user-extended-resources-x", exactly(1), owner=pod)
     left["metadata"]["annotations"] = {"resource.kubernetes.io/extended-resource-claim": "true"}

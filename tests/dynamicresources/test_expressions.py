@@ -107,7 +107,7 @@ NO_EXPRESSIONS = {
 
 
 @pytest.mark.parametrize("expression", TRUE)
-def test_it_is_true_that(expression: str) -> None:
+def test_an_expression_evaluates_to_true(expression: str) -> None:
     assert compile_expression(expression)(DEVICE) is True
 
 

@@ -226,7 +226,7 @@ async def test_a_node_that_is_reserved_for_a_pod_counts_until_it_is_given_up_and
     assert consumers.idle_group(one.pod) == "uid-train"
 
 
-async def test_what_is_being_taken_back_is_reserved_anew_by_a_group_that_finds_its_place_meanwhile() -> None:
+async def test_a_reservation_that_is_being_taken_back_is_made_again_by_a_group_that_finds_its_place_meanwhile() -> None:
     world = bench(reserved(shared_claim(), GROUP))
     refuse(world, tried(world, "a", "b"))
     [member] = placed(world, "a")

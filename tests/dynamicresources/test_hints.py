@@ -51,7 +51,7 @@ def claim(found: Object | None) -> ResourceClaim | None:
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_it_is_known_whether_it_helps_that(row: str) -> None:
+def test_a_hint_wakes_the_pod_for_the_changes_of_claims_that_help_it(row: str) -> None:
     pod, there, old, new, expected = ROWS[row]
     world = Bench(make_node("one"))
     world.put(*there)

@@ -1,4 +1,4 @@
-"""What is kept from pod to pod is what would be found out anew, whatever happens to devices and claims in between."""
+"""Answers kept from pod to pod equal fresh ones, whatever happens to devices and claims in between."""
 
 from random import Random
 from typing import Any

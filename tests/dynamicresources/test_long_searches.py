@@ -116,7 +116,9 @@ MIDWAY: dict[str, tuple[Callable[[Cluster], None], str]] = {
 
 
 @pytest.mark.parametrize("what", MIDWAY)
-def test_what_goes_in_the_middle_of_a_search_loses_nothing(monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_an_object_that_goes_in_the_middle_of_a_search_loses_nothing(
+    monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     change, message = MIDWAY[what]
     world = Cluster(monkeypatch, *HARD)
     world.add(claiming_pod("hard", "hard"))
@@ -153,7 +155,7 @@ def test_a_search_ends_however_fast_devices_change(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.usefixtures("tiny")
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_found_in_parts_while_devices_change_is_what_is_found_in_one_go(seed: int) -> None:
+def test_devices_that_are_found_in_parts_while_they_change_are_those_that_are_found_in_one_go(seed: int) -> None:
     story, random = Story(seed), Random(seed)
     longest = 0
     for _ in range(12):

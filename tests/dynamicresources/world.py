@@ -1,4 +1,4 @@
-"""What becomes of a pod among devices and claims, decided by the engine with all default plugins."""
+"""A cluster with devices and claims, in which the engine decides with all default plugins."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -83,7 +83,7 @@ def test_a_binding_that_fails_is_tried_again_after(
     ],
     ids=["no JSON", "no text", "an event about nothing", "a bookmark of nothing", "a bottomless list"],
 )
-def test_what_no_api_server_would_say_in_a_watch_leads_to_a_new_list(
+def test_a_line_that_no_api_server_would_write_in_a_watch_leads_to_a_new_list(
     line: bytes, faulty_api: FaultyApi, patient: MusterProcess, cluster: Cluster, add_nodes: AddNodes
 ) -> None:
     add_nodes(make_node("one"))

@@ -1,4 +1,4 @@
-"""What people read about a pod, word for word as kube-scheduler writes it.
+"""Messages about a pod, word for word as kube-scheduler writes them.
 
 The real kube-scheduler and Muster run side by side under one configuration, and each gets the same pods.
 """

@@ -1,4 +1,4 @@
-"""What is announced of a group follows reasons, not the numbers in their text."""
+"""Announcements of a group follow reasons, not the numbers in their text."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.groups.announcements import QUIET_SECONDS, Announcements
 from muster.framework.groups.record import Announcement, GroupRecord
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.record import PodGroupReason
 
 

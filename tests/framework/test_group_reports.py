@@ -1,4 +1,4 @@
-"""What was reported of a group is remembered in its record, and forgotten with the object that it was reported of."""
+"""Reports of a group are remembered in its record, and forgotten with the object that they were about."""
 
 from muster.framework.embedded.clock import VirtualClock
 from muster.framework.groups import GroupMeta, GroupRecord, Report

@@ -1,4 +1,4 @@
-"""What a plugin's handle offers: trials are for those that derive from `PreemptionPlugin`, with an attempt's state."""
+"""The handle of a plugin: trials are for those that derive from `PreemptionPlugin`, with an attempt's state."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""What becomes of a group that lost members, decided from who is bound and who succeeded."""
+"""Healing of a group that lost members, decided from its bound and its succeeded members."""
 
 from collections.abc import Iterable
 
@@ -99,6 +99,6 @@ def test_an_invalid_policy_evicts_no_pod_and_is_reported() -> None:
     assert not healing_fault({})
 
 
-def test_what_cannot_be_read_leaves_it_to_what_the_next_says() -> None:
+def test_a_policy_that_cannot_be_read_leaves_it_to_the_next_object() -> None:
     misspelt, restart = ({"muster-scheduler.io/healing-policy": value} for value in ("restart", "Restart"))
     assert healing_policy(misspelt, {}, restart, misspelt) is RESTART

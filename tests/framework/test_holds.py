@@ -1,4 +1,4 @@
-"""What annotations say about the hold of a group, and which groups it applies to."""
+"""Holds: the annotations of a group that describe one, and the groups to which it applies."""
 
 import pytest
 

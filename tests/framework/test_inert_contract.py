@@ -107,5 +107,5 @@ def test_a_module_of_the_contract_is_inert(path: Path) -> None:
         ("class Book:\n def look(self):\n  return self._handle.clock.now()", "3: calls the handle"),
     ],
 )
-def test_what_is_not_inert_is_found(source: str, fault: str) -> None:
+def test_source_that_is_not_inert_is_found(source: str, fault: str) -> None:
     assert faults(source) == [fault]

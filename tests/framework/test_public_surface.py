@@ -1,4 +1,4 @@
-"""What plugin authors may rely on: the names that the public packages export, and no others.
+"""The public surface for plugin authors: the names that the public packages export, and no others.
 
 Muster's own plugins keep to them, so whatever they do the plugin of somebody else can do as well.
 """
@@ -34,7 +34,7 @@ def test_every_extension_point_is_exported() -> None:
 
 
 @pytest.mark.parametrize("name", _EXTENDED)
-def test_what_an_author_has_to_spell_is_exported(name: str) -> None:
+def test_names_that_an_author_has_to_spell_are_exported(name: str) -> None:
     methods = [function for _, function in inspect.getmembers(getattr(contract, name), inspect.isfunction)]
     texts = [text for method in methods for text in method.__annotations__.values()]
     words = {word for text in texts for word in re.findall(r"[A-Z]\w+", text)}

@@ -35,7 +35,7 @@ def two_parts(story: Story) -> None:
         story.reported.append("cleaned up")
 
 
-def test_it_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> None:
+def test_work_stops_at_a_checkpoint_when_its_slice_is_over_and_goes_on_there() -> None:
     story = Story(two_parts)
     assert (story.goes_on(), story.reported) == (True, ["first"])
     assert (story.goes_on(), story.reported) == (False, ["first", "second", "cleaned up"])
@@ -50,21 +50,21 @@ def test_a_checkpoint_does_not_pause_within_the_slice_or_without_a_worker() -> N
     assert story.reported == alone.reported == ["first", "second", "cleaned up"]
 
 
-def test_it_is_given_up_where_it_stands() -> None:
+def test_aborted_work_ends_at_its_checkpoint() -> None:
     story = Story(two_parts)
     story.goes_on()
     story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, ["first", "cleaned up"])
 
 
-def test_what_has_not_begun_is_given_up_without_a_trace() -> None:
+def test_work_that_has_not_begun_is_aborted_without_a_trace() -> None:
     story = Story(two_parts)
     story.worker.abort()
     story.worker.abort()
     assert (story.worker.busy, story.reported) == (False, [])
 
 
-def test_what_is_committed_is_carried_through_instead() -> None:
+def test_committed_work_is_carried_through_instead() -> None:
     def committed(story: Story) -> None:
         commit()
         two_parts(story)
@@ -75,7 +75,7 @@ def test_what_is_committed_is_carried_through_instead() -> None:
     assert (story.worker.busy, story.reported) == (False, ["first", "second", "cleaned up"])
 
 
-def test_what_is_shielded_is_done_to_its_end_before_it_is_given_up() -> None:
+def test_a_shielded_part_is_done_to_its_end_before_the_work_is_aborted() -> None:
     def cleans_up(story: Story) -> None:
         with shielded:
             for number in range(3):
@@ -90,7 +90,7 @@ def test_what_is_shielded_is_done_to_its_end_before_it_is_given_up() -> None:
     assert (story.worker.busy, story.reported) == (False, ["part 0", "part 1", "part 2"])
 
 
-def test_what_cleans_up_when_it_is_given_up_does_not_stop() -> None:
+def test_work_that_cleans_up_when_it_is_aborted_does_not_stop() -> None:
     def cleans_up(story: Story) -> None:
         try:
             checkpoint()
@@ -131,7 +131,7 @@ def test_workers_take_turns() -> None:
     assert [story.goes_on() for story in stories] == [False, False]
 
 
-def test_it_runs_in_the_context_that_it_was_taken_on_in() -> None:
+def test_work_runs_in_the_context_in_which_it_was_taken_on() -> None:
     variable = ContextVar("variable", default="nothing")
     variable.set("something")
     found: list[str] = []

@@ -34,7 +34,7 @@ from tests.sandboxes import served
 
 def read_by(assembly: Assembly, text: str, source: str) -> Objects:
     """What commands read of a file with this configuration."""
-    return read(text, source, assembly.read(), kinds=assembly.groups)
+    return read(text, source, assembly.kinds_to_read(), kinds=assembly.groups)
 
 
 JOB = {
@@ -78,7 +78,7 @@ def test_a_native_group_is_shown_as_any_other() -> None:
     message = "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining"
     plain = {**make_group("train", 3), "status": {"conditions": [{**condition, "message": message}]}}
     members = [msgspec.convert(pod, Pod) for pod in make_members("train", 3)]
-    assert {NATIVE_POD_GROUP_KIND.group_of(pod) for pod in members} == {"default/train"}
+    assert {NATIVE_POD_GROUP_KIND.named_by(pod) for pod in members} == {"default/train"}
     group = view_of(NATIVE_POD_GROUP_KIND, msgspec.convert(plain, NativePodGroup), members)
     assert as_json(group)["message"] == message
     lines = [*render_group(group, now=0.0)]
@@ -105,7 +105,10 @@ async def test_a_part_is_tried_with_the_others_of_its_composite() -> None:
     pods = [*make_members("left", 2), *make_members("right", 2)]
     objects = [make_node("one", cpu="3"), make_composite("job", 2), *parts, *pods]
     cluster = read(
-        yaml.safe_dump_all([dict(each) for each in objects]), "cluster.yaml", assembly.read(), kinds=assembly.groups
+        yaml.safe_dump_all([dict(each) for each in objects]),
+        "cluster.yaml",
+        assembly.kinds_to_read(),
+        kinds=assembly.groups,
     )
     trial = await try_group(assembly, cluster, GroupId(NAME, "default/left"))
     assert trial is not None
@@ -170,12 +173,12 @@ BUSY = [
 ]
 
 
-async def test_what_would_help_a_tree_is_shown_for_it_and_for_each_of_its_parts() -> None:
+async def test_changes_that_would_help_a_tree_are_shown_for_it_and_for_each_of_its_parts() -> None:
     assembly = assemble(muster_configuration())
     cluster = read(
         yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]),
         "job.yaml",
-        assembly.read(),
+        assembly.kinds_to_read(),
         kinds=assembly.groups,
     )
     of_part = await try_group(assembly, cluster, GroupId(NAME, "default/left"), now=NOW)
@@ -201,7 +204,7 @@ async def test_a_part_that_is_left_behind_reports_what_it_lacks_beside_the_other
     old = make_pod("old").requests(cpu="1").node("one")
     found = [make_node("one", cpu="4"), make_composite("job", 1), *parts, *running, old, *make_members("right", 2)]
     cluster = read(
-        yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.read(), kinds=assembly.groups
+        yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.kinds_to_read(), kinds=assembly.groups
     )
     trial = await try_group(assembly, cluster, GroupId(NAME, "default/right"), now=NOW)
     assert trial is not None
@@ -216,7 +219,7 @@ async def test_why_names_the_label_that_no_node_has_for(composite: bool) -> None
     group = make_group("train", 2, schedulingConstraints={"topology": [{"key": "example.com/rack"}]}, **parent)
     found = [make_node("one", cpu="4"), make_composite("job", 1), group, *make_members("train", 2)]
     cluster = read(
-        yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.read(), kinds=assembly.groups
+        yaml.safe_dump_all([dict(each) for each in found]), "job.yaml", assembly.kinds_to_read(), kinds=assembly.groups
     )
     trial = await try_group(assembly, cluster, GroupId(NAME, "default/train"), now=NOW)
     assert trial is not None
@@ -228,7 +231,7 @@ async def test_a_pod_of_a_tree_is_explained_with_the_others_of_its_tree() -> Non
     cluster = read(
         yaml.safe_dump_all([dict(each) for each in (*BUSY, *JOB_OF_TWO)]),
         "job.yaml",
-        assembly.read(),
+        assembly.kinds_to_read(),
         kinds=assembly.groups,
     )
     pod = next(PodInfo(each) for each in cluster.pods if each.metadata.name == "left-0")

@@ -103,7 +103,7 @@ async def test_a_part_that_cannot_start_with_the_others_takes_no_capacity() -> N
         ),
     ],
 )
-async def test_what_is_missing_is_named_and_all_start_when_it_comes(late: str, lack: str) -> None:
+async def test_a_missing_part_of_a_tree_is_named_and_all_start_when_it_comes(late: str, lack: str) -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="4"))
     left = world.part("left", 2, 2)

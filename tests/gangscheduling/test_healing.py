@@ -1,4 +1,4 @@
-"""What becomes of a tree of groups when one of its parts has lost a pod."""
+"""Healing of a tree of groups, one of whose parts has lost a pod."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,8 +17,8 @@ from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.gangscheduling.api import NativePodGroup
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
-from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.kind import NATIVE_POD_GROUP_KIND, NativePodGroupKind
 from tests.clocks import SettlingClock
 from tests.coscheduling.controller.groups import Recorder
@@ -46,7 +46,7 @@ class Stage:
         self.clock, self.client, self.recorder = SettlingClock(), Evictions(), Recorder()
         self.groups = NativePodGroups(self.clock)
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: True)
-        self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.group_of)
+        self.ended = watch(self.client, self.clock, self.groups, NATIVE_POD_GROUP_KIND.named_by)
         self.healer = Healer(self.groups, NATIVE_POD_GROUP_KIND, ports, self.ended)
         self.pods: dict[str, PodInfo] = {}
         for name, count in PODS.items():

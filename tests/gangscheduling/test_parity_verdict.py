@@ -1,4 +1,4 @@
-"""Whatever two schedulers do or say otherwise in a situation is found, and only what is excused by name is not."""
+"""Every difference between two schedulers in a situation is found, unless it is excused by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a group's policy asks for, decided by the whole engine in virtual time."""
+"""The policies of a group, followed by the whole engine in virtual time."""
 
 import json
 

@@ -11,7 +11,7 @@ from muster.framework.groups import Announcement
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import PodDict, make_node
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
@@ -177,7 +177,7 @@ async def test_a_group_that_may_not_preempt_waits(world: World) -> None:
     assert world.evicted == []
 
 
-async def test_what_a_group_evicts_is_counted_as_kube_scheduler_counts_it() -> None:
+async def test_an_attempt_of_a_group_that_evicts_is_counted_as_kube_scheduler_counts_it() -> None:
     world = World()
     world.add_nodes(make_node("a", cpu="4"))
     world.fill("a", 1)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from muster.framework.contract.group_tree import COMPOSITE_PREFIX
 from muster.framework.embedded.clock import VirtualClock
 from muster.plugins.gangscheduling.api import NativePodGroup
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.composite_api import CompositePodGroup
-from muster.plugins.gangscheduling.groups import NativePodGroups
 from muster.plugins.gangscheduling.trees import is_composite
 from tests.coscheduling.objects import typed_pod
 from tests.gangscheduling.world import make_composite, make_group, make_members

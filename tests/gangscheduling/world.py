@@ -6,7 +6,7 @@ from typing import Any
 
 from muster.framework.groups import Announcement
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_pod
 

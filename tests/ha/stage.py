@@ -1,4 +1,4 @@
-"""What faults are done to: two replicas that are started again when they end, and work that goes on meanwhile."""
+"""The stage for faults: two replicas that are started again when they end, and work that goes on meanwhile."""
 
 import signal
 import threading

@@ -20,7 +20,7 @@ def line(name: str) -> str:
     return json.dumps(entry, separators=(",", ":")) + "\n"
 
 
-def test_what_was_cut_off_in_the_middle_is_left_out_and_nothing_else(tmp_path: Path) -> None:
+def test_a_line_that_was_cut_off_in_the_middle_is_left_out_and_nothing_else(tmp_path: Path) -> None:
     log = tmp_path / "audit.log"
     log.write_text(line("first") + line("cut off")[:90] + line("behind it") + "cut off\n" + line("last")[:-1])
     assert audit.bindings(audit.writes(log, "replica")) == {"first": 1, "behind it": 1}

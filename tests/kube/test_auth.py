@@ -102,7 +102,7 @@ async def test_a_plugin_is_asked_once_for_all_requests_that_were_rejected_togeth
     assert len(answers) == 1
 
 
-async def test_what_a_plugin_complains_about_reaches_the_caller() -> None:
+async def test_an_error_of_the_credential_plugin_reaches_the_caller() -> None:
     def fail() -> Issued:
         raise CredentialsError("no")
 

@@ -237,7 +237,7 @@ async def test_a_new_tls_context_ends_connections_of_the_former(certificate: Pat
 
 
 @pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
-def test_both_event_loops_carry_it(run: Callable[[Any], HttpResponse]) -> None:
+def test_the_pool_works_on_asyncio_and_uvloop(run: Callable[[Any], HttpResponse]) -> None:
     async def story() -> HttpResponse:
         server = Server([[ok(b"a")]])
         pool = ConnectionPool("127.0.0.1", await server.start(), context=lambda: None)

@@ -72,7 +72,7 @@ def test_an_object_that_does_not_fit_the_type_is_named_with_the_reason() -> None
         b'{"type": "ADDED", "object": {"metadata": {"name": "\xff\xfe"}}}',
     ],
 )
-def test_what_is_no_watch_event_is_garbage(line: bytes) -> None:
+def test_a_line_that_is_no_watch_event_is_garbage(line: bytes) -> None:
     with pytest.raises(GarbageError):
         decoder.frame(line)
 
@@ -105,6 +105,6 @@ def test_one_unreadable_item_does_not_spoil_the_page() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"<html>", b'{"items": []}', b'{"metadata": {}, "items": [7]}'])
-def test_what_is_no_list_is_garbage(body: bytes) -> None:
+def test_a_body_that_is_no_list_is_garbage(body: bytes) -> None:
     with pytest.raises(GarbageError):
         decoder.page(body)

@@ -29,7 +29,9 @@ async def test_the_list_is_reported_first_and_then_the_watch_goes_on_from_it(fak
     assert informer.get("ns/a") is None
 
 
-async def test_it_counts_as_synced_only_when_the_whole_list_is_reported(fake: FakeApi, follow: Following) -> None:
+async def test_an_informer_counts_as_synced_only_when_the_whole_list_is_reported(
+    fake: FakeApi, follow: Following
+) -> None:
     last_page = Gate(Json(page([thing("b")], 10)))
     fake.on("GET", PATH, Json(page([thing("a")], 10, "more")), last_page)
     fake.on("WATCH", PATH, HOLD)

@@ -1,4 +1,4 @@
-"""Whatever a server does to its objects and to its clients, the handler's view ends up as the server's state."""
+"""The handler's view ends up as the server's state, whatever the server does to its objects and to its clients."""
 
 import asyncio
 import json

@@ -83,7 +83,7 @@ async def test_another_kind_of_failure_is_logged_again(
     assert warnings == [f"{PATH}: no", f"{PATH}: boom", f"{PATH}: no"]
 
 
-async def test_it_waits_as_long_as_a_429_asks(fake: FakeApi, follow: Following, time: Time) -> None:
+async def test_an_informer_waits_as_long_as_a_429_asks(fake: FakeApi, follow: Following, time: Time) -> None:
     busy = status_answer(429, "TooManyRequests", "try again", Retry_After="7")
     fake.on("GET", PATH, busy, Json(page([], 10)))
     fake.on("WATCH", PATH, busy, HOLD)

@@ -62,16 +62,37 @@ def test_a_pod_that_had_gates_says_since_when_it_has_been_refused() -> None:
     assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
 
 
-@pytest.mark.parametrize(
-    ("reason", "anew"), [("Unschedulable", True), ("SchedulerError", True), ("SchedulingGated", False)]
-)
-def test_a_pod_that_is_tried_after_a_hold_says_since_when_it_has_been_refused(reason: str, anew: bool) -> None:
-    held = PodCondition("PodScheduled", "False", "SchedulingGated", "held", last_transition_time="2027-01-15T07:00:00Z")
-    patch = planned(PodStatus(conditions=(held,)), condition=PodCondition("PodScheduled", "False", reason, "because"))
-    assert ("lastTransitionTime" in patch["status"]["conditions"][0]) is anew
+OTHERWISE = ["SchedulingGated", "WaitingForPods", "GatedPods", "QuotaExceeded", "AskedElsewhere"]
+"""Reasons for which autoscalers add no nodes; the last one is of a plugin that nobody knows."""
+TRIED = ["Unschedulable", "SchedulerError", "WaitingOnPermit"]
 
 
-def test_what_the_pod_says_already_is_not_written() -> None:
+def renews(before: str, after: str) -> bool:
+    """Whether another reason gives the condition another time."""
+    old = PodCondition("PodScheduled", "False", before, "before", last_transition_time="2027-01-15T07:00:00Z")
+    patch = planned(PodStatus(conditions=(old,)), condition=PodCondition("PodScheduled", "False", after, "because"))
+    return "lastTransitionTime" in patch["status"]["conditions"][0]
+
+
+@pytest.mark.parametrize("before", OTHERWISE)
+@pytest.mark.parametrize("after", TRIED)
+def test_a_pod_that_waits_for_nodes_from_now_on_says_since_when(before: str, after: str) -> None:
+    assert renews(before, after)
+
+
+@pytest.mark.parametrize("before", TRIED)
+@pytest.mark.parametrize("after", TRIED)
+def test_the_wait_for_nodes_of_a_pod_that_is_tried_again_keeps_its_beginning(before: str, after: str) -> None:
+    assert not renews(before, after)
+
+
+@pytest.mark.parametrize("before", [*OTHERWISE, *TRIED])
+@pytest.mark.parametrize("after", OTHERWISE)
+def test_a_pod_that_begins_to_wait_for_something_else_keeps_the_time(before: str, after: str) -> None:
+    assert not renews(before, after)
+
+
+def test_a_condition_that_the_pod_has_already_is_not_written() -> None:
     status = PodStatus(conditions=(PodCondition("Ready", "False"), WAITING), nominated_node_name="node-1")
     assert planned(status, condition=WAITING, nominated_node="node-1") is None
     assert planned(status) is None

@@ -42,7 +42,7 @@ def retrier(time: Time, *, random: float = 0.0) -> Retrier:
 
 
 @pytest.mark.parametrize("failure", [INTERNAL, UNAVAILABLE, REFUSED, ServerError("<html>", status=503)])
-async def test_what_will_likely_pass_is_tried_again_with_growing_waits(time: Time, failure: ApiError) -> None:
+async def test_a_failure_that_will_likely_pass_is_tried_again_with_growing_waits(time: Time, failure: ApiError) -> None:
     write = Write(failure, failure, failure)
     assert await retrier(time).run(write) == "written"
     assert time.slept == pytest.approx([0.01, 0.05, 0.25])
@@ -72,7 +72,9 @@ async def test_waits_are_lengthened_by_up_to_a_tenth(time: Time) -> None:
         TooManyRequests("busy", status=429),
     ],
 )
-async def test_what_would_fail_again_or_may_have_been_done_is_not_repeated(time: Time, failure: ApiError) -> None:
+async def test_a_write_that_would_fail_again_or_may_have_been_done_is_not_repeated(
+    time: Time, failure: ApiError
+) -> None:
     write = Write(failure)
     with pytest.raises(type(failure)):
         await retrier(time).run(write)

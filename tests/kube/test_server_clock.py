@@ -81,7 +81,7 @@ def test_an_api_server_whose_clock_is_set_is_followed() -> None:
 
 
 @pytest.mark.parametrize("header", [None, "", "tomorrow", "Mon, 99 Foo 2026"])
-def test_what_is_no_date_is_ignored(header: str | None) -> None:
+def test_a_header_that_is_no_date_is_ignored(header: str | None) -> None:
     times = Times()
     times.jump = 600.0
     times.clock.answered(header, 0.0)

@@ -76,7 +76,7 @@ def test_a_list_reports_deletes_before_adds() -> None:
     assert journal.entries == ["+a@1", "+b@1", "-a@1", "+c@1", "~b@2"]
 
 
-def test_what_could_not_be_read_is_kept_as_it_was() -> None:
+def test_an_object_that_could_not_be_read_is_kept_as_it_was() -> None:
     journal = Journal()
     store = Store(journal)
     replace(store, make("a"), make("b"))

@@ -1,4 +1,4 @@
-"""Who leads, and who may still write."""
+"""The elector: which process leads, and which may still write."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -272,7 +272,7 @@ async def test_a_leader_survives_that_one_answer_never_comes(
     assert one.may_write()
 
 
-async def test_what_others_wrote_on_the_lease_stays(
+async def test_labels_that_others_wrote_on_the_lease_stay(
     leases: Leases, clock: Clock, running: list[asyncio.Task[None]]
 ) -> None:
     await run_until_elected(elector(leases, clock), running)

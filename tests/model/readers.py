@@ -1,4 +1,4 @@
-"""What the code decodes: every type that is read from JSON or plain values anywhere, found in the sources."""
+"""The types that the code decodes: every type that is read from JSON or plain values anywhere, found in the sources."""
 
 import ast
 import importlib

@@ -125,7 +125,7 @@ def test_plain_objects_of_a_manifest_are_converted_alike() -> None:
     ("part", "field", "value"),
     [("metadata", "labels", {"version": 1}), ("metadata", "name", 7), ("spec", "containers", {"main": {}})],
 )
-def test_what_the_api_server_would_refuse_is_refused(part: str, field: str, value: object) -> None:
+def test_an_object_that_the_api_server_would_refuse_is_refused(part: str, field: str, value: object) -> None:
     plain = make_pod("web")
     plain[part][field] = value
     with pytest.raises(FieldError):

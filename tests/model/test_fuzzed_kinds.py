@@ -67,8 +67,8 @@ def test_every_decoder_is_listed_with_its_type_or_decodes_a_listed_type() -> Non
         "operator.kube.informer: resource.type",
         "operator.kube.listing: kind",
         "operator.kube.listing: resource.type",
-        "operator.podgroups.holding: first.type",
-        "operator.podgroups.holding: kind.type",
+        "operator.podgroups.hold_writer: first.type",
+        "operator.podgroups.hold_writer: kind.type",
         "operator.process.informers: kind.type",
         "operator.recording.replay: self._kinds[event.kind]",
         "operator.simulate.live: kind.type",
@@ -106,7 +106,7 @@ def test_a_field_that_is_missing_is_named(kind: Any) -> None:
 
 
 @EACH
-def test_whatever_stands_in_a_document_is_read_or_refused(kind: Any) -> None:
+def test_any_document_is_read_or_refused(kind: Any) -> None:
     @MANY
     @given(fitting(type_info(kind)).flatmap(changed) | VALUES)
     def check(document: Any) -> None:

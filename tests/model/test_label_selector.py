@@ -108,7 +108,7 @@ expressions = st.builds(
 
 
 @given(equal=labels, more=st.lists(expressions, max_size=3), asked=labels)
-def test_what_is_picked_has_one_of_the_anchors(
+def test_labels_that_are_picked_have_one_of_the_anchors(
     equal: dict[str, str], more: list[dict[str, object]], asked: dict[str, str]
 ) -> None:
     selector = read(*more, **equal)

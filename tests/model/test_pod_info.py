@@ -1,4 +1,4 @@
-"""What is derived of a pod, and that pods of one class share it."""
+"""Values derived of a pod, which pods of one class share."""
 
 import gc
 from typing import Any

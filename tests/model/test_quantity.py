@@ -84,7 +84,7 @@ def test_every_notation_is_read(text: str, whole: int, milli: int) -> None:
     ("text", "amount"),
     [("0.1n", 1), ("0.5n", 1), ("1.5n", 2), ("0.0000000001", 1), ("1e-400", 1), ("-0.1n", -1), ("-1.5n", -2)],
 )
-def test_what_is_finer_than_a_nano_unit_is_rounded_away_from_zero(text: str, amount: int) -> None:
+def test_an_amount_that_is_finer_than_a_nano_unit_is_rounded_away_from_zero(text: str, amount: int) -> None:
     assert nanos(text) == amount
 
 

@@ -138,7 +138,7 @@ def test_a_resize_that_can_never_be_carried_out_does_not_count() -> None:
     assert requests_of(pod) == {"cpu": 2000}
 
 
-def test_what_is_wanted_allocated_and_actual_is_compared_for_the_whole_pod_not_for_each_container() -> None:
+def test_wanted_allocated_and_actual_amounts_are_compared_for_the_whole_pod_not_for_each_container() -> None:
     pod = make_pod("p").requests(cpu="1").container("second", {"cpu": "2"})
     reported(pod, allocated={"cpu": "2"}, actual={"cpu": "2"})
     reported(pod, allocated={"cpu": "1"}, actual={"cpu": "1"}, container="second")

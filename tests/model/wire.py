@@ -1,4 +1,4 @@
-"""What a type looks like on the wire: its fields by path, values that fit it and values that do not."""
+"""Types on the wire: their fields by path, values that fit it and values that do not."""
 
 from collections.abc import Iterator
 from typing import Any

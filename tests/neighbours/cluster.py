@@ -27,10 +27,15 @@ def example(name: str) -> list[Any]:
 
 
 class NeighbourCluster(GangCluster):
-    """A namespace with pods of other projects' controllers."""
+    """A namespace with pods of other projects' controllers.
+
+    Attributes:
+        quotas: the path of its ElasticQuotas.
+    """
 
     def __init__(self, plane: ControlPlane, api: Api, namespace: str, scheduler: str) -> None:
         super().__init__(plane, api, namespace, scheduler)
+        self.quotas = f"/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{namespace}/elasticquotas"
         self._nodes: list[str] = []
 
     def add_node(self, cpu: str) -> None:

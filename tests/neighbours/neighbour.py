@@ -35,8 +35,8 @@ class Neighbour:
         webhook_port: where its webhooks are to be.
     """
 
-    def __init__(self, name: str, plane: ControlPlane) -> None:
-        self.health_port, self.webhook_port = free_port(), free_port()
+    def __init__(self, name: str, plane: ControlPlane, *, health_port: int | None = None) -> None:
+        self.health_port, self.webhook_port = health_port or free_port(), free_port()
         self._name = name
         self._plane = plane
         self._sources = gomodule.sources(BINARIES[name])
@@ -50,12 +50,16 @@ class Neighbour:
             shutil.copy(self._plane.files.certificates / f"apiserver.{kind}", folder / f"tls.{kind}")
         return folder
 
+    def path(self, file: str) -> Path:
+        """Where a file of its module is."""
+        return self._sources / file
+
     def define(self, *files: str) -> None:
         """Installs the definitions in these files of its module; returns when their objects are served."""
         for file in files:
-            self._plane.kubectl("apply", "--server-side", "-f", str(self._sources / file))
+            self._plane.kubectl("apply", "--server-side", "-f", str(self.path(file)))
             with self._plane.api() as api:
-                for each in self._documents(file):
+                for each in self.documents(file):
                     eventually(partial(_is_established, api, each["metadata"]["name"]))
 
     def configure(self, group: str) -> Path:
@@ -73,17 +77,17 @@ class Neighbour:
         path.write_text(yaml.safe_dump(document))
         return path
 
-    def start(self, *arguments: str, environment: Mapping[str, str] = {}) -> None:
-        """Starts it and returns when it is ready; raises `StartError` where it does not come up."""
+    def start(self, *arguments: str, environment: Mapping[str, str] = {}, page: str = "/readyz") -> None:
+        """Starts it and returns when its health page is well; raises `StartError` where it is not."""
         command = [str(locate(self._name)), *arguments]
         given = {"KUBECONFIG": str(self._plane.kubeconfig()), **environment}
-        self._plane.start_program(command, is_ready=self.is_ready, environment=given)
+        self._plane.start_program(command, is_ready=lambda: self.is_well(page), environment=given)
 
-    def is_ready(self) -> bool:
-        """Whether its health page says so."""
+    def is_well(self, page: str) -> bool:
+        """Whether one of its health pages says so."""
         connection = http.client.HTTPConnection(HOST, self.health_port, timeout=_ANSWERS_WITHIN_SECONDS)
         try:
-            connection.request("GET", "/readyz")
+            connection.request("GET", page)
             return connection.getresponse().status == HTTPStatus.OK
         except OSError:
             return False
@@ -93,13 +97,14 @@ class Neighbour:
     def call_webhooks(self, file: str) -> None:
         """Has the API server call the webhooks in this file of its module, where the program serves them."""
         at = f"https://{HOST}:{self.webhook_port}"
-        called = [webhooks.at(each, at, self._plane.ca_file.read_bytes()) for each in self._documents(file)]
+        called = [webhooks.at(each, at, self._plane.ca_file.read_bytes()) for each in self.documents(file)]
         for number, each in enumerate(called):
             each["metadata"]["name"] = f"{self._name}-{number}"
         self._plane.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(called))
 
-    def _documents(self, file: str) -> Iterator[dict[str, Any]]:
-        return (each for each in yaml.safe_load_all((self._sources / file).read_text()) if each)
+    def documents(self, file: str) -> Iterator[dict[str, Any]]:
+        """The objects in a file of its module."""
+        return (each for each in yaml.safe_load_all(self.path(file).read_text()) if each)
 
 
 def _is_established(api: Api, definition: str) -> bool:

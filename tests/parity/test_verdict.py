@@ -1,4 +1,4 @@
-"""Whatever two schedulers do or say otherwise about a pod is found: each thing by itself, True conditions included."""
+"""Every difference between two schedulers about a pod is found by itself, True conditions included."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What a plugin that looks at other nodes' pods decides: PreFilter and Filter, and PreScore, Score and normalising."""
+"""Decisions of a plugin that reads other nodes' pods: PreFilter and Filter, and PreScore, Score and normalising."""
 
 from collections.abc import Iterable
 from typing import Protocol

@@ -178,6 +178,6 @@ def test_all_plugins_that_cannot_be_used_are_reported_together() -> None:
     assert len(caught.value.errors) == 2
 
 
-def test_what_is_installed_is_looked_for_by_default() -> None:
+def test_installed_packages_are_searched_by_default() -> None:
     assert discover({"NodeName"}).keys() >= IN_TREE.keys()
     assert Status.unresolvable().rejected

@@ -98,7 +98,7 @@ HONORS = waiting().spread(ZONE, WEB, nodeTaintsPolicy="Honor")
         ]
     ],
 )
-def test_what_helps_a_pod_that_would_lie_unevenly(
+def test_the_hints_of_pod_topology_spread_are_kube_schedulers(
     asked: PodDict, resource: str, action: Action, change: Change, helps: bool
 ) -> None:
     assert wakes(Cluster().plugin(PodTopologySpread), asked, resource, action, change) is helps
@@ -147,7 +147,7 @@ KEEPS_OFF = pod().apart(ZONE, DB)
         ]
     ],
 )
-def test_what_helps_a_pod_that_is_not_where_it_wants_to_be(
+def test_the_hints_of_inter_pod_affinity_are_kube_schedulers(
     asked: PodDict, resource: str, action: Action, change: Change, helps: bool
 ) -> None:
     red = msgspec.convert({"metadata": {"name": "red", "labels": {"team": "red"}}}, Namespace)

@@ -303,7 +303,7 @@ def test_required_affinity_of_running_pods_has_a_weight_of_its_own() -> None:
     assert ranked(cluster, incoming(WEB), hard_pod_affinity_weight=0) is None
 
 
-def test_what_running_pods_prefer_may_be_ignored_for_pods_that_prefer_nothing_themselves() -> None:
+def test_preferences_of_running_pods_may_be_ignored_for_pods_that_prefer_nothing_themselves() -> None:
     cluster = cluster_with(a1=pod(DB).near(HOST, WEB, weight=9))
     ignoring = {"ignore_preferred_terms_of_existing_pods": True}
     assert ranked(cluster, incoming(WEB), **ignoring) is None

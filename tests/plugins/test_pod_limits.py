@@ -86,7 +86,7 @@ def test_everything_that_there_is_too_much_of_is_named() -> None:
     )
 
 
-def test_what_people_write_is_far_below_the_limits() -> None:
+def test_pods_as_people_write_them_are_far_below_the_limits() -> None:
     assert judged(containers(20).requests({f"example.com/{n}": "1" for n in range(50)})) is None
 
 

@@ -1,4 +1,4 @@
-"""What preemption chooses by: budgets, the importance of victims, the cost of candidates, and how many are compared."""
+"""The choices of preemption: budgets, the importance of victims, the cost of candidates, and how many are compared."""
 
 import asyncio
 from dataclasses import replace

@@ -59,7 +59,7 @@ def test_a_pod_that_asks_for_nothing_needs_only_a_place(cluster: Cluster) -> Non
     assert why(cluster, make_pod("web")) == Status.unschedulable("Too many pods")
 
 
-def test_what_is_not_asked_for_does_not_matter_however_short_it_is(cluster: Cluster) -> None:
+def test_a_resource_that_is_not_requested_does_not_matter_however_short_it_is(cluster: Cluster) -> None:
     cluster.place("n", make_pod("bound by hand").requests(memory="100Gi"))
     cluster.add(make_node("n", cpu="2", memory="4Gi", pods="9"))
     assert why(cluster, make_pod("web").requests(cpu="1")) is None
@@ -110,7 +110,7 @@ def test_a_new_resource_does_not_affect_other_pods(cluster: Cluster) -> None:
     assert cluster.rejected(plugin, before) == {}
 
 
-def test_the_nodes_of_a_growing_cluster_are_all_judged() -> None:
+def test_all_nodes_of_a_growing_cluster_are_filtered() -> None:
     cluster = Cluster(*(make_node(f"n{index}", cpu=str(index % 3)) for index in range(200)))
     rejected = cluster.rejected(cluster.plugin(NodeResourcesFit), make_pod("web").requests(cpu="1500m"))
     assert rejected.keys() == {f"n{index}" for index in range(200) if index % 3 < 2}

@@ -16,6 +16,6 @@ def test_a_gated_pod_waits_and_its_gates_are_named() -> None:
     assert status == Status.unresolvable("waiting for scheduling gates: [example.com/quota example.com/image]")
 
 
-def test_it_registers_for_the_removal_of_gates() -> None:
+def test_scheduling_gates_register_for_the_removal_of_gates() -> None:
     removed = ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
     assert [each.event for each in Cluster().plugin(SchedulingGates).events_to_register()] == [removed]

@@ -1,4 +1,4 @@
-"""What is remembered of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
+"""The memory of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -75,7 +75,7 @@ async def test_the_same_pods_are_evicted_as_when_nothing_is_remembered(
     assert with_memory[-1].deletions
 
 
-async def test_of_pods_alike_the_next_tries_only_nodes_that_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_next_of_equal_pods_tries_only_nodes_that_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[set[str]] = []
     run = VictimSearch._run_together
 

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from muster.framework.contract import CycleState, EvictionLimit, EvictionLimitPlugin, PodInfo, PostBindPlugin
+from muster.framework.contract import (
+    CycleState,
+    EvictionLimit,
+    EvictionLimitPlugin,
+    EvictionRule,
+    EvictionRulePlugin,
+    PodInfo,
+    PostBindPlugin,
+)
 from muster.framework.groups import MIN_RUN, PREEMPTION_DELAY
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import explain
@@ -35,13 +43,35 @@ class Curfew(EvictionLimitPlugin[None], PostBindPlugin[None]):
         pass
 
 
+class Warden(EvictionRulePlugin[None], PostBindPlugin[None]):
+    """The rule of priorities with a limit of its own: fails about one pod, and protects another until a moment."""
+
+    name = "Warden"
+    favourite = "", 0.0
+
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
+        return EvictionRule(priority, limit=EvictionLimit(protected_until=self._protected_until))
+
+    def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
+        return False
+
+    def _protected_until(self, pod: PodInfo) -> float:
+        if pod.name == "unspeakable":
+            raise RuntimeError("no word about this one")
+        name, until = self.favourite
+        return until if pod.name == name and until > self.handle.clock.wall() else 0.0
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        pass
+
+
 class TwoLimits(TimingWorld):
     """A cluster in which two plugins limit evictions. Only PreemptionTiming retries who waits for either."""
 
     def __init__(self, *names: str, profiles: Sequence[str] = ("muster",)) -> None:
         args = {"PreemptionTiming": {"delaySeconds": 10, "minRunSeconds": 100}}
         document = configuration_of(names, names=profiles, args=args)
-        super(TimingWorld, self).__init__(Curfew, configuration=document)
+        super(TimingWorld, self).__init__(Curfew, Warden, configuration=document)
 
 
 NODES = [make_node(name, cpu="2") for name in ("one", "two")]
@@ -103,6 +133,21 @@ async def test_a_victim_goes_only_if_the_limits_of_all_plugins_permit_it() -> No
     assert world.evicted == []
     await world.run(2)
     assert world.evicted == ["default/b"]
+
+
+async def test_the_limit_of_a_rule_holds_beside_those_of_other_plugins_and_protects_pods_about_which_it_fails() -> None:
+    world = TwoLimits("Warden", *PLUGINS)
+    world.nodes("one", "two", "three")
+    for name, node, since in (("unspeakable", "one", 500), ("favourite", "two", 500), ("young", "three", 1)):
+        world.runs(low(name), node, since=since)
+    rule = world.engine.algorithms["muster"].framework.plugins.plugins["Warden"]
+    assert isinstance(rule, Warden)
+    rule.favourite = "favourite", world.clock.wall() + 50
+    world.add(high("urgent"))
+    await world.run(48)
+    assert world.evicted == []
+    await world.run(5)
+    assert world.evicted == ["default/favourite"]
 
 
 async def test_the_limits_are_those_of_the_preemptors_profile() -> None:

@@ -121,3 +121,46 @@ async def test_equal_pods_evict_each_after_its_own_delay(world: TimingWorld) -> 
     assert len(world.evicted) == 1
     await world.run(10)
     assert len(world.evicted) == 2
+
+
+async def test_the_delay_of_a_gang_that_lacked_members_begins_when_it_lacks_none(world: TimingWorld) -> None:
+    world.nodes("two")
+    world.runs(low("other"), "two", since=1000)
+    world.group("gang", 3)
+    first, second = world.add(*members("gang", 2, priority=100))
+    await world.run(40)
+    assert [world.conditions[key][0] for key in (first, second)] == ["WaitingForPods"] * 2
+    world.group("gang", 2)
+    await world.run(2)
+    assert [world.conditions[key][0] for key in (first, second)] == ["Unschedulable"] * 2
+    await world.run(27)
+    assert world.evicted == []
+    await world.run(3)
+    assert len(world.evicted) == 2
+
+
+async def test_the_delay_of_a_pod_over_its_quota_begins_when_quota_lets_it_in(world: TimingWorld) -> None:
+    world.quota("default", "2", most="2")
+    [key] = world.add(high("urgent"))
+    await world.run(40)
+    assert world.conditions[key][0] == "QuotaExceeded"
+    world.quota("default", "4", most="4")
+    await world.run(29)
+    assert world.conditions[key][0] == "Unschedulable"
+    assert world.evicted == []
+    await world.run(3)
+    assert world.evicted == ["default/victim"]
+
+
+async def test_a_new_leader_counts_the_delay_from_the_end_of_the_wait_for_quota(world: TimingWorld) -> None:
+    world.quota("default", "2", most="2")
+    world.add(high("urgent"))
+    await world.run(40)
+    world.quota("default", "4", most="4")
+    await world.run(20)
+    await world.kill()
+    world.start()
+    await world.run(8)
+    assert world.evicted == []
+    await world.run(3)
+    assert world.evicted == ["default/victim"]

@@ -1,7 +1,7 @@
 """Random histories: no victim goes before its minimum, and whoever may evict does so within a second.
 
 Every pod takes a whole node, so that who may evict whom follows from priorities and times alone. Leaders change, nodes
-come, kubelets are slow, and gangs evict and are evicted.
+come, kubelets are slow, gangs lack members for a while, and gangs evict and are evicted.
 """
 
 from collections.abc import Iterator
@@ -34,6 +34,7 @@ class History(TimingWorld):
         self._starts: dict[str, float] = {}
         self._judged = 0
         self._numbers = iter(range(1000))
+        self._to_shrink: list[tuple[float, str, str, str]] = []
         for level in LEVELS:
             self.priority_class(level, delay=self._some("", "0", "3", "12"), min_run=self._some("", "0", "6", "20"))
         self.nodes(*(f"node-{number}" for number in range(4)))
@@ -53,6 +54,7 @@ class History(TimingWorld):
                 await self.kill()
                 self.start()
             await self.run(STEP)
+            self._shrink()
             self._start()
             self._judge()
 
@@ -61,8 +63,19 @@ class History(TimingWorld):
         if self.chance.random() < 0.7:
             self.add(high(f"pod-{number}", priority=LEVELS[level]).priority_class(level))
             return
-        self.group(f"gang-{number}", 2, delay=self._some("", "2", "9"), min_run=self._some("", "4", "15"))
-        self.add(*(pod.priority_class(level) for pod in members(f"gang-{number}", 2, priority=LEVELS[level])))
+        name, delay, min_run = f"gang-{number}", self._some("", "2", "9"), self._some("", "4", "15")
+        needed = self.chance.choice((2, 3))
+        self.group(name, needed, delay=delay, min_run=min_run)
+        if needed == 3:
+            self._to_shrink.append((self.clock.now() + self.chance.random() * 15, name, delay, min_run))
+        self.add(*(pod.priority_class(level) for pod in members(name, 2, priority=LEVELS[level])))
+
+    def _shrink(self) -> None:
+        """Gangs that asked for a member too many ask for the two that exist."""
+        due = [each for each in self._to_shrink if each[0] <= self.clock.now()]
+        self._to_shrink = [each for each in self._to_shrink if each not in due]
+        for _, name, delay, min_run in due:
+            self.group(name, 2, delay=delay, min_run=min_run)
 
     def _start(self) -> None:
         """Kubelets start bound pods after up to two seconds."""
@@ -96,7 +109,7 @@ class History(TimingWorld):
             if pod["spec"].get("nodeName") or self.engine.nominator.nominated_node(pod["metadata"]["uid"]):
                 continue
             unit = self._unit(key)
-            if any(self._delayed_until(each) > self.clock.wall() for each in unit):
+            if self._lacks_members(pod) or any(self._delayed_until(each) > self.clock.wall() for each in unit):
                 continue
             victims = [other for other in self.api.pods if self._may_go(other, pod["spec"]["priority"])]
             if len(victims) >= len(unit):
@@ -128,8 +141,11 @@ class History(TimingWorld):
     def _delayed_until(self, pod: Pod) -> float:
         seconds = self._seconds(pod, PREEMPTION_DELAY, DELAY)
         conditions = pod.get("status", {}).get("conditions", ())
-        since = [parse_time(each["lastTransitionTime"]) for each in conditions if each["type"] == "PodScheduled"]
+        since = [parse_time(each["lastTransitionTime"]) for each in conditions if each["reason"] == "Unschedulable"]
         return seconds + (since[0] if since else self.clock.wall())
+
+    def _lacks_members(self, pod: Pod) -> bool:
+        return any(f"{name}-" in pod["metadata"]["name"] for _, name, _, _ in self._to_shrink)
 
     def _seconds(self, pod: Pod, key: str, default: int) -> int:
         group = pod["metadata"].get("labels", {}).get(GROUP_LABEL)

@@ -1,33 +1,23 @@
 """Clusters in which preemption takes its time: conditions and start times get into the objects, as from an API."""
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any
-
-from muster.framework.contract import PodInfo
 from muster.framework.groups import MIN_RUN, PREEMPTION_DELAY
 from muster.framework.model.times import rfc3339
-from muster.testing import VirtualScheduler, configuration_of
+from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.capacityscheduling.objects import make_quota
 from tests.coscheduling.objects import make_group, make_member
 from tests.evicting import Evicting
+from tests.stored_conditions import StoredConditions
 
 PLUGINS = ("Coscheduling", "CapacityScheduling", "PreemptionTiming")
 
 
-class TimingWorld(Evicting, VirtualScheduler):
+class TimingWorld(Evicting, StoredConditions):
     """A cluster whose API keeps the conditions that the scheduler reports. `timing` are the plugin's arguments."""
 
     def __init__(self, *, plugins: tuple[str, ...] = PLUGINS, **timing: int) -> None:
         args = {"PreemptionTiming": timing} if "PreemptionTiming" in plugins else {}
         super().__init__(configuration=configuration_of(plugins, args=args))
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        """The condition gets into the pod's object, with the time of its transition."""
-        super().unscheduled(pod, reason=reason, message=message, nominated_node=nominated_node)
-        if pod.key in self.api.pods:
-            self.api.change("pods", pod.key, partial(_refused, reason=reason, at=rfc3339(self.clock.wall())))
 
     # The cluster.
 
@@ -55,9 +45,10 @@ class TimingWorld(Evicting, VirtualScheduler):
         """A PodGroup of so many pods comes."""
         self.api.put("podgroups", make_group(name, count, annotations=annotations(delay, min_run)))
 
-    def quota(self, namespace: str, cpu: str) -> None:
-        """A namespace is guaranteed so many cores."""
-        self.api.put("elasticquotas", make_quota(namespace, min={"cpu": cpu}))
+    def quota(self, namespace: str, cpu: str, *, most: str | None = None) -> None:
+        """A namespace is guaranteed so many cores, and may use so many; without `most`, no quota limits it."""
+        limit = None if most is None else {"cpu": most}
+        self.api.put("elasticquotas", make_quota(namespace, min={"cpu": cpu}, max=limit))
 
     # What came of it.
 
@@ -88,11 +79,3 @@ def high(name: str, *, cpu: str = "2", namespace: str = "default", priority: int
 def members(group: str, count: int, *, cpu: str = "2", priority: int = 0) -> list[PodDict]:
     """The pods of a group."""
     return [make_member(f"{group}-{number}", group, cpu=cpu).priority(priority) for number in range(count)]
-
-
-def _refused(pod: dict[str, Any], reason: str, at: str) -> None:
-    status = pod.setdefault("status", {})
-    conditions: list[Mapping[str, str]] = status.get("conditions", [])
-    since = next((each["lastTransitionTime"] for each in conditions if each["type"] == "PodScheduled"), at)
-    condition = {"type": "PodScheduled", "status": "False", "reason": reason, "lastTransitionTime": since}
-    status["conditions"] = [*(each for each in conditions if each["type"] != "PodScheduled"), condition]

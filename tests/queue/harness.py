@@ -86,7 +86,7 @@ class Answers:
     def run_pre_enqueue(self, pod: PodInfo, first: str) -> Status | None:
         return self._harness.run_pre_enqueue(pod, first)
 
-    def group_of(self, pod: PodInfo) -> str | None:
+    def entity_group(self, pod: PodInfo) -> str | None:
         return self._harness.group_of(pod)
 
     def has_capacity(

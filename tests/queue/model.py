@@ -1,4 +1,4 @@
-"""What the queue should do, said as plainly as possible: lists, full scans, and no regard for speed."""
+"""A model of the queue, as plain as possible: lists, full scans, and no regard for speed."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -46,7 +46,7 @@ def test_when_the_first_is_refused_again_the_others_stay_and_it_keeps_its_place(
     assert {line.place for line in harness.queue.contents.dump()} == {"unschedulable"}
 
 
-def test_one_that_backs_off_keeps_no_other_from_being_tried() -> None:
+def test_a_pod_that_backs_off_does_not_block_its_batch() -> None:
     harness = backlog("a", "b")
     harness.queue.move_all(NODE_ADD, None, None)
     harness.fail(harness.pop(), no_node("Fit"))
@@ -137,7 +137,7 @@ def test_the_next_pod_of_a_batch_is_tried_when_the_first_is_gated() -> None:
     assert harness.place(pod("a")) is Place.GATED
 
 
-def test_what_refused_the_last_one_holds_back_all() -> None:
+def test_the_last_rejection_sets_the_rejectors_of_the_whole_batch() -> None:
     harness = backlog("a", "b", "c")
     harness.queue.move_all(NODE_ADD, None, None)
     harness.fail(harness.pop(), no_node("Taint"))

@@ -75,7 +75,7 @@ def test_void_slots_never_outnumber_the_items_by_much() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.booleans())))
-def test_what_was_not_discarded_comes_out_sorted(pushed: list[tuple[int, bool]]) -> None:
+def test_items_that_were_not_discarded_come_out_sorted(pushed: list[tuple[int, bool]]) -> None:
     heap: LazyHeap[Item] = LazyHeap()
     items = [Item(key) for key, _ in pushed]
     for item in items:

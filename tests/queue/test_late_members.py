@@ -100,7 +100,7 @@ def test_an_error_of_one_member_makes_the_waiting_group_try_again_after_backoff(
     assert harness.drain() == [["g1", "g2"]]
 
 
-def test_what_a_late_member_missed_wakes_the_group_it_joins() -> None:
+def test_an_event_that_a_late_member_missed_wakes_the_group_that_it_joins() -> None:
     harness = Harness(ON_SIBLING)
     harness.add("g1", "g2", group="g")
     first, second = harness.pop().pods.values()

@@ -1,4 +1,4 @@
-"""What the queue reports to metrics and users."""
+"""The queue's reports to metrics and users."""
 
 import pytest
 

@@ -153,7 +153,7 @@ def test_a_tenant_that_was_not_served_in_time_is_next() -> None:
     assert late.sort_key[1] == "last"
 
 
-def test_it_is_known_whether_the_next_item_is_next_because_its_tenant_has_waited() -> None:
+def test_a_heap_reports_that_the_next_tenant_was_chosen_for_its_wait() -> None:
     heap = heap_of(Order({"first": (), "last": (9.0,)}), item("last", "last"), item("first", "first"))
     assert not heap.is_overdue(0.0)
     assert not heap.is_overdue(PATIENCE_SECONDS - 0.1)

@@ -22,7 +22,7 @@ def test_an_unschedulable_entry_is_tried_again_after_five_minutes() -> None:
     assert harness.metrics.pods["active", "UnschedulableTimeout"] == 1
 
 
-def test_what_the_time_limit_brought_out_says_so_until_it_fails_again() -> None:
+def test_an_entry_that_the_time_limit_brought_out_is_marked_until_it_fails_again() -> None:
     harness = Harness(NEVER_HELPED)
     harness.wait(rejected_by("P"), "a")
     harness.at(331)

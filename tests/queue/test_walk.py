@@ -144,7 +144,7 @@ class Walk:
         return Status.failure("a bug") if queued.info.name in self.unordered else sort_key(queued)
 
 
-def test_whatever_happens_the_table_has_every_move_and_the_index_every_pod() -> None:
+def test_the_table_has_every_move_and_the_index_every_pod_at_any_time() -> None:
     for seed in range(400):
         walk = Walk(seed)
         walk.take(60)

@@ -41,7 +41,7 @@ def muster_replay(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["replay", *map(str, arguments)])
 
 
-async def test_what_is_recorded_holds_no_secret(tmp_path: Path) -> None:
+async def test_a_recording_holds_no_secret(tmp_path: Path) -> None:
     cluster = RecordedScheduler(tmp_path / "recording")
     cluster.add_nodes(make_node("node"))
     await cluster.run(1)
@@ -219,7 +219,7 @@ def test_an_anonymous_copy_is_made_on_the_command_line_and_replays_with_its_own_
     assert muster_replay(copy).exit_code == 0
 
 
-def test_what_extenders_answer_is_not_recorded_so_they_are_refused(tmp_path: Path) -> None:
+def test_extenders_are_refused_because_their_answers_are_not_recorded(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(
         """

@@ -1,22 +1,14 @@
 """Leaders that follow one another: each knows of the others what the API has, and no more."""
 
-from collections.abc import Mapping
-from typing import Any
-
-import msgspec
-
-from muster.framework.contract import Pod, PodInfo
-from muster.framework.model.pod import POD_SCHEDULED, PodCondition
 from muster.framework.model.times import rfc3339
-from muster.operator.kube.pod_status import plan_patch
-from muster.testing import VirtualScheduler
+from tests.stored_conditions import StoredConditions
 
 WITHOUT_LEADER = 15.0
 """How long a lease lasts without renewal."""
 
 
-class Leaders(VirtualScheduler):
-    """A scheduler that writes conditions to the API, as Muster does, and on whose nodes pods get a start time."""
+class Leaders(StoredConditions):
+    """A scheduler whose conditions the API stores, and on whose nodes pods get a start time."""
 
     leader_until = float("inf")
     """When the next leader change begins."""
@@ -26,19 +18,6 @@ class Leaders(VirtualScheduler):
     def change_leader_every(self, seconds: float, first: float) -> None:
         """From now on each leader lives this long, and the present one until the moment `first`."""
         self.leader_every, self.leader_until = seconds, first
-
-    def unscheduled(self, pod: PodInfo, *, reason: str, message: str, nominated_node: str | None) -> None:
-        super().unscheduled(pod, reason=reason, message=message, nominated_node=nominated_node)
-        known = self.api.pods.get(pod.key)
-        if known is None or known["metadata"]["uid"] != pod.uid or known["spec"].get("nodeName"):
-            return
-        patch = plan_patch(
-            msgspec.convert(known, Pod),
-            now=self.clock.wall(),
-            condition=PodCondition(POD_SCHEDULED, "False", reason, message),
-        )
-        if patch is not None:
-            self.api.change("pods", pod.key, lambda pod: _merge(pod, msgspec.json.decode(patch)))
 
     async def pass_time(self, seconds: float) -> None:
         """So much time passes; the leader changes when its time has come."""
@@ -61,12 +40,3 @@ class Leaders(VirtualScheduler):
         for key, pod in [*self.api.pods.items()]:
             if pod["spec"].get("nodeName") and "startTime" not in pod.get("status", {}):
                 self.api.change("pods", key, lambda pod: pod.setdefault("status", {}).update(startTime=stamp))
-
-
-def _merge(pod: dict[str, Any], patch: Mapping[str, Any]) -> None:
-    """Apply the patch of a condition."""
-    status = pod.setdefault("status", {})
-    for condition in patch["status"]["conditions"]:
-        others = [each for each in status.get("conditions", ()) if each["type"] != condition["type"]]
-        known = [each for each in status.get("conditions", ()) if each["type"] == condition["type"]]
-        status["conditions"] = [*others, {**(known[0] if known else {}), **condition}]

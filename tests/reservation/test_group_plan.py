@@ -129,6 +129,6 @@ def test_without_known_ends_parts_that_can_start_are_preferred_then_nodes_where_
     assert (found.start, load(found)) == (inf, [0, 8, 0, 8])
 
 
-def test_what_fits_on_no_empty_nodes_has_no_plan() -> None:
+def test_a_tree_that_fits_on_no_empty_nodes_has_no_plan() -> None:
     assert planned([], Group("tree", (), EACH_NODE, [a_group("a", 8, 1), a_group("b", 1, 1)], 2)) is None
     assert planned([], Group("tree", (), EACH_NODE, [a_group("a", 9, 1), a_group("b", 1, 1)], 1)) is not None

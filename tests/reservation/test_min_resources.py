@@ -65,7 +65,7 @@ async def test_one_that_is_denied_when_it_has_waited_long_gets_its_reservation_w
     await scheduler.kill()
 
 
-async def test_what_another_keeps_for_its_members_to_come_is_no_part_of_what_is_held() -> None:
+async def test_min_resources_that_another_group_keeps_are_no_part_of_the_reservation() -> None:
     scheduler = scheduler_of(3)
     scheduler.api.put("podgroups", make_group("large", 1, min_resources={"cpu": "11500m"}))
     scheduler.add(*make_members("large", 1, cpu="2"))
@@ -83,7 +83,7 @@ async def test_what_another_keeps_for_its_members_to_come_is_no_part_of_what_is_
     await scheduler.kill()
 
 
-async def test_what_no_node_offers_is_not_waited_for() -> None:
+async def test_a_resource_that_no_node_offers_is_not_waited_for() -> None:
     scheduler = scheduler_of(2)
     scheduler.api.put("podgroups", make_group("g", 1, min_resources={"cpu": "8", "example.com/quantum": 1}))
     scheduler.add(*make_members("g", 1, cpu="4"))

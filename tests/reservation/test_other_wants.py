@@ -1,4 +1,4 @@
-"""Who lacks more than capacity holds nothing as long as that is so, though its want of capacity hides the rest."""
+"""A pod that lacks more than capacity holds no reservation, though its lack of capacity hides the rest."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -61,7 +61,7 @@ def company_comes(scheduler: VirtualScheduler) -> None:
         (lacks_company, company_comes),
     ],
 )
-async def test_it_leaves_its_place_to_the_next_until_it_can_be_helped(
+async def test_a_holder_that_lacks_something_else_leaves_its_place_to_the_next_until_it_can_be_helped(
     scheduler: Held, comes: Callable[[Held, PodDict], None], helps: Callable[[Held], None]
 ) -> None:
     """It has waited for four times as long as it takes to get a reservation then, so its next round is far away."""

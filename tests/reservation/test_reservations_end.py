@@ -122,7 +122,9 @@ def native_minimum(count: int) -> Callable[[Held], None]:
         pytest.param(add_large_pod, lambda it: it.terminate("default/large"), id="its pod is being deleted"),
     ],
 )
-async def test_it_ends_when(scheduler: Held, comes: Callable[[Held], None], happens: Callable[[Held], None]) -> None:
+async def test_a_reservation_ends_when_its_holder_or_the_need_changes(
+    scheduler: Held, comes: Callable[[Held], None], happens: Callable[[Held], None]
+) -> None:
     comes(scheduler)
     await scheduler.reserved()
     happens(scheduler)
@@ -132,7 +134,9 @@ async def test_it_ends_when(scheduler: Held, comes: Callable[[Held], None], happ
 
 
 @pytest.mark.parametrize("native", [False, True])
-async def test_it_ends_when_members_that_run_are_lost_and_too_few_are_left(scheduler: Held, native: bool) -> None:
+async def test_a_reservation_ends_when_members_that_run_are_lost_and_too_few_are_left(
+    scheduler: Held, native: bool
+) -> None:
     scheduler.fill_b()
     scheduler.add_nodes(make_node("c", cpu="4"))
     if native:
@@ -190,7 +194,9 @@ async def test_a_pod_rejected_by_a_reservation_is_placed_when_it_moves_to_anothe
     assert (scheduler.reserved_nodes, scheduler.node_of("default/small")) == (["b"], "a")
 
 
-async def test_it_is_computed_anew_when_its_moment_is_long_over_though_nothing_happens(scheduler: Held) -> None:
+async def test_a_reservation_is_computed_anew_when_its_moment_is_long_over_though_nothing_happens(
+    scheduler: Held,
+) -> None:
     scheduler.fill_b()
     for pod, seconds in (("on-a", 200), ("on-b", 900), ("filler", 900)):
         scheduler.run_for(f"default/{pod}", seconds)
@@ -217,7 +223,7 @@ async def test_a_gang_waits_also_while_it_is_not_retried_after_a_failure() -> No
     await scheduler.kill()
 
 
-async def test_it_is_computed_anew_when_its_holder_needs_more_than_is_held(scheduler: Held) -> None:
+async def test_a_reservation_is_computed_anew_when_its_holder_needs_more_than_is_held(scheduler: Held) -> None:
     scheduler.add_nodes(make_node("c", cpu="4"))
     scheduler.add(make_pod("on-c").requests(cpu="3").node("c"))
     for name in ("a", "b", "c"):

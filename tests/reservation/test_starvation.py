@@ -120,7 +120,7 @@ async def test_with_a_reservation_it_starts(says_its_end: bool, kind: type[Strea
     stream.check()
 
 
-async def test_it_starts_by_the_reported_time_and_who_ends_before_is_placed_meanwhile() -> None:
+async def test_a_gang_starts_by_the_reported_time_and_pods_that_end_before_are_placed_meanwhile() -> None:
     stream = Stream({"afterSeconds": 120})
     await stream.flow(90)
     stream.add_gang()

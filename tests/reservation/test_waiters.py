@@ -80,24 +80,31 @@ def test_a_new_leader_counts_on_from_the_condition_of_the_pod_that_has_waited_lo
     waiting = Waiting()
     waiting.wait(80)
     members = [
-        make_pod(name) | {"status": {"conditions": [{"type": "PodScheduled", "status": status, **since}]}}
-        for name, status, since in (
-            ("a", "False", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 60)}),
-            ("b", "False", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 20)}),
-            ("c", "False", {}),
-            ("d", "True", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 70)}),
+        make_pod(name)
+        | {"status": {"conditions": [{"type": "PodScheduled", "status": status, "reason": reason, **since}]}}
+        for name, status, reason, since in (
+            ("a", "False", "Unschedulable", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 60)}),
+            ("b", "False", "SchedulerError", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 20)}),
+            ("c", "False", "Unschedulable", {}),
+            ("d", "True", "", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 70)}),
+            ("e", "False", "QuotaExceeded", {"lastTransitionTime": rfc3339(waiting.clock.wall() - 75)}),
         )
     ]
     assert not waiting.waiters.rejected("gang", [typed_pod(pod) for pod in members])
     assert waiting.waiter("gang").since == waiting.clock.now() - 60
     waiting.wait(41)
-    assert waiting.activated == [[f"default/{name}" for name in "abcd"]]
+    assert waiting.activated == [[f"default/{name}" for name in "abcde"]]
     assert waiting.first() == ["gang"]
 
 
 def test_a_condition_from_a_clock_that_is_ahead_begins_no_wait_in_the_future() -> None:
     waiting = Waiting()
-    ahead = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall() + 90)}
+    ahead = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "lastTransitionTime": rfc3339(waiting.clock.wall() + 90),
+    }
     waiting.waiters.rejected("a", [typed_pod(make_pod("a") | {"status": {"conditions": [ahead]}})])
     assert waiting.waiter("a").since == waiting.clock.now()
 
@@ -106,7 +113,12 @@ def test_a_condition_from_a_clock_that_is_behind_begins_no_wait_before_the_pod_w
     waiting = Waiting()
     waiting.wait(80)
     wall = waiting.clock.wall()
-    behind = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(wall - 900)}
+    behind = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "lastTransitionTime": rfc3339(wall - 900),
+    }
     pod = make_pod("a") | {"status": {"conditions": [behind]}}
     pod["metadata"]["creationTimestamp"] = rfc3339(wall - 30)
     waiting.waiters.rejected("a", [typed_pod(pod)])
@@ -115,7 +127,12 @@ def test_a_condition_from_a_clock_that_is_behind_begins_no_wait_before_the_pod_w
 
 def test_a_clock_that_jumps_ahead_begins_no_wait_before_the_pod_was_seen_to_come() -> None:
     waiting = Waiting()
-    rejected = {"type": "PodScheduled", "status": "False", "lastTransitionTime": rfc3339(waiting.clock.wall())}
+    rejected = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "lastTransitionTime": rfc3339(waiting.clock.wall()),
+    }
     pod = make_pod("a") | {"status": {"conditions": [rejected]}}
     pod["metadata"]["creationTimestamp"] = rfc3339(waiting.clock.wall())
     came = waiting.clock.now()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.plugins.gangscheduling.api import NAME
-from muster.plugins.gangscheduling.groups import NativePodGroups
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.reservation.plugin import reserved_in
 from muster.plugins.reservation.reserved_capacity import shares
 from muster.testing import VirtualScheduler, configuration_of
@@ -154,7 +154,9 @@ async def test_where_no_end_is_known_a_gang_in_one_rack_gets_the_rack_that_lacks
     assert f" 1 of the 2 members that it needs fits in {RACK}=r1" in scheduler.conditions["default/g-0"][1]
 
 
-async def test_who_waits_for_pods_that_stay_holds_nothing_until_a_node_comes(scheduler: VirtualScheduler) -> None:
+async def test_a_pod_that_waits_for_pods_that_stay_holds_nothing_until_a_node_comes(
+    scheduler: VirtualScheduler,
+) -> None:
     scheduler.add_nodes(make_node("a", cpu="4"))
     scheduler.add(runs_for("service", 1, node="a"), runs_for("large", 4))
     await scheduler.run(AFTER + 5)
@@ -238,7 +240,7 @@ async def test_a_tree_that_runs_in_a_rack_gets_capacity_for_its_later_pods_there
     assert held_nodes(scheduler) == [["r0n0"]]
 
 
-async def test_what_a_part_needs_is_planned_on_nodes_that_may_run_it_though_it_is_not_tried(
+async def test_a_part_that_is_not_tried_is_planned_on_nodes_that_may_run_it(
     scheduler: VirtualScheduler,
 ) -> None:
     scheduler.add_nodes(

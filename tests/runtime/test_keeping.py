@@ -1,4 +1,4 @@
-"""What is kept from pod to pod is what would be found out anew, whatever happens to the cluster in between.
+"""Results kept from pod to pod equal fresh ones, whatever happens to the cluster in between.
 
 One search lives through all changes; after each of them it must answer like a search that has just been made. So the
 oracle is the same code with nothing kept, which the tests of plugins and the recorded decisions hold to the rules.

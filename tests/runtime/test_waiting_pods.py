@@ -29,7 +29,7 @@ async def verdict(waiting: PodAtPermit) -> Status | None:
         return await waiting.wait()
 
 
-async def test_it_goes_on_when_every_plugin_has_allowed_it(clock: VirtualClock) -> None:
+async def test_a_pod_at_permit_goes_on_when_every_plugin_has_allowed_it(clock: VirtualClock) -> None:
     waiting = wait_at_permit(clock, a=10, b=10)
 
     waiting.allow("a")

@@ -1,1 +1,1 @@
-"""What is the sandbox's own: its stand-ins, its memory, loading, and stock clients at work on it."""
+"""Tests of the sandbox's own parts: its stand-ins, its memory, loading, and stock clients at work on it."""

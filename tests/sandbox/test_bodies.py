@@ -54,7 +54,7 @@ def test_a_kind_that_is_not_known_in_protobuf_is_refused_as_a_media_type() -> No
         (protobuf.CONTENT_TYPE, b"{}", 400),
     ],
 )
-def test_what_is_no_object_is_refused(content_type: str, data: bytes, code: int) -> None:
+def test_a_body_that_is_no_object_is_refused(content_type: str, data: bytes, code: int) -> None:
     with pytest.raises(StatusError) as refusal:
         requests.body(content_type, data)
 

@@ -1,4 +1,4 @@
-"""What stands in for the controllers of claims and budgets."""
+"""The stand-ins for the controllers of claims and budgets."""
 
 from typing import Any
 

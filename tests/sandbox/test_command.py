@@ -52,7 +52,7 @@ def test_a_kubeconfig_that_cannot_be_written_is_bad_input(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_what_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item: object, message: str) -> None:
+def test_a_dump_that_no_api_server_could_have_printed_is_bad_input(tmp_path: Path, item: object, message: str) -> None:
     dump = tmp_path / "dump.json"
     dump.write_text(json.dumps({"kind": "List", "items": [item]}))
     assert refused("--from", dump).startswith(f"Error: {dump}: {message}")

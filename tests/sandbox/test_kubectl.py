@@ -57,7 +57,7 @@ async def test_apply_on_the_server_side(kubectl: Kubectl) -> None:
     assert first == again == ["pod/one serverside-applied", "podgroup.scheduling.x-k8s.io/gang serverside-applied"]
 
 
-async def test_what_was_applied_by_the_client_can_be_applied_by_the_server(kubectl: Kubectl) -> None:
+async def test_objects_that_the_client_applied_can_be_applied_by_the_server(kubectl: Kubectl) -> None:
     await kubectl.apply(_pod("one"), pod_group("gang", minMember=2))
 
     await kubectl.apply(_pod("one"), pod_group("gang", minMember=5), options=("--server-side",))
@@ -73,7 +73,7 @@ async def test_an_apply_can_be_tried_dry(kubectl: Kubectl) -> None:
         await kubectl("get", "pod", "one")
 
 
-async def test_what_is_wrong_is_said(kubectl: Kubectl) -> None:
+async def test_kubectl_apply_names_the_invalid_field(kubectl: Kubectl) -> None:
     with pytest.raises(KubectlError, match=r"spec.minMember in body should be greater than or equal to 1"):
         await kubectl.apply(pod_group("gang", minMember=0))
 

@@ -44,7 +44,7 @@ def test_namespaces_that_a_dump_lacks_are_made() -> None:
     assert sandbox.store.get(NAMESPACES, "team").obj["status"]["phase"] == "Active"
 
 
-def test_what_is_not_served_is_counted_and_left_out() -> None:
+def test_objects_of_kinds_that_are_not_served_are_counted_and_left_out() -> None:
     sandbox = Sandbox([definition()])
     foreign = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "job"}}
 

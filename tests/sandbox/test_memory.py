@@ -1,4 +1,4 @@
-"""What the sandbox remembers, for how long, and what it says when that was not long enough."""
+"""The memory of the sandbox: how long it keeps changes, and its answer when that was not long enough."""
 
 import pytest
 

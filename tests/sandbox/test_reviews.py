@@ -1,4 +1,4 @@
-"""What Muster's own pages ask the API before they show themselves."""
+"""The reviews that Muster's own pages request of the API."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""What the sandbox knows of the fields of built-in kinds is what a real API server publishes."""
+"""The sandbox's fields of built-in kinds are those that a real API server publishes."""
 
 from typing import Any
 

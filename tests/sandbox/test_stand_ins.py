@@ -1,4 +1,4 @@
-"""What stands in for kubelets and for the namespace controller."""
+"""The stand-ins for kubelets and for the namespace controller."""
 
 import asyncio
 

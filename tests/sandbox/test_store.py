@@ -7,6 +7,7 @@ import pytest
 from muster.plugins.autopodgroups.api import JOB_SETS, LEADER_WORKER_SETS
 from muster.plugins.catalog import IN_TREE, definitions
 from muster.plugins.coscheduling.definition import definition
+from muster.plugins.noderesourcetopology.api import TOPOLOGIES
 from muster.sandbox import Sandbox, StatusError
 from muster.sandbox.clock import Generators
 from muster.sandbox.discovery import folder
@@ -17,7 +18,7 @@ from tests.api_behaviour.objects import event, pod_group
 from tests.builders import make_pod
 
 
-def test_it_can_be_filled_before_the_server_starts() -> None:
+def test_the_store_can_be_filled_before_the_server_starts() -> None:
     store = Sandbox().store
 
     created = store.create(PODS, make_pod("web"))
@@ -50,7 +51,7 @@ def test_time_uids_and_names_come_from_outside() -> None:
     assert int(second["uid"].removeprefix("uid-")) == int(first["uid"].removeprefix("uid-")) + 1
 
 
-def test_what_goes_in_is_not_changed() -> None:
+def test_an_object_that_is_passed_in_is_not_changed() -> None:
     store = Sandbox().store
     pod = make_pod("web").limits(cpu="1")
     before = repr(pod)
@@ -60,7 +61,7 @@ def test_what_goes_in_is_not_changed() -> None:
     assert repr(pod) == before
 
 
-def test_what_came_out_is_not_changed_by_later_writes() -> None:
+def test_an_object_that_was_returned_is_not_changed_by_later_writes() -> None:
     store = Sandbox().store
     created = store.create(PODS, make_pod("web"))
     before = created.whole
@@ -136,6 +137,6 @@ def test_kinds_come_and_go_with_their_definitions() -> None:
 def test_every_kind_that_a_plugin_watches_is_served_except_kinds_of_other_projects() -> None:
     kinds = Sandbox(definitions(), native_groups=True).store.kinds
     watched = {kind.path for plugin in IN_TREE.values() for kind in plugin.watches}
-    of_others = {JOB_SETS.path, LEADER_WORKER_SETS.path}
+    of_others = {JOB_SETS.path, LEADER_WORKER_SETS.path, TOPOLOGIES.path}
 
     assert watched - {f"{folder(kind)}/{kind.resource}" for kind in kinds} == of_others

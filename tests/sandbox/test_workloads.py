@@ -285,7 +285,7 @@ def test_pods_go_with_their_workload_unless_they_are_orphaned(world: World, kind
     assert [name_of(pod).partition("-")[0] for pod in world.pods()] == ["kept", "kept"]
 
 
-def test_what_a_dump_brought_in_is_left_as_it_is(world: World) -> None:
+def test_workloads_from_a_dump_are_left_as_they_are(world: World) -> None:
     world.create(REPLICA_SETS, selector=_SELECTOR, replicas=2)
     world.settle()
     for pod in world.pods():

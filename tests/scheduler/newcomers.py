@@ -1,4 +1,4 @@
-"""What interleavings are made of: nodes and pods of few names, and a scheduler that has just been started."""
+"""The material of interleavings: nodes and pods of few names, and a scheduler that has just been started."""
 
 import asyncio
 from collections.abc import Callable, Coroutine

@@ -29,7 +29,7 @@ async def test_a_pod_that_permit_holds_is_announced_before_it_may_go_on(set_stag
     assert (stage.binds, stage.nominations) == ([], [(WEB, "one")])
 
 
-async def test_what_was_announced_is_taken_back_with_the_reason(set_stage: SetStage) -> None:
+async def test_an_announced_nomination_is_withdrawn_with_the_reason(set_stage: SetStage) -> None:
     stage = set_stage(pre_binding("Broken", Status.failure("no")))
     stage.put_pod(make_pod("web"))
     await stage.settle()

@@ -228,3 +228,44 @@ async def test_more_pods_than_may_be_asked_about_at_once_wait_in_the_order_of_th
     await stage.settle()
     assert extender.asked[16] == "filter high: one"
     assert len(stage.binds) == 21
+
+
+async def test_a_node_that_an_extender_chose_and_that_is_taken_meanwhile_is_replaced_by_another_that_it_was_asked_about(
+    set_stage: SetStage,
+) -> None:
+    class Choosing(PlayedExtender):
+        async def filter(self, pod: PodInfo, node_names: Sequence[str]) -> ExtenderFilterResult:
+            await super().filter(pod, node_names)
+            return ExtenderFilterResult([min(node_names)])
+
+    extender = Choosing(filters=only(), pods="slow", held=asyncio.Event())
+    stage = set_stage(NodeResourcesFit, scoring("S", {"one": 1}), extenders=[extender])
+    stage.put_node(make_node("two"))
+    stage.put_pod(make_pod("slow").requests(cpu="3"))
+    await stage.settle()
+    stage.put_pod(make_pod("quick").requests(cpu="3"))
+    await stage.settle()
+    assert stage.binds == [("default/quick", "one")]
+    assert extender.held is not None
+    extender.held.set()
+    await stage.settle()
+    assert extender.asked == ["filter slow: one two", "filter slow: two"]
+    assert stage.binds[1:] == [("default/slow", "two")]
+
+
+@pytest.mark.parametrize(("binds", "more"), [(False, 1), (True, 0)])
+async def test_a_change_of_a_pods_annotations_alone_does_not_bring_it_back_to_an_extender_that_may_write_them(
+    binds: bool, more: int, set_stage: SetStage
+) -> None:
+    extender = PlayedExtender(filters=only(), binds=binds)
+    stage = set_stage(NodeResourcesFit, extenders=[extender])
+    pod = make_pod("a")
+    stage.put_pod(pod)
+    await stage.wait(60)
+    assert len(extender.asked) == 1
+    stage.put_pod(pod.annotations({"example.com/note": "chosen"}))
+    await stage.wait(60)
+    assert len(extender.asked) == 1 + more
+    stage.put_pod(pod.labels(tier="gold"))
+    await stage.wait(60)
+    assert len(extender.asked) == 2 + more

@@ -1,4 +1,4 @@
-"""What becomes of a pod whose attempt failed, or is not worth one: by what the informers have seen of it meanwhile."""
+"""Pods whose attempt failed, or that are not worth one, by what the informers have seen of them meanwhile."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -136,7 +136,7 @@ async def test_a_pod_that_is_given_back_after_the_last_report_is_not_spoken_of(s
     assert (stage.events, stage.conditions) == ([], {})
 
 
-async def test_whatever_happens_in_flight_may_help_a_plugin_that_registers_for_nothing(set_stage: SetStage) -> None:
+async def test_any_event_in_flight_may_help_a_plugin_that_registers_for_nothing(set_stage: SetStage) -> None:
     stage = set_stage(permitting("Gate", Wait(60)))
     stage.put_pod(make_pod("web"))
     await stage.settle()

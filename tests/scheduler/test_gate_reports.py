@@ -1,4 +1,4 @@
-"""What a plugin reports of pods that it gates, and what becomes of the report when the gate ends."""
+"""The reports of a plugin about pods that it gates, and their end with the gate."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Whatever a plugin raises or answers fails one pod's attempt, with plugin and point named, and never the loop."""
+"""A plugin that raises or answers wrongly fails one pod's attempt, with plugin and point named, and never the loop."""
 
 import asyncio
 import logging

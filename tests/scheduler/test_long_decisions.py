@@ -97,7 +97,7 @@ async def test_a_search_for_victims_that_is_given_up_leaves_nothing_behind_and_i
         assert "preempting 3 victims" in world.conditions["default/alone"][1]
 
 
-async def test_what_comes_meanwhile_waits_for_the_end_of_the_decision() -> None:
+async def test_changes_during_a_decision_wait_for_its_end() -> None:
     world = sliced()
     world.add_nodes(make_node("one", cpu="4"))
     gang(world, 4)
@@ -131,7 +131,7 @@ async def test_a_timer_that_goes_off_meanwhile_can_still_be_cancelled() -> None:
     assert called == [1]
 
 
-async def test_what_a_gang_that_lost_its_quorum_held_is_given_back_in_slices() -> None:
+async def test_nodes_of_a_gang_that_lost_its_quorum_are_released_in_slices() -> None:
     world = sliced(Timed)
     world.add_nodes(make_node("one", cpu="100"))
     keys = gang(world, 8)

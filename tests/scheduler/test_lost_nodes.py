@@ -1,4 +1,4 @@
-"""What a pod does that lost its node between decision and binding, or was refused there: who wakes it, and who not."""
+"""A pod that lost its node between decision and binding, or was refused there, and the events that wake it."""
 
 import pytest
 

@@ -136,7 +136,7 @@ async def test_a_pod_tries_the_node_that_it_was_promised_first(set_stage: SetSta
     assert len(stage.engine.nominator) == 0
 
 
-async def test_what_post_filter_promises_holds_until_the_pod_is_assumed(set_stage: SetStage) -> None:
+async def test_a_nomination_by_post_filter_holds_until_the_pod_is_assumed(set_stage: SetStage) -> None:
     stage = set_stage(NodeResourcesFit, post_filtering("Maker", "one", None))
     stage.put_node(make_node("one", cpu="1"))
     stage.put_pod(make_pod("there").requests(cpu="1").node("one"), make_pod("web").requests(cpu="1").priority(5))

@@ -116,7 +116,7 @@ async def test_a_change_for_ten_thousand_is_spread_over_half_a_minute(full: Revi
     assert max(map(seconds.count, set(seconds))) < 1_000
 
 
-async def test_what_is_not_written_yet_is_replaced_by_what_holds_then(full: Reviewed) -> None:
+async def test_a_condition_that_is_not_written_yet_is_replaced_by_the_reason_that_holds_then(full: Reviewed) -> None:
     full.add(*(make_pod(f"pod-{number:04}").requests(cpu="1") for number in range(2000)))
     await full.settle()
     full.taint("broken")

@@ -348,8 +348,8 @@ class Conforming(
 
     def _leaf(self, key: str) -> Part:
         group, _, part = key.rpartition("-")
-        holding = [pod for pod in self._placed(group) if pod.labels["part"] == part]
-        return Part(key, 1 - len(holding), holding)
+        placed = [pod for pod in self._placed(group) if pod.labels["part"] == part]
+        return Part(key, 1 - len(placed), placed)
 
     def _placed(self, group: str) -> Iterator[PodInfo]:
         snapshot = self.handle.snapshot

@@ -147,7 +147,7 @@ async def test_where_the_clock_stands_their_number_ends_them(monkeypatch: pytest
     await world.kill()
 
 
-async def test_what_informers_bring_meanwhile_is_taken_in_when_the_budget_is_spent() -> None:
+async def test_changes_that_informers_bring_meanwhile_are_taken_in_when_the_budget_is_spent() -> None:
     work = Work()
     world = TimedWorld(work, endless(work))
     world.add(make_pod("victim").requests(cpu="500m").labels(picky="yes"))

@@ -298,6 +298,8 @@ CASES: dict[str, Case] = {
         more={
             "names pods in no set": lambda call: EvictionRule(0, claimable=["victim"]),  # type: ignore[arg-type]
             "reclaims by a word": lambda call: EvictionRule(0, reclaims="yes"),  # type: ignore[arg-type]
+            "limits by a word": lambda call: EvictionRule(0, limit="later"),  # type: ignore[arg-type]
+            "limits from no moment on": lambda call: EvictionRule(0, limit=EvictionLimit(float("nan"))),
         },
     ),
     "EvictionRulePlugin.may_claim": Case(

@@ -1,4 +1,4 @@
-"""Whatever bytes come in, they are understood, or refused by the error that is meant for it; nothing else is raised."""
+"""Any bytes are understood, or refused by the error that is meant for it; nothing else is raised."""
 
 import copy
 import json

@@ -108,13 +108,13 @@ async def test_columns_and_rows_cannot_be_written(write: Write) -> None:
 
 
 @pytest.mark.parametrize("write", [into_labels, into_requests, into_what_it_scores_by])
-async def test_what_pods_alike_share_cannot_be_written(write: Write) -> None:
+async def test_values_that_equal_pods_share_cannot_be_written(write: Write) -> None:
     plugin = type("Writing", (Writing,), {"write": staticmethod(write)})
     words = "'mappingproxy' object does not support item assignment"
     assert await told_of_the_victim(plugin) == f'running "Writing" filter plugin: {words}'
 
 
-def test_labels_that_are_written_into_the_object_change_no_other_pod_alike() -> None:
+def test_labels_that_are_written_into_the_object_change_no_equal_pod() -> None:
     victim, other = info(make_pod("victim").labels(app="web")), info(make_pod("other").labels(app="web"))
     victim.pod.metadata.labels["app"] = "mine"
     late = info(make_pod("late").labels(app="web"))
@@ -155,5 +155,5 @@ async def test_scores_that_are_remembered_cannot_be_written() -> None:
     assert (await told_of_the_victim(plugin)).startswith(f"{words}: ")
 
 
-async def test_what_other_plugins_keep_for_a_pod_is_lost_to_that_pod_alone() -> None:
+async def test_notes_of_other_plugins_are_lost_to_the_one_pod_alone() -> None:
     await told_of_the_victim(type("Writing", (Writing,), {"write": staticmethod(into_what_others_keep)}))

@@ -1,4 +1,4 @@
-"""What hundreds of objects unlike one another leave behind when they are gone: nothing that grows with them.
+"""Hundreds of objects unlike one another leave nothing behind that grows with them.
 
 Each family makes every object large and different from all before, in whatever may be kept by its value: labels,
 signatures, selectors, groups, reasons. A cache that keeps a few thousand values for good, each as large as the API

@@ -191,7 +191,7 @@ async def test_work_between_the_readings_of_a_check_counts(clock: ManualClock) -
     assert observed == pytest.approx([0.01])
 
 
-async def test_it_watches_until_it_is_stopped() -> None:
+async def test_a_watchdog_watches_until_it_is_stopped() -> None:
     beaten = asyncio.Event()
     watchdog = Watchdog(CallWatch(clock, SchedulerMetrics()), lambda held, worked: beaten.set())
     watchdog.start()

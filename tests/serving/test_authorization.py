@@ -119,7 +119,7 @@ async def test_without_a_token_the_anonymous_user_is_asked_for_and_forbidden(
     assert (review["spec"]["user"], review["spec"]["groups"]) == ("system:anonymous", ["system:unauthenticated"])
 
 
-async def test_what_is_granted_to_the_unauthenticated_needs_no_token(
+async def test_pages_that_are_granted_to_the_unauthenticated_need_no_token(
     authorizer: ReviewAuthorizer, reviewer: Reviewer
 ) -> None:
     reviewer.grants.add(("system:anonymous", "/metrics"))

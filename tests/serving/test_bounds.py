@@ -1,4 +1,4 @@
-"""What strangers may do to the port: real connections, on the event loop of the process and on that of the tests."""
+"""Strangers at the port: real connections, on the event loop of the process and on that of the tests."""
 
 import asyncio
 import gc
@@ -209,7 +209,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
         (b"DELETE / HTTP/1.1\r\nHost: x\r\n\r\n", b"405 Method Not Allowed"),
     ],
 )
-async def test_what_is_no_request_is_refused_and_writes_nothing_to_the_log(
+async def test_bytes_that_are_no_request_are_refused_and_write_nothing_to_the_log(
     logged: pytest.LogCaptureFixture, request_: bytes, answer: bytes
 ) -> None:
     async with site(PATIENT) as there:
@@ -217,7 +217,7 @@ async def test_what_is_no_request_is_refused_and_writes_nothing_to_the_log(
     assert logged.text == ""
 
 
-async def test_what_is_no_handshake_writes_nothing_to_the_log(logged: pytest.LogCaptureFixture) -> None:
+async def test_bytes_that_are_no_handshake_write_nothing_to_the_log(logged: pytest.LogCaptureFixture) -> None:
     async with site(PATIENT, tls=True) as there:
         reader, writer = await there.connect(handshake=False)
         writer.write(GET)

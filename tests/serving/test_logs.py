@@ -159,7 +159,7 @@ def test_libraries_are_quiet_at_normal_verbosity(verbosity: int, heard: list[str
     assert [line.rpartition(" ")[2] for line in stream.getvalue().splitlines()] == heard
 
 
-def test_what_kopf_says_of_its_own_end_is_not_heard() -> None:
+def test_kopfs_lines_about_its_own_end_are_not_logged() -> None:
     stream = logged()
     ignore_kopfs_end()
     logging.getLogger("kopf._core.reactor.observation").error("Request attempt #1/9 failed")
@@ -213,7 +213,7 @@ def test_secrets_are_taken_out(said: str, kept: str) -> None:
         'pod="shop/token-service" node="n1"',
     ],
 )
-def test_what_is_no_secret_stays(said: str) -> None:
+def test_a_text_without_a_secret_stays(said: str) -> None:
     assert redact(said) == said
 
 

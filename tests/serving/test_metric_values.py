@@ -1,4 +1,4 @@
-"""What the engine reports arrives in the right series."""
+"""The engine's numbers arrive in the right series."""
 
 import pytest
 

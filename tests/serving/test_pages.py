@@ -266,7 +266,7 @@ async def test_the_process_says_what_it_is_and_how_it_was_started() -> None:
 
 
 @pytest.mark.parametrize("page", ["statusz", "flagz"])
-async def test_what_the_process_is_is_not_for_everybody(page: str) -> None:
+async def test_pages_about_the_process_are_not_for_everybody(page: str) -> None:
     gate = Gate(AccessDecision(HTTPStatus.FORBIDDEN, "no"))
     async with serving(sources(), gate) as http, http.get(f"/{page}") as response:
         assert response.status == HTTPStatus.FORBIDDEN

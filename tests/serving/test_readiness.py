@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from aiohttp import ClientSession
 
-from muster.operator.process.pages import pages
+from muster.operator.process.endpoints import endpoints
 from muster.operator.process.process import Process
 from muster.operator.process.settings import muster_configuration
 from muster.operator.serving import Server
@@ -52,7 +52,7 @@ def probe(stage: Stage, page: str) -> tuple[int, str]:
 
 
 async def answer(process: Process, page: str) -> tuple[int, str]:
-    server = Server(pages(process, muster_configuration(), None), host="127.0.0.1", port=0, tls=None)
+    server = Server(endpoints(process, muster_configuration(), None), host="127.0.0.1", port=0, tls=None)
     port = await server.start()
     try:
         async with (

@@ -78,7 +78,7 @@ def test_a_class_of_which_nothing_is_known_is_said_not_to_be(tmp_path: Path) -> 
     assert json.loads(shown.stdout)["unknown"] == unknown
 
 
-def test_what_the_caller_may_not_read_is_said_with_the_answer_of_the_api() -> None:
+def test_objects_that_the_caller_may_not_read_are_reported_with_the_answer_of_the_api() -> None:
     why = {kind: f"{kind.lower()} is forbidden: not for you" for kind in admission.KINDS}
     admitted = AdmissionObjects(unread=why)
     read(listed(of_class("a"), of_class("b", runtimeClassName="sandboxed")), "test", admission=admitted)

@@ -1,4 +1,4 @@
-"""What was simulated is what the scheduler then does, pod by pod, to the same objects on a real API server."""
+"""A simulation agrees with what the scheduler then does, pod by pod, to the same objects on a real API server."""
 
 import contextlib
 import json

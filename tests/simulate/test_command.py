@@ -57,7 +57,7 @@ def test_all_that_fits_ends_with_0(dump: Path, tmp_path: Path) -> None:
     assert answer["pods"][0] == placed
 
 
-def test_what_does_not_fit_ends_with_1_and_says_what_is_missing(dump: Path) -> None:
+def test_a_gang_that_does_not_fit_ends_with_1_and_the_missing_nodes(dump: Path) -> None:
     result = simulate("-f", "-", "--from", dump, "-o", "json", stdin=gang(7))
     assert result.exit_code == 1
     answer = json.loads(result.stdout)

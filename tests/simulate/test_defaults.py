@@ -1,4 +1,4 @@
-"""What a pod asks for is what it asks for once the API server has filled in its defaults."""
+"""A pod requests what it requests once the API server has filled in its defaults."""
 
 import json
 from typing import Any

@@ -35,7 +35,7 @@ def made_for(node: str, pod: PodDict) -> PodDict:
 
 
 async def tried(*cluster: Mapping[str, Any]) -> TriedGroup:
-    objects = read(json.dumps({"kind": "List", "items": cluster}), "test", muster().read(), kinds=KINDS)
+    objects = read(json.dumps({"kind": "List", "items": cluster}), "test", muster().kinds_to_read(), kinds=KINDS)
     trial = await try_group(muster(), objects, GANG_ID)
     assert trial is not None
     return trial

@@ -86,7 +86,9 @@ def test_people_read_who_would_be_evicted_for_a_gang(tmp_path: Path) -> None:
 
 
 async def test_why_a_gang_waits_says_whom_it_would_evict() -> None:
-    cluster = read(json.dumps({"kind": "List", "items": [*CLUSTER, *gang(3)]}), "test", muster().read(), kinds=KINDS)
+    cluster = read(
+        json.dumps({"kind": "List", "items": [*CLUSTER, *gang(3)]}), "test", muster().kinds_to_read(), kinds=KINDS
+    )
     trial = await try_group(muster(), cluster, GANG_ID)
     assert trial is not None
     assert trial.reason == ""

@@ -1,4 +1,4 @@
-"""What extenders say counts in trials as it does for the scheduler, and they are asked nothing that is not needed."""
+"""Answers of extenders count in trials as for the scheduler, and no unnecessary question is asked."""
 
 import asyncio
 from collections.abc import Sequence

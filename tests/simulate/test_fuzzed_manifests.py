@@ -1,4 +1,4 @@
-"""Whatever a manifest says, it is understood, or refused with its source, the object and the field."""
+"""Any manifest is understood, or refused with its source, the object and the field."""
 
 import json
 import re
@@ -43,7 +43,7 @@ DOCUMENTS: list[Any] = [
     *(each for path in sorted(EXAMPLES.rglob("*.yaml")) for each in yaml.safe_load_all(path.read_text()) if each),
 ]
 ASSEMBLY = assemble(muster_configuration())
-WATCHED = sorted(ASSEMBLY.read(), key=lambda kind: kind.resource)
+WATCHED = sorted(ASSEMBLY.kinds_to_read(), key=lambda kind: kind.resource)
 NAMED = re.compile(
     r"file\.yaml: (not a Kubernetes object: |Object 'Kind' is missing in |yaml: "
     r"|([^:]* )?[^:]*: ([a-zA-Z][^ :]*: |strict decoding error: |.* is forbidden: )|[a-zA-Z][^ :]*: )",
@@ -76,7 +76,7 @@ def refusal(text: str) -> str:
 
 @MANY
 @given(st.sampled_from(DOCUMENTS).flatmap(lambda document: changed(document) | shortened(document)))
-def test_what_is_refused_is_named(document: Any) -> None:
+def test_a_refused_manifest_is_named(document: Any) -> None:
     for text in (json.dumps(document), yaml.safe_dump(document)):
         said = refusal(text)
         assert not said or NAMED.match(said)

@@ -1,4 +1,4 @@
-"""What counts as pods, nodes and groups in what people write and what kubectl prints."""
+"""Pods, nodes and groups in what people write and in what kubectl prints."""
 
 import json
 from typing import Any
@@ -109,7 +109,7 @@ def test_a_job_set_stands_for_the_pods_of_its_jobs() -> None:
         ("replicatedJobs:", "replicatedJobs: {}\n  other:", "spec.replicatedJobs: must be of type array, not object"),
     ],
 )
-def test_what_is_wrong_with_a_job_of_a_job_set_is_named(written: str, wrong: str, message: str) -> None:
+def test_faults_of_a_job_in_a_job_set_are_named(written: str, wrong: str, message: str) -> None:
     with pytest.raises(ManifestError, match=r"^file\.yaml: JobSet train: ") as refused:
         read(JOB_SET.replace(written, wrong), "file.yaml")
     assert message in str(refused.value)
@@ -197,7 +197,7 @@ def test_nulls_are_the_same_as_nothing() -> None:
         ("kind: PodGroup\nmetadata: {name: one}\nspec: {minMember: three}", "file.yaml: PodGroup one: "),
     ],
 )
-def test_what_cannot_be_read_is_named(text: str, message: str) -> None:
+def test_a_manifest_that_cannot_be_read_is_named(text: str, message: str) -> None:
     with pytest.raises(ManifestError) as raised:
         read(text, "file.yaml", [POD_GROUPS], kinds=KINDS)
     assert str(raised.value).startswith(message)
@@ -233,7 +233,7 @@ def test_what_cannot_be_read_is_named(text: str, message: str) -> None:
         ),
     ],
 )
-def test_what_no_api_server_would_take_is_refused(text: str, message: str) -> None:
+def test_a_manifest_that_no_api_server_would_take_is_refused(text: str, message: str) -> None:
     with pytest.raises(ManifestError) as raised:
         read(text, "file.yaml", [POD_GROUPS], kinds=KINDS)
     assert str(raised.value).startswith(message)
@@ -245,7 +245,7 @@ def test_a_stored_group_with_a_mistake_is_read_as_the_scheduler_reads_it() -> No
     assert [found.spec.min_resources for found in objects(group).watched[POD_GROUPS]] == [{"cpu": "foo"}]
 
 
-def test_what_stands_for_no_pods_is_counted_by_api_version_and_kind() -> None:
+def test_objects_that_stand_for_no_pods_are_counted_by_api_version_and_kind() -> None:
     daemon_set, foreign_job, foreign_group = workload("DaemonSet"), workload("Job"), pod_group("gang", 3)
     daemon_set["apiVersion"] = "apps/v1"
     foreign_job["apiVersion"] = "batch.volcano.sh/v1alpha1"

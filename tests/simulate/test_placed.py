@@ -37,7 +37,7 @@ async def explained(on: str, *nodes: NodeDict) -> Explained:
         ("gone", [make_node("a", cpu="4")], "a; gone, where it is, could not run it now"),
     ],
 )
-async def test_what_is_said_of_the_best_node(on: str, nodes: list[NodeDict], best: str) -> None:
+async def test_an_explanation_names_the_best_node(on: str, nodes: list[NodeDict], best: str) -> None:
     found = await explained(on, *nodes)
     assert found.best == best
     lines = [*render(found)]

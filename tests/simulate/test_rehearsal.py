@@ -4,7 +4,9 @@ from muster.framework.config import load
 from muster.framework.contract import Wait
 from muster.operator.explain.group_trial import try_group
 from muster.operator.process.settings import assemble, muster_configuration
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 from tests.builders import make_node, make_pod
+from tests.capacityscheduling.objects import quota
 from tests.scheduler.scripted import permitting
 from tests.simulate.rehearsing import GANG_ID, GROUP_LABEL, member, muster_with, objects, place, pod_group, simulate
 
@@ -39,6 +41,16 @@ async def test_only_bound_pods_of_the_cluster_take_capacity() -> None:
     cluster = objects(make_node("one", cpu="3"), bound, waiting, ended)
     assert await place(cluster, objects(make_pod("new").requests(cpu="1"))) == {"new": "one"}
     assert await place(cluster, objects(make_pod("new").requests(cpu="2"))) == {"new": ""}
+
+
+async def test_pods_beyond_the_max_of_their_quota_wait_for_it_and_not_for_nodes() -> None:
+    running = make_pod("running", namespace="ml").requests(cpu="1").node("one")
+    cluster = objects(make_node("one", cpu="8"), running)
+    cluster.watched[ELASTIC_QUOTAS] = [quota("ml", max={"cpu": "2"})]
+    wanted = objects(*(make_pod(name, namespace="ml").requests(cpu="1") for name in ("a", "b")))
+    placements, _ = await simulate(cluster, wanted)
+    assert [(each.node, each.lacks_nodes) for each in placements.values()] == [("one", False), ("", False)]
+    assert "namespace ml uses 2 of 2 cpu, its max; 1 more is needed" in placements["b"].reason
 
 
 async def test_a_pod_that_is_in_the_cluster_already_is_placed_anew() -> None:
@@ -93,7 +105,7 @@ async def test_the_wanted_form_of_a_group_replaces_the_one_of_the_cluster() -> N
     assert await place(cluster, objects(pod_group("gang", 1), member("m", "gang"))) == {"m": "one"}
 
 
-async def test_what_nodes_cannot_help_says_why_and_lacks_none() -> None:
+async def test_a_pod_that_nodes_cannot_help_has_its_reason_and_lacks_none() -> None:
     gated = make_pod("gated").gate("example.com/quota")
     early, lonely = member("early", "unknown"), member("lonely", "gang")
     placements, missing = await simulate(objects(make_node("one")), objects(gated, early, lonely, pod_group("gang", 2)))

@@ -142,7 +142,7 @@ async def test_labels_taints_and_ports_count() -> None:
     assert (one_of(missing).nodes, one_of(missing).like) == (3, "east")
 
 
-async def test_what_a_group_asks_for_as_a_whole_counts() -> None:
+async def test_min_resources_of_a_group_count_for_the_missing_nodes() -> None:
     gang = [member(f"m-{number}", "gang").requests(cpu="1") for number in range(4)]
     _, missing = await simulate(
         objects(make_node("one", cpu="4")), objects(pod_group("gang", 4, minResources={"cpu": "10"}), *gang)

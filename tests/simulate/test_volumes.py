@@ -13,7 +13,7 @@ LOCAL = make_class("local", provisioner="kubernetes.io/no-provisioner")
 
 
 def objects(*found: Mapping[str, Any]) -> Objects:
-    return read(json.dumps({"kind": "List", "items": found}), "test", muster().read(), kinds=KINDS)
+    return read(json.dumps({"kind": "List", "items": found}), "test", muster().kinds_to_read(), kinds=KINDS)
 
 
 def in_a_manifest(found: Mapping[str, Any]) -> dict[str, Any]:

@@ -110,7 +110,7 @@ BUGS = {
         "return self.quorum(group) - len(self.record(group).placed) - 1",
     ),
     "a native gang that is not told who has succeeded": Bug(
-        "muster.framework.groups.book", "self._quorum.quorum_changed(group, state)", "pass", "member_ends"
+        "muster.framework.groups.book", "self._quorum_follower.quorum_changed(group, state)", "pass", "member_ends"
     ),
     "a backoff that never ends": Bug(
         "muster.framework.queue.scheduling_queue", "self._places.backoff_q.completed(now)", "None"
@@ -134,19 +134,28 @@ BUGS = {
         "return (priority < self.below and pod.namespace",
         "return (priority <= self.below and pod.namespace",
     ),
+    "a victim that has not run for its minimum": Bug(
+        "muster.plugins.preemptiontiming.plugin",
+        "return until if until > now else 0.0",
+        "return 0.0",
+        "urgency_is_timed",
+    ),
+    "a preemptor that does not wait for its delay": Bug(
+        "muster.plugins.preemptiontiming.plugin", "if not_before > now:", "if False:", "urgency_is_timed"
+    ),
     "budgets that nobody counts": Bug(
         "muster.plugins.defaultpreemption.budgets", "    return pods - going\n", "    return 0\n", "budget_comes"
     ),
     "a tree without the domain that it requires": Bug(
         "muster.plugins.gangscheduling.trees",
-        "holding, topology_of(spec.scheduling_constraints), parts)",
-        "holding, None, parts)",
+        "placed, topology_of(spec.scheduling_constraints), parts)",
+        "placed, None, parts)",
         "tree_comes",
     ),
     "a tree that one part fewer is enough for": Bug(
         "muster.plugins.gangscheduling.trees",
-        "return Part(name, spec.min_group_count, holding",
-        "return Part(name, spec.min_group_count - 1, holding",
+        "return Part(name, spec.min_group_count, placed",
+        "return Part(name, spec.min_group_count - 1, placed",
         "tree_comes",
     ),
     "slices that nobody keeps together": Bug(

@@ -1,4 +1,4 @@
-"""What all tests of the simulation have in common: faults are played on purpose, so nothing is logged."""
+"""The setting of all tests of the simulation: faults are played on purpose, so nothing is logged."""
 
 import logging
 from collections.abc import Iterator

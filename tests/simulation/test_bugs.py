@@ -32,12 +32,12 @@ def test_a_bug_is_found_by_the_first_seeds(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_what_a_seed_found_once_is_found_by_its_history(name: str) -> None:
+def test_a_kept_history_finds_its_bug(name: str) -> None:
     assert "seeds: " in output_of(name, "--kept")
 
 
 @pytest.mark.parametrize("name", ONCE)
-def test_what_a_seed_found_once_holds(name: str) -> None:
+def test_a_kept_history_passes_without_its_bug(name: str) -> None:
     assert [wrong for lot in read(path_of(name)).lots(LOTS) for wrong in lot.play().wrong] == []
 
 

@@ -53,7 +53,7 @@ def patched(stage: Stage) -> Counter[str]:
     return writes
 
 
-def test_each_of_many_pods_alike_names_the_new_reason_after_one_write(stage: Stage) -> None:
+def test_each_of_many_equal_pods_names_the_new_reason_after_one_write(stage: Stage) -> None:
     assert reasons(stage) == {"Insufficient cpu": PODS_WAITING}
     writes = patched(stage)
     [node] = stage.server.objects(NODES)

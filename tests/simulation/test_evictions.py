@@ -86,19 +86,19 @@ def test_more_than_it_takes(stage: Stage) -> None:
     ]
 
 
-def test_too_few(stage: Stage) -> None:
+def test_victims_that_free_too_little_are_a_fault(stage: Stage) -> None:
     assert faults(stage, []) == ["node-0 lacks 1000m even so"]
 
 
-def test_one_of_its_own_priority(stage: Stage) -> None:
+def test_a_victim_of_the_preemptors_own_priority_is_a_fault(stage: Stage) -> None:
     assert faults(stage, ["free-0"], 0) == ["default/free-0 of priority 0 is to go for priority 0"]
 
 
-def test_a_part_of_a_gang(stage: Stage) -> None:
+def test_a_victim_without_the_rest_of_its_gang_is_a_fault(stage: Stage) -> None:
     assert faults(stage, ["gang-0"]) == ["1 members of default/gang are to stay, which needs 2"]
 
 
-def test_one_of_a_gang_that_goes_anyway(stage: Stage) -> None:
+def test_a_victim_of_a_gang_that_goes_anyway_is_no_fault(stage: Stage) -> None:
     assert faults(stage, ["gang-0"], leaving=["gang-0"]) == []
 
 

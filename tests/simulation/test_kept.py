@@ -10,7 +10,7 @@ from muster.testing.simulation.kept import Kept, read
 from muster.testing.simulation.stage import Stage
 
 
-def test_what_is_written_and_read_plays_the_same(tmp_path: Path) -> None:
+def test_a_history_that_is_written_and_read_plays_the_same(tmp_path: Path) -> None:
     outcome = simulate("12")
     Kept("12", "", outcome.scale, outcome.history).write(tmp_path / "kept.json")
     assert read(tmp_path / "kept.json").play().digest == outcome.digest

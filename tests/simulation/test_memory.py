@@ -1,4 +1,4 @@
-"""What a whole process keeps is bounded by what is alive: nothing of pods, gangs and nodes that have ever been."""
+"""The memory of a whole process is bounded by what is alive: nothing of pods, gangs and nodes that have ever been."""
 
 from collections.abc import Iterator
 

@@ -29,7 +29,7 @@ def gang(stage: Stage, in_all: str) -> None:
 
 
 @pytest.mark.parametrize(("in_all", "starts"), [("2", True), ("8", True), ("8001m", False)])
-def test_what_is_free_on_all_nodes_counts(stage: Stage, in_all: str, starts: bool) -> None:
+def test_capacity_on_all_nodes_counts_for_min_resources(stage: Stage, in_all: str, starts: bool) -> None:
     gang(stage, in_all)
     [claimant] = claimants(stage.server)
     assert Capacity(stage.server).takes(claimant) is starts
@@ -39,7 +39,7 @@ def test_what_is_free_on_all_nodes_counts(stage: Stage, in_all: str, starts: boo
     assert stage.judge.wrong == []
 
 
-def test_what_its_members_have_counts(stage: Stage) -> None:
+def test_capacity_that_members_of_the_gang_have_counts_for_min_resources(stage: Stage) -> None:
     gang(stage, "8")
     stage.world.pods.bind("gang-0", "node-0")
     [claimant] = claimants(stage.server)
@@ -55,7 +55,9 @@ def test_a_gang_that_waits_for_what_is_free(stage: Stage, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("bound", "takes"), [(1, True), (2, False)])
-def test_what_others_would_leave_counts_until_the_gang_has_started(stage: Stage, bound: int, takes: bool) -> None:
+def test_capacity_that_others_would_leave_counts_until_the_gang_has_started(
+    stage: Stage, bound: int, takes: bool
+) -> None:
     gang(stage, "8")
     stage.world.carry_out(Act(0.0, "member_comes", ("gang", 2, 1000, False)))
     stage.world.carry_out(Act(0.0, "stranger_comes", ("stranger", 0.9, 4000)))

@@ -1,4 +1,4 @@
-"""What the judge counts as reserved for others: on the node of its own reservation a pod comes before younger ones."""
+"""The judge's count of reserved capacity: on the node of its own reservation a pod comes before younger ones."""
 
 from math import inf
 from types import SimpleNamespace

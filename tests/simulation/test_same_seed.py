@@ -58,7 +58,7 @@ def test_garbage_that_is_collected_early_changes_nothing() -> None:
     assert early == late
 
 
-def test_what_is_left_out_of_a_history_changes_only_what_depends_on_it() -> None:
+def test_an_act_that_is_left_out_of_a_history_changes_only_the_runs_that_depend_on_it() -> None:
     whole = simulate("12")
     assert simulate("12", history=whole.history).digest == whole.digest
     assert simulate("12", history=whole.history[:-1]).digest != whole.digest

@@ -1,4 +1,4 @@
-"""Whatever a seed does to the cluster, all that Muster promises holds; see docs/reliability.md for what that is.
+"""All that Muster promises holds under every seed; see docs/reliability.md for what that is.
 
 Some three minutes of CPU. More seeds: `make simulate-faults SEEDS=1-10000`.
 """

@@ -10,7 +10,7 @@ from muster.testing.simulation.shrink import shortest
 
 
 @pytest.mark.parametrize("needed", [{0}, {7}, {0, 7}, {3, 4}, {0, 1, 2, 3, 4, 5, 6, 7}])
-def test_what_is_needed_is_all_that_is_left(needed: set[int]) -> None:
+def test_only_the_needed_acts_are_left(needed: set[int]) -> None:
     assert shortest(range(8), lambda kept: needed <= set(kept)) == sorted(needed)
 
 

@@ -1,4 +1,4 @@
-"""What took part is counted, and groups that started in part are excused for what others did to them alone."""
+"""The tally counts what took part, and groups that started in part are excused for what others did to them alone."""
 
 from collections.abc import Iterator
 

@@ -82,7 +82,7 @@ class TeamKind(GroupKind[Team]):
     short_names = ("tm",)
     tag = "team"
 
-    def group_of(self, pod: JoiningPod) -> str | None:
+    def named_by(self, pod: JoiningPod) -> str | None:
         """As the pod's label says."""
         name = pod.metadata.labels.get(LABEL)
         return f"{pod.metadata.namespace}/{name}" if name else None
@@ -105,7 +105,7 @@ TEAM_KIND = TeamKind()
 
 def team_of(pod: PodInfo) -> str | None:
     """`namespace/name` of the pod's team."""
-    return TEAM_KIND.group_of(pod.pod)
+    return TEAM_KIND.named_by(pod.pod)
 
 
 class TeamReason(StrEnum):

@@ -12,9 +12,9 @@ from aiohttp.test_utils import TestClient, TestServer
 from muster.framework.config import load
 from muster.operator.kube.credentials import load_connection
 from muster.operator.kube.transport import Transport
+from muster.operator.process.endpoints import endpoints
 from muster.operator.process.group_controllers import group_controllers
 from muster.operator.process.machine import Machine
-from muster.operator.process.pages import pages
 from muster.operator.process.process import Process
 from muster.operator.process.settings import assemble
 from muster.operator.recording.reader import Recording
@@ -91,7 +91,7 @@ async def running(folder: Path) -> AsyncIterator[Running]:
             assembly = replace(assemble(ASSEMBLY), recording=recording)
             process = Process(assembly, transport, Machine(exclusive=False))
             controllers = group_controllers(process)
-            application = pages(process, assembly.configuration, None)
+            application = endpoints(process, assembly.configuration, None)
             ticker = mounted(application, process).ticker
             async with TestClient(TestServer(application)) as client:
                 process.start()

@@ -39,7 +39,7 @@ class Sleepy(PreBindPlugin):
         return None
 
 
-async def test_what_takes_many_turns_is_done() -> None:
+async def test_work_of_many_turns_is_done_when_the_engine_is_settled() -> None:
     world = VirtualScheduler(Patient)
     world.add_nodes(make_node("node"))
     [key] = world.add(make_pod("pod"))
@@ -54,7 +54,7 @@ async def test_asyncio_sleeps_in_virtual_time() -> None:
     assert await world.until(lambda: world.node_of(key) == "node", within=60) == 30
 
 
-async def test_what_runs_on_a_loop_cannot_run_it() -> None:
+async def test_a_task_of_a_loop_cannot_run_the_loop() -> None:
     loop = VirtualLoop(VirtualClock())
     task = loop.create_task(_run(loop))
     assert loop.run_ready()

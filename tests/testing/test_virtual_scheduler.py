@@ -119,7 +119,7 @@ async def test_objects_of_a_watched_kind_are_listed_and_wake_pods() -> None:
     assert scheduler.node_of(key) == "a"
 
 
-async def test_what_does_not_come_in_time_is_said() -> None:
+async def test_a_condition_that_does_not_come_in_time_fails_the_test() -> None:
     with pytest.raises(AssertionError, match="not so within 3 s"):
         await VirtualScheduler().until(lambda: False, within=3)
 

@@ -2,7 +2,7 @@
 
 A rule is a function from a parsed module, or from its text where comments count, to what breaks it.
 `faults` asks all rules about all modules of the product, and compares the names of their public classes.
-Tests and benchmarks are held to the rule about docstrings alone.
+Tests and benchmarks are held to the rules about docstrings and the names of tests alone.
 The numbers are those of CONTRIBUTING.md.
 """
 
@@ -22,6 +22,8 @@ MOST_PARAMETERS = 7
 MOST_METHODS = 25
 MOST_POSITIONAL = 4
 OPENINGS = ("Those ", "That ", "The same", "Whom ", "Whoever ", "Somebody ", "Nobody ")
+PRODUCT_OPENINGS = (*OPENINGS, "What ", "Its ", "Who ", "Whatever ")
+NAMELESS = re.compile(r"test_(?:it|its|so|what|whatever|who|whoever|whom)(?:_|$)")
 EXEMPTION = re.compile(r"#\s*(type: ?ignore|noqa)\b")
 WITH_REASON = re.compile(r"#\s*(?:type: ?ignore|noqa)[^#]*#\s*(?!type: ?ignore|noqa)\S")
 
@@ -29,7 +31,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def faults(root: Path = REPOSITORY) -> Iterator[str]:
-    """What breaks a rule in the product's modules under `root`, each with its file and line."""
+    """The faults of the product's modules under `root`, each with its file and line."""
     first_with: dict[str, str] = {}
     for folder in PRODUCT:
         for path in sorted((root / folder).rglob("*.py")):
@@ -37,7 +39,7 @@ def faults(root: Path = REPOSITORY) -> Iterator[str]:
             module = ast.parse(text)
             for line, fault in exemptions(text):
                 yield f"{path.relative_to(root)}:{line}: {fault}"
-            for rule in (openings, lengths, parameters, methods):
+            for rule in (product_openings, lengths, parameters, methods):
                 for line, fault in rule(module):
                     yield f"{path.relative_to(root)}:{line}: {fault}"
             for line, name in public_classes(module):
@@ -46,17 +48,31 @@ def faults(root: Path = REPOSITORY) -> Iterator[str]:
                     yield f"{place}: {name} is the name of another class at {first}; a public name stands for one thing"
     for folder in TESTS:
         for path in sorted((root / folder).rglob("*.py")):
-            for line, fault in openings(ast.parse(path.read_text())):
-                yield f"{path.relative_to(root)}:{line}: {fault}"
+            module = ast.parse(path.read_text())
+            for rule in (openings, subjects):
+                for line, fault in rule(module):
+                    yield f"{path.relative_to(root)}:{line}: {fault}"
 
 
-def openings(module: ast.Module) -> Iterator[tuple[int, str]]:
+def openings(module: ast.Module, words: tuple[str, ...] = OPENINGS) -> Iterator[tuple[int, str]]:
     """Docstrings that begin with a word that stands for something named elsewhere."""
     for node in ast.walk(module):
         if isinstance(node, Function | ast.ClassDef | ast.Module):
             text = ast.get_docstring(node) or ""
-            if text.startswith(OPENINGS):
+            if text.startswith(words):
                 yield getattr(node, "lineno", 1), f"the docstring begins with {text.split()[0]!r}: name what is meant"
+
+
+def product_openings(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Docstrings of the product that begin with such a word, or define by a question instead of a noun."""
+    return openings(module, PRODUCT_OPENINGS)
+
+
+def subjects(module: ast.Module) -> Iterator[tuple[int, str]]:
+    """Tests whose names do not say what they are about: a list of failed tests shows the names alone."""
+    for node in ast.walk(module):
+        if isinstance(node, Function) and NAMELESS.match(node.name):
+            yield node.lineno, f"{node.name} begins with a word that names nothing: name its subject"
 
 
 def exemptions(text: str) -> Iterator[tuple[int, str]]:

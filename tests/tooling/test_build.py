@@ -113,7 +113,7 @@ def test_a_failed_build_says_why_and_leaves_nothing_half_done(machine: Path, mon
     assert cached(machine) == {".lock"}
 
 
-def test_what_a_killed_build_left_is_cleared_away(machine: Path) -> None:
+def test_the_folder_of_a_killed_build_is_cleared_away(machine: Path) -> None:
     (binaries.cache_folder() / ".build-killed").mkdir(parents=True)
 
     build(["etcd"])

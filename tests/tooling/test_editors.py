@@ -1,4 +1,4 @@
-"""What editors know of the packages: `muster.*` is found in a fresh clone after `make venv`.
+"""The packages in editors: `muster.*` is found in a fresh clone after `make venv`.
 
 Editors do not follow an editable install whose folders and import names differ, so `make venv` links the rooms under
 their import names, where pyright and Pylance look by `pyrightconfig.json`.

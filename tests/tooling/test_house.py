@@ -24,6 +24,7 @@ def test_the_rules_hold() -> None:
         ('class Wait:\n    """That of a pod."""\n', "framework/broken.py:1: the docstring begins with 'That'"),
         ('\ndef wait():\n    """The same for a group."""\n', "framework/broken.py:2: the docstring begins with 'The'"),
         ('"""Whoever waits."""\n', "framework/broken.py:1: the docstring begins with 'Whoever'"),
+        ('class Wait:\n    """What a pod waits for."""\n', "framework/broken.py:1: the docstring begins with 'What'"),
         (TWICE, "framework/broken.py:7: Plan is the name of another class at framework/broken.py:1"),
         (WIDE, f"framework/broken.py:2: wide has {MOST_PARAMETERS + 1} parameters"),
         (PLACED, f"framework/broken.py:2: placed takes {MOST_POSITIONAL + 1} by position"),
@@ -33,15 +34,21 @@ def test_the_rules_hold() -> None:
         (LONG, f"framework/broken.py:1: long has {MOST_LINES + 1} lines"),
     ],
 )
-def test_what_breaks_a_rule_is_named_with_its_place(tmp_path: Path, content: str, fault: str) -> None:
+def test_each_broken_rule_is_named_with_its_place(tmp_path: Path, content: str, fault: str) -> None:
     (tmp_path / "framework").mkdir()
     (tmp_path / "framework" / "broken.py").write_text(content)
     [found] = faults(tmp_path)
     assert found.startswith(fault)
 
 
-def test_tests_are_held_to_the_rule_about_docstrings_alone(tmp_path: Path) -> None:
+def test_tests_are_held_to_the_rules_about_docstrings_and_names_alone(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
+    broken = "def test_it_works(): ...\n\nasync def test_what_fails(): ...\n\ndef test_itself_is_a_noun(): ...\n"
     (tmp_path / "tests" / "broken.py").write_text('"""Somebody else\'s pods."""\n' + WIDE + LONG)
-    [found] = faults(tmp_path)
-    assert found.startswith("tests/broken.py:1: the docstring begins with 'Somebody'")
+    (tmp_path / "tests" / "test_broken.py").write_text('"""What others say."""\n' + broken)
+    docstring, *names = faults(tmp_path)
+    assert docstring.startswith("tests/broken.py:1: the docstring begins with 'Somebody'")
+    assert [name.partition(" begins")[0] for name in names] == [
+        "tests/test_broken.py:2: test_it_works",
+        "tests/test_broken.py:4: test_what_fails",
+    ]

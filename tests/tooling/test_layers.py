@@ -29,8 +29,8 @@ LAYER_NAMES = (
     *("contract", "snapshot", "config", "model", "metrics", "work", "error_log"),
 )
 PROCESS_LAYER_NAMES = (
-    *("cli", "commands", "app", "demo", "top", "web", "explain", "simulate", "process", "podgroups", "recording"),
-    *("leader", "serving", "metrics", "kube", "logs", "versions", "failures"),
+    *("cli", "commands", "app", "demo", "top", "web", "defrag", "explain", "simulate", "process", "podgroups"),
+    *("recording", "leader", "serving", "metrics", "kube", "logs", "versions", "failures"),
 )
 
 

@@ -1,4 +1,4 @@
-"""What an installed Muster holds: every module of the five folders, each under one name."""
+"""The contents of an installed Muster: every module of the five folders, each under one name."""
 
 import ast
 import runpy

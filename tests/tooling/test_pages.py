@@ -20,7 +20,7 @@ _NAMED = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]*)`")
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_what_a_page_links_to_and_names_is_there(page: str) -> None:
+def test_links_and_files_that_a_page_names_exist(page: str) -> None:
     text = (REPOSITORY / page).read_text()
 
     links = [(REPOSITORY / page).parent / link for link in _LINK.findall(text)]
@@ -52,7 +52,11 @@ def test_the_repository_says_how_to_contribute_what_changed_and_how_to_report() 
 
 def test_the_methods_that_the_architecture_names_are_there() -> None:
     named = re.findall(r"`([A-Z]\w+)\.([a-z]\w+)`", (REPOSITORY / "docs" / "architecture.md").read_text())
-    sources = [path.read_text() for folder in ("framework", "operator") for path in (REPOSITORY / folder).rglob("*.py")]
+    sources = [
+        path.read_text()
+        for folder in ("framework", "operator", "plugins")
+        for path in (REPOSITORY / folder).rglob("*.py")
+    ]
     bodies = dict(re.findall(r"^class (\w+)(.*?)(?=^class |\Z)", "\n".join(sources), re.DOTALL | re.MULTILINE))
 
     assert len(named) > 5

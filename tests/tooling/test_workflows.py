@@ -36,7 +36,7 @@ def test_a_workflow_may_read_and_each_job_says_what_more_it_may_and_how_long(wor
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: str(path.stem))
-def test_what_a_workflow_runs_and_waits_for_is_there(workflow: Path) -> None:
+def test_jobs_commands_and_actions_of_a_workflow_exist(workflow: Path) -> None:
     known = jobs(workflow)
     for job in known.values():
         needs = job.get("needs", [])

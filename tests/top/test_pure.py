@@ -229,7 +229,7 @@ def test_the_selected_row_is_on_the_screen_and_a_page_down_skips_no_row(height: 
         assert {*names[at : below + 1]} <= {*seen(at), *seen(below)}
 
 
-def test_what_cannot_be_read_is_said_above_the_table() -> None:
+def test_objects_that_cannot_be_read_are_named_above_the_table() -> None:
     assert screen(TopState(), missing=["pods cannot be read: forbidden"])[2] == "pods cannot be read: forbidden"
 
 

@@ -1,4 +1,4 @@
-"""Debian's Chromium, and what a page in it complained of."""
+"""Debian's Chromium, and the JavaScript errors of a page in it."""
 
 from __future__ import annotations
 

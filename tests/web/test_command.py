@@ -27,7 +27,7 @@ async def test_a_port_that_is_taken_is_bad_input(tmp_path: Path) -> None:
     assert BY_DEFAULT not in ended.stderr
 
 
-def test_it_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path) -> None:
+def test_muster_web_prints_an_address_serves_there_and_ends_in_good_order(tmp_path: Path) -> None:
     path, history = tmp_path / "config", tmp_path / "history"
     pipe, environment = subprocess.PIPE, os.environ | {"PYTHONUNBUFFERED": "1"}
     config = ["--kubeconfig", str(path)]

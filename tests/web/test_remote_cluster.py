@@ -1,4 +1,4 @@
-"""What is shown of a cluster of which not everything may be read."""
+"""The pages of a cluster of which not everything may be read."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ async def test_one_namespace_is_shown_and_nothing_is_decided_from_it(tmp_path: P
                 await remote.stop()
 
 
-async def test_what_may_not_be_read_is_named_with_the_reason() -> None:
+async def test_objects_that_may_not_be_read_are_named_with_the_reason() -> None:
     async def refuse(request: web.Request) -> web.Response:
         return web.json_response({"kind": "Status", "code": 403, "message": f"{request.path} is not yours"}, status=403)
 

@@ -1,4 +1,4 @@
-"""Who gets a page, what every answer carries, and that nothing that a cluster says becomes markup."""
+"""Safety of the pages: access, headers of every answer, and texts of a cluster, which never become markup."""
 
 from html import escape
 from http import HTTPStatus
@@ -103,7 +103,7 @@ async def test_only_so_many_pages_are_kept_up_to_date_at_once(cluster: Shown) ->
             stream.close()
 
 
-async def test_what_a_cluster_says_stays_text(browser: Browser, cluster: Shown) -> None:
+async def test_hostile_texts_of_a_cluster_stay_text(browser: Browser, cluster: Shown) -> None:
     said = {"type": "Scheduled", "status": "False", "reason": _HOSTILE, "message": _HOSTILE}
     cluster.group("waits", needs=2, status={"phase": _HOSTILE, "conditions": [said]})
     cluster.pod(member("waits", 0), message=_HOSTILE)

@@ -1,4 +1,4 @@
-"""What is shown, before it is drawn: changes, bands of capacity, and the order of groups."""
+"""The contents of pages before they are drawn: changes, bands of capacity, and the order of groups."""
 
 import msgspec
 import pytest

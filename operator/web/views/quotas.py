@@ -38,7 +38,7 @@ class QuotasPage:
     """The contents of the page.
 
     Attributes:
-        problems: the parts of quotas that are not followed, as pairs of a quota's name and a sentence.
+        problems: the settings of quotas that are ignored, as pairs of a quota's name and a sentence.
         hidden: the number of rows that are not listed.
     """
 

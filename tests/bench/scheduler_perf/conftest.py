@@ -1,4 +1,4 @@
-"""What these tests share: scheduler_perf itself, and a workload to change."""
+"""Fixtures of these tests: scheduler_perf itself, and a workload to change."""
 
 from pathlib import Path
 

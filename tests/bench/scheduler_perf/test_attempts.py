@@ -33,7 +33,7 @@ def test_a_share_lies_within_its_bucket_and_the_last_finite_bound_stands_for_mor
     assert quantile(counts, 0.99) == 0.002
 
 
-def test_what_was_counted_before_and_results_without_attempts_are_left_out() -> None:
+def test_attempts_before_the_run_and_results_without_attempts_are_left_out() -> None:
     before = {"scheduled": {0.001: 10.0, math.inf: 10.0}, "error": {0.001: 0.0, math.inf: 3.0}}
     after = {
         "scheduled": {0.001: 30.0, math.inf: 30.0},

@@ -134,6 +134,8 @@ def test_every_other_operation_is_known(workload: Workload) -> None:
         ({"opcode": "deletePods", "namespace": "n", "deletePodsPerSecond": 1}, "deletePods is waited for"),
     ],
 )
-def test_what_is_not_known_or_has_no_value_is_refused(workload: Workload, raw: Mapping[str, Any], fault: str) -> None:
+def test_operations_and_fields_that_are_unknown_or_have_no_value_are_refused(
+    workload: Workload, raw: Mapping[str, Any], fault: str
+) -> None:
     with pytest.raises(OperationError, match=fault):
         only(workload, raw)

@@ -1,4 +1,4 @@
-"""What a workload writes goes where the API has it, and the time of each pod's creation is kept."""
+"""Objects of a workload go where the API has them, and the time of each pod's creation is kept."""
 
 import asyncio
 from collections.abc import Mapping

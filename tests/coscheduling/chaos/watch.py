@@ -1,4 +1,4 @@
-"""What a client that only watches pods can say of gangs: did one ever start in part, and are nodes full."""
+"""Gangs as a client sees them that only watches pods: whether one ever started in part, and whether nodes are full."""
 
 from collections import defaultdict
 from collections.abc import Mapping

@@ -31,7 +31,7 @@ from muster.operator.process.clock import LoopClock
 from muster.operator.process.informers import PODS
 from muster.plugins.coscheduling.api import POD_GROUPS, PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.coscheduling.reporting import PodGroupReporter
 from tests.controlplane.api import Api

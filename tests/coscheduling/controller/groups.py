@@ -12,7 +12,7 @@ from muster.operator.kube.errors import ApiError, Conflict, NotFound
 from muster.operator.kube.series import EventKey
 from muster.operator.kube.transport import Reply
 from muster.plugins.coscheduling.api import PodGroup
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 
 
 def pod_group(name: str = "train", *, namespace: str = "ml", min_member: int = 3, **spec: Any) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from muster.operator.podgroups.status_controller import StatusController
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from muster.plugins.coscheduling.record import PodGroupReason
 from muster.plugins.coscheduling.reporting import PodGroupReporter

@@ -1,4 +1,4 @@
-"""Whatever happens to the kopf operator that validates PodGroups, it is begun again, and the process goes on."""
+"""The kopf operator that validates PodGroups: after any end it is begun again, and the process goes on."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -83,7 +83,9 @@ async def stage(api: FakeApi) -> AsyncIterator[Stage]:
         await made.admission.stop()
 
 
-async def test_it_begins_when_podgroups_are_served_and_watches_nothing(api: FakeApi, stage: Stage) -> None:
+async def test_the_admission_operator_begins_when_podgroups_are_served_and_watches_nothing(
+    api: FakeApi, stage: Stage
+) -> None:
     missing = status_answer(404, "NotFound", "the server could not find the requested resource")
     api.on("GET", LIST, missing, missing, missing, EMPTY)
     stage.admission.start()
@@ -105,13 +107,13 @@ async def test_a_port_that_is_taken_ends_nothing_but_kopf(
     other.cancel()
 
 
-async def test_it_may_end_before_kopf_has_begun(stage: Stage) -> None:
+async def test_the_admission_operator_may_be_stopped_before_kopf_has_begun(stage: Stage) -> None:
     stage.admission.start()
     await stage.admission.stop()
     assert stage.claims == 0
 
 
-async def test_it_may_end_at_any_step(api: FakeApi, stage: Stage) -> None:
+async def test_the_admission_operator_may_be_stopped_while_it_runs(api: FakeApi, stage: Stage) -> None:
     stage.admission.start()
     await until(lambda: stage.claims == 1)
     await stage.admission.stop()

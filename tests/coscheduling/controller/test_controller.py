@@ -110,7 +110,7 @@ async def test_groups_without_members_delay_no_other_group(stage: Stage) -> None
     assert len(stage.client.patches) == 51
 
 
-async def test_what_does_not_change_is_not_written(stage: Stage) -> None:
+async def test_an_unchanged_status_is_not_written(stage: Stage) -> None:
     stage.client.put(pod_group(min_member=1))
     stage.come(RUNNING)
     await stage.clock.advance(5)

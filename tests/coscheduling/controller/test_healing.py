@@ -21,12 +21,12 @@ from muster.operator.kube.client import ApiClient
 from muster.operator.kube.errors import ApiError, TooManyRequests, Unreachable
 from muster.operator.kube.informer import Informer, Timing
 from muster.operator.kube.transport import Reply
-from muster.operator.podgroups.ended_pods import GroupOf, ended_pods
+from muster.operator.podgroups.ended_pods import NamedBy, ended_pods
 from muster.operator.podgroups.healing import Healer
 from muster.operator.podgroups.worker import WorkerPorts
 from muster.plugins.coscheduling.api import PodGroup
 from muster.plugins.coscheduling.args import CoschedulingArgs
-from muster.plugins.coscheduling.groups import PodGroups
+from muster.plugins.coscheduling.book import PodGroups
 from muster.plugins.coscheduling.kind import POD_GROUP_KIND
 from tests.clocks import SettlingClock
 from tests.coscheduling.objects import make_member
@@ -99,10 +99,10 @@ class Evictions:
         return Reply(201, b"{}")
 
 
-def watch(client: Evictions, clock: SettlingClock, groups: GroupBook[Any, Any], group_of: GroupOf) -> Informer[Any]:
+def watch(client: Evictions, clock: SettlingClock, groups: GroupBook[Any, Any], named_by: NamedBy) -> Informer[Any]:
     """The watch of pods that have ended."""
     timing = Timing(sleep=clock.sleep, random=lambda: 0.0, clock=clock.now)
-    return ended_pods(cast("ApiClient", client), group_of, groups.follow_ended, timing)
+    return ended_pods(cast("ApiClient", client), named_by, groups.follow_ended, timing)
 
 
 class Stage:
@@ -113,7 +113,7 @@ class Stage:
         self.groups = PodGroups(CoschedulingArgs(), self.clock, PodsAtPermit(Standstill()))
         self.leads = True
         ports = WorkerPorts(cast("ApiClient", self.client), self.recorder, self.clock, leading=lambda: self.leads)
-        self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.group_of)
+        self.ended = watch(self.client, self.clock, self.groups, POD_GROUP_KIND.named_by)
         self.healer = Healer(self.groups, POD_GROUP_KIND, ports, self.ended)
         self.body = pod_group("train", namespace="default")
         self.body["metadata"]["annotations"] = {HEALING_POLICY: policy}

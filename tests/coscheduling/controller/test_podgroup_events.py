@@ -46,7 +46,7 @@ def test_a_group_whose_lost_members_were_replaced_is_not_reported_as_scheduled_a
 
 
 @pytest.mark.parametrize("reason", ["LostMembers", "Scheduling"])
-def test_what_only_the_members_show_is_no_event(reason: str) -> None:
+def test_a_change_that_only_the_members_show_is_no_event(reason: str) -> None:
     assert reported(status("Scheduled"), status(reason), announced("Scheduled")) == []
 
 

@@ -1,4 +1,4 @@
-"""What the server of reviews answers to what is none, and that it goes on."""
+"""The server of reviews: its answer to other requests, after which it goes on."""
 
 import asyncio
 import logging
@@ -84,7 +84,7 @@ def but(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-async def test_what_is_no_review_is_answered_with_400_and_no_word_in_the_log(
+async def test_a_body_that_is_no_review_is_answered_with_400_and_no_word_in_the_log(
     body: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,4 @@
-"""What is due comes once, in the order of its time, and the patient after all others."""
+"""The work queue: keys that are due come once, in the order of their times, and patient ones after all others."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ def test_a_key_may_become_due_earlier() -> None:
     assert queue.pop(9) is None
 
 
-def test_what_is_due_longest_comes_first() -> None:
+def test_the_key_that_is_due_longest_comes_first() -> None:
     queue = WorkQueue()
     for key, at in (("c", 3), ("a", 1), ("b", 1)):
         queue.add(key, at=at)

@@ -1,4 +1,4 @@
-"""What each operator creates runs as its users expect, on clusters with enough capacity, too little, and none."""
+"""The pods of each operator run as its users expect, on clusters with enough capacity, too little, and none."""
 
 import pytest
 

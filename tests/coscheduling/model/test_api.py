@@ -37,7 +37,7 @@ def test_a_group_may_have_neither_spec_nor_status() -> None:
     assert group.read_status() == PodGroupStatus()
 
 
-def test_what_is_no_group_is_refused() -> None:
+def test_an_object_without_metadata_is_refused() -> None:
     with pytest.raises(msgspec.ValidationError):
         read(b'{"spec": {}}')
 

@@ -82,7 +82,7 @@ def test_a_group_that_ran_whole_has_lost_members_until_their_successors_have_nod
 
 
 @pytest.mark.parametrize("outdated", [TRUE, denial("WaitingForPods", "2 of 3 pods exist"), denial("Scheduling")])
-def test_what_the_members_disprove_is_replaced_by_what_they_show(outdated: PodGroupCondition) -> None:
+def test_a_condition_that_the_members_disprove_is_replaced_by_their_own(outdated: PodGroupCondition) -> None:
     assert say(members(waiting=3), None, outdated) == ("False", "Scheduling", "0 of 3 pods are scheduled")
 
 

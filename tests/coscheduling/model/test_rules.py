@@ -1,4 +1,4 @@
-"""What a PodGroup may ask for, and how a mistake is reported."""
+"""The rules of a PodGroup's fields, and the reports of mistakes."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinu
         {"minMember": 3, "ofSomeLaterVersion": True},
     ],
 )
-def test_what_a_group_may_ask_for_is_no_problem(spec: Any) -> None:
+def test_a_valid_spec_is_no_problem(spec: Any) -> None:
     assert problems({"spec": spec}) == []
 
 

@@ -1,4 +1,4 @@
-"""What every decision to evict for a gang has to hold, in plain arithmetic: cpu is all that these pods ask for."""
+"""The rules for every decision to evict for a gang, in plain arithmetic: cpu is all that these pods ask for."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping

@@ -85,7 +85,7 @@ class Life:
 
 
 @pytest.mark.parametrize("seed", range(_SEEDS))
-async def test_whatever_happens_only_the_needed_go_and_only_for_the_more_important(
+async def test_preemption_evicts_only_the_pods_that_are_needed_and_only_for_more_important_ones(
     seed: int, make_world: MakeWorld
 ) -> None:
     random = Random(seed)

@@ -1,4 +1,4 @@
-"""What only a real API server shows of gangs: what it admits, refuses and orders, and what is left when a process dies.
+"""Tests of gangs that need a real API server: its admission, its order of events, and the state after a process died.
 
 All other stories are in `tests.coscheduling.scenarios`.
 """

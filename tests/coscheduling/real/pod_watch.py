@@ -1,4 +1,4 @@
-"""What a watch on one namespace's pods reports to a client other than Muster."""
+"""A watch on one namespace's pods, as a client other than Muster sees it."""
 
 from typing import Any
 

@@ -33,7 +33,7 @@ def process(undefined: Path, tmp_path: Path) -> Iterator[MusterProcess]:
         yield process
 
 
-def test_it_is_said_once_others_are_scheduled_and_gangs_are_when_the_definition_comes(
+def test_a_missing_definition_is_logged_once_others_are_scheduled_and_gangs_are_when_it_comes(
     process: MusterProcess,
     control_plane: ControlPlane,
     make_gangs: Callable[[str], GangCluster],

@@ -1,4 +1,4 @@
-"""What other operators create, applied with kubectl to a real API server."""
+"""The objects of other operators, applied with kubectl to a real API server."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

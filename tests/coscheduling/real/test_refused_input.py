@@ -1,4 +1,4 @@
-"""What the API itself refuses in a PodGroup, and what it lets through that the scheduler then has to live with."""
+"""Invalid PodGroups: those that the API itself refuses, and those that it accepts and the scheduler has to handle."""
 
 import pytest
 

@@ -111,7 +111,7 @@ async def test_a_large_incomplete_gang_is_checked_rarely_and_tried_at_once_when_
     assert len(world.bound("g")) == 320
 
 
-async def test_what_was_about_to_be_said_is_not_said_of_a_pod_that_is_gone(world: World) -> None:
+async def test_a_postponed_report_is_dropped_with_a_pod_that_is_gone(world: World) -> None:
     world.add_nodes(make_node("a"))
     world.add_group("g", 2)
     [key] = world.add(make_members("g", 1)[0])
@@ -123,7 +123,7 @@ async def test_what_was_about_to_be_said_is_not_said_of_a_pod_that_is_gone(world
     assert world.conditions == {}
 
 
-async def test_what_was_about_to_be_said_is_not_said_of_a_pod_that_is_being_bound(world: World) -> None:
+async def test_a_postponed_report_is_dropped_when_the_pod_is_being_bound(world: World) -> None:
     world.add_nodes(make_node("a"))
     world.add_group("g", 2)
     pods = make_members("g", 2)

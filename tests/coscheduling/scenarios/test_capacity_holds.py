@@ -50,7 +50,7 @@ async def test_the_second_app_starts_when_the_first_has_ended(world: World) -> N
     assert len(world.bound("two")) == 6
 
 
-async def test_what_is_kept_for_executors_is_kept_for_as_long_as_permit_would_wait(make_world: MakeWorld) -> None:
+async def test_min_resources_are_kept_for_executors_for_as_long_as_permit_would_wait(make_world: MakeWorld) -> None:
     world = make_world({"permitWaitingTimeSeconds": 30})
     two_apps(world)
     world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
@@ -161,7 +161,7 @@ async def test_the_successor_of_the_last_member_of_a_job_that_is_nearly_done_hol
     assert world.bound("two") == ["default/two-0"]
 
 
-async def test_what_is_kept_no_more_is_not_kept_again_for_an_executor_that_comes_too_late(
+async def test_min_resources_are_not_kept_again_for_an_executor_that_comes_too_late(
     make_world: MakeWorld,
 ) -> None:
     world = make_world({"permitWaitingTimeSeconds": 30})
@@ -197,7 +197,7 @@ def in_pool(pool: str, *pods: PodDict) -> list[PodDict]:
     return [pod.node_selector({"pool": pool}) for pod in pods]
 
 
-async def test_what_is_kept_in_one_pool_is_not_missed_in_another(world: World) -> None:
+async def test_min_resources_that_are_kept_in_one_pool_are_not_missed_in_another(world: World) -> None:
     world.add_nodes(make_node("x", cpu="8").labels(pool="x"), make_node("y", cpu="8").labels(pool="y"))
     world.add_group("one", 1, min_resources={"cpu": "8"})
     world.add_group("two", 2, min_resources={"cpu": "8"})
@@ -224,7 +224,7 @@ async def test_more_is_never_kept_than_is_free(world: World) -> None:
 
 
 @pytest.mark.parametrize("expiration", [0, 3, 100])
-async def test_who_waits_for_what_is_kept_is_tried_when_that_is_kept_no_more(
+async def test_a_gang_that_waits_for_kept_min_resources_is_tried_when_they_are_kept_no_more(
     make_world: MakeWorld, expiration: int
 ) -> None:
     world = make_world({"deniedPGExpirationTimeSeconds": expiration})
@@ -235,7 +235,7 @@ async def test_who_waits_for_what_is_kept_is_tried_when_that_is_kept_no_more(
     assert seconds == pytest.approx(max(60, expiration), abs=0.1)
 
 
-async def test_who_waits_for_what_is_kept_is_tried_when_the_other_podgroup_goes(world: World) -> None:
+async def test_a_gang_that_waits_for_kept_min_resources_is_tried_when_the_other_podgroup_goes(world: World) -> None:
     two_apps(world)
     world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
     await world.run(10)
@@ -245,7 +245,9 @@ async def test_who_waits_for_what_is_kept_is_tried_when_the_other_podgroup_goes(
     assert world.bound("two") == ["default/two-driver"]
 
 
-async def test_who_waits_for_what_is_kept_is_not_tried_for_a_podgroup_whose_status_changes(world: World) -> None:
+async def test_a_gang_that_waits_for_kept_min_resources_is_not_tried_when_a_podgroups_status_changes(
+    world: World,
+) -> None:
     two_apps(world)
     [_, waits] = world.add(make_member("one-driver", "one"), make_member("two-driver", "two"))
     await world.settle()

@@ -60,7 +60,7 @@ async def test_a_gang_starts_where_all_its_members_agree_or_not_at_all(
     world.check()
 
 
-async def test_what_a_gang_that_did_not_fit_was_tried_on_is_free_for_others(world: World) -> None:
+async def test_nodes_of_a_failed_trial_are_free_for_others(world: World) -> None:
     world.add_nodes(*nodes("ab"))
     world.add_group("g", 3)
     world.add(*(apart(member) for member in make_members("g", 3)))

@@ -87,7 +87,7 @@ async def test_each_member_gets_a_local_volume_of_its_own_or_none_gets_any(
     world.check()
 
 
-async def test_what_a_gang_that_does_not_fit_was_tried_on_is_left_to_others(world: StorageWorld) -> None:
+async def test_volumes_of_a_failed_trial_are_left_to_others(world: StorageWorld) -> None:
     world.store(LOCAL, make_volume("on-n0", storage_class="local").on("n0"))
     world.store(*(make_claim(f"c{number}", storage_class="local") for number in range(2)))
     assert await world.gang(2, 2) == []

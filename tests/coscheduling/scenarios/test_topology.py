@@ -146,7 +146,7 @@ async def test_a_gang_that_runs_in_two_racks_or_in_none_says_so(world: World) ->
         assert world.conditions[f"default/{name}-3"][:2] == ("SchedulerError", undetermined + cause)
 
 
-async def test_what_is_preferred_gives_way_level_by_level_and_what_is_required_does_not(world: World) -> None:
+async def test_preferred_levels_give_way_one_by_one_and_required_ones_do_not(world: World) -> None:
     add_racks(world, [2, 3], zone="a")
     add_racks(world, [2, 2], zone="b")
     asked = {REQUIRED: ZONE, PREFERRED: RACK}
@@ -164,7 +164,7 @@ async def test_what_is_preferred_gives_way_level_by_level_and_what_is_required_d
     )
 
 
-async def test_what_is_preferred_gives_way_to_a_later_member_too_and_what_is_required_does_not(world: World) -> None:
+async def test_preferred_levels_give_way_to_a_later_member_too_and_required_ones_do_not(world: World) -> None:
     add_racks(world, [2, 1, 1], zone="a")
     add_racks(world, [4], zone="b")
     world.add_group("g", 1, annotations={REQUIRED: ZONE, PREFERRED: RACK})

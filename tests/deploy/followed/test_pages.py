@@ -33,13 +33,15 @@ def installed(release: None, whole_cluster: ControlPlane) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("page", ["beside-others", "gangs", "operations", "performance", "reading-a-reason", "upgrade"])
+@pytest.mark.parametrize(
+    "page", ["beside-others", "gangs", "kueue", "operations", "performance", "reading-a-reason", "upgrade"]
+)
 def test_a_page_can_be_followed_on_a_cluster_that_has_muster(reader: Reader, page: str) -> None:
     reader.follow(DOCS / f"{page}.md")
 
 
 @pytest.mark.usefixtures("installed")
-def test_what_operators_make_starts_whole(whole_cluster: ControlPlane, reader: Reader) -> None:
+def test_groups_that_operators_make_start_whole(whole_cluster: ControlPlane, reader: Reader) -> None:
     """Each operator's own manifests, and the pods that a JobSet's controller makes, with Muster set up by the page."""
     reader.follow(DOCS / "gangs.md", "## KubeRay")
     for name in ("mpi-operator", "kuberay", "kubeflow-trainer", "spark-operator"):

@@ -59,7 +59,7 @@ class Crews(GroupPlugin, ReservePlugin, PodFollower, EnqueueExtensions):
     def on_assumed_pod_expired(self, pod: PodInfo) -> None:
         self._members.count_expired(pod)
 
-    # Questions of the group cycle.
+    # The group: which it is, what it lacks, and why it does not fit.
 
     def group_of(self, pod: PodInfo) -> str | None:
         crew = crew_of(pod)

@@ -1,4 +1,4 @@
-"""What has become of a situation on the API, and how its scheduler came to it: values that `verdict` compares."""
+"""The outcome of a situation on the API, and its scheduler's choices: values that `verdict` compares."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

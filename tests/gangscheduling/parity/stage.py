@@ -46,7 +46,7 @@ class Stage:
 
     @contextmanager
     def play(self, situation: Situation) -> Iterator["Scene"]:
-        """All of it comes, and goes again."""
+        """Create all objects, then delete them."""
         name = create_namespace(self._api)
         cluster = NativeCluster(self._plane, self._api, name, self._scheduler)
         scene = Scene(cluster, situation, self._choices)

@@ -1,4 +1,4 @@
-"""What a plugin's registrations say of an event: whether a pod that it turned away is tried again."""
+"""A plugin's registrations for an event: whether a pod that the plugin rejected is tried again."""
 
 from collections.abc import Mapping
 from typing import Any

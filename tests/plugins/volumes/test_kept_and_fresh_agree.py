@@ -1,4 +1,4 @@
-"""What the volume plugins keep of the cluster gives the answers of plugins that have just come, whatever happened."""
+"""Volume plugins that have kept parts of the cluster answer as plugins do that have just started."""
 
 from typing import Any
 

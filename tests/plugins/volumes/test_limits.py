@@ -142,7 +142,7 @@ def test_counts_follow_whatever_they_depend_on() -> None:
     assert steps == [False, False, True, False, False, True, False, True, False]
 
 
-def test_what_is_tried_counts_and_what_is_undone_does_not() -> None:
+def test_volumes_of_a_trial_count_until_it_is_undone() -> None:
     cluster = Cluster(make_node("one"), make_node("two"))
     cluster.keep(*bound("a", "b"), *(make_csi_node(name, {DRIVER: 1}) for name in ("one", "two")))
     plugin, pod = cluster.plugin(NodeVolumeLimits), pod_with("web", "b")
@@ -194,7 +194,7 @@ def test_inline_volumes_count_for_the_driver_that_took_them_over(kind: str) -> N
 
 
 @pytest.mark.parametrize("kind", INLINE)
-def test_so_do_persistent_volumes(kind: str) -> None:
+def test_in_tree_volumes_count_for_their_csi_driver(kind: str) -> None:
     source, driver = INLINE[kind]
     cluster = Cluster(make_node("full"))
     cluster.keep(
@@ -313,7 +313,9 @@ POD = make_pod("web").claim("data")
         (make_pod("web").volume("x", ephemeral={}), make_attachment("a", "n", "v"), None, False),
     ],
 )
-def test_what_may_help(pod: PodDict, old: ObjectDict | None, new: ObjectDict | None, queued: bool | None) -> None:
+def test_node_volume_limits_is_woken_by_drivers_volumes_and_claims_that_may_help(
+    pod: PodDict, old: ObjectDict | None, new: ObjectDict | None, queued: bool | None
+) -> None:
     assert Asked(Cluster().plugin(NodeVolumeLimits)).about(pod, new, old=old) is queued
 
 

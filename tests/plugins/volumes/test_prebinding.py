@@ -134,7 +134,7 @@ async def test_volumes_and_claims_are_written_against_the_versions_that_were_dec
     binding.cancel()
 
 
-async def test_it_ends_as_soon_as_the_last_claim_is_bound_without_waiting_for_a_second_to_pass() -> None:
+async def test_prebind_ends_as_soon_as_the_last_claim_is_bound_without_waiting_for_a_second_to_pass() -> None:
     world = World()
     binding = world.begin()
     await settle()
@@ -149,7 +149,7 @@ async def test_it_ends_as_soon_as_the_last_claim_is_bound_without_waiting_for_a_
     assert world.cluster.clock.next_due() is None
 
 
-async def test_what_the_informers_have_not_heard_of_yet_is_waited_for() -> None:
+async def test_prebind_waits_for_objects_that_the_informers_have_not_reported_yet() -> None:
     world = World()
     binding = world.begin()
     await settle()
@@ -215,7 +215,7 @@ def _node_gone(world: World) -> None:
         (_node_gone, 'failed to get node "a": node "a" not found'),
     ],
 )
-async def test_it_gives_up_when_it_can_never_come_to_an_end(event: Callable[[World], None], reason: str) -> None:
+async def test_prebind_gives_up_when_it_can_never_come_to_an_end(event: Callable[[World], None], reason: str) -> None:
     world = World()
     binding = world.begin()
     await settle()
@@ -227,7 +227,7 @@ async def test_it_gives_up_when_it_can_never_come_to_an_end(event: Callable[[Wor
     assert binding.result() == Status.failure(f"binding volumes: {reason}")
 
 
-async def test_it_gives_up_when_time_is_up_and_what_was_written_stays() -> None:
+async def test_prebind_gives_up_when_time_is_up_and_its_writes_stay() -> None:
     world = World()
     binding = world.begin()
     for _ in range(TIMEOUT):

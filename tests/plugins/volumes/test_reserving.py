@@ -104,7 +104,7 @@ def test_a_claim_is_made_for_the_first_pods_node_and_others_have_to_follow() -> 
     assert world.nodes_for(pod("q", "data")) == ["a", "b"]
 
 
-def test_who_follows_holds_on_to_the_claim_when_the_first_gives_it_back() -> None:
+def test_a_second_pod_holds_on_to_the_claim_when_the_first_gives_it_back() -> None:
     world = World(*claims("data", storage_class="late"))
     world.reserve(pod("p", "data"), "b")
     world.reserve(pod("q", "data"), "b")
@@ -177,7 +177,7 @@ PODS = [pod(name, *mounts) for name, mounts in {"p": "x", "q": "y", "r": "xy", "
 
 
 @given(st.lists(st.tuples(st.sampled_from(PODS), st.sampled_from("ab")), max_size=12), st.randoms())
-def test_whatever_is_reserved_and_given_back_in_any_order_leaves_nothing_behind(
+def test_reservations_that_are_given_back_in_any_order_leave_nothing_behind(
     steps: Sequence[tuple[PodDict, str]], random: Any
 ) -> None:
     volumes = [make_volume(f"{node}-{n}", storage_class="local").on(node) for node in "ab" for n in range(2)]

@@ -107,7 +107,9 @@ POD = make_pod("web").claim("data")
         (make_volume("v").labels({ZONE: "a"}), make_volume("v").labels({ZONE: "a", "x": "y"}), False),
     ],
 )
-def test_what_may_help(old: ObjectDict | None, new: ObjectDict, queued: bool | None) -> None:
+def test_volume_zone_is_woken_by_classes_claims_and_volumes_that_may_help(
+    old: ObjectDict | None, new: ObjectDict, queued: bool | None
+) -> None:
     assert Asked(Cluster().plugin(VolumeZone)).about(POD, new, old=old) is queued
 
 

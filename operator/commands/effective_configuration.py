@@ -87,7 +87,7 @@ class ConfigurationOptions:
         return replace(assembly, configuration=assembly.configuration.model_copy(update={"extenders": ()}))
 
 
-def rules_options(command: Callable[..., None]) -> Callable[..., None]:
+def configuration_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for the configuration to a command, which gets them as `choice`."""
 
     @wraps(command)

@@ -1,4 +1,4 @@
-"""The book of PodGroups: everything that the scheduler knows about them.
+"""The book of the PodGroups of scheduling.x-k8s.io: everything that the scheduler knows about them now.
 
 One object serves the plugins of all profiles, because the members of a group may belong to any profile, and the
 operator's controller of PodGroups. It knows which pods are members and which of them have nodes, which groups were
@@ -106,7 +106,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     # What they are.
 
     def quorum(self, group: str) -> int:
-        """Its minMember; 0 for a group that does not exist."""
+        """The group's minMember; 0 for a group that does not exist."""
         return self.record(group).quorum
 
     def quorum_state(self, group: str) -> tuple[bool, int]:

@@ -1,6 +1,6 @@
-"""Held groups in the engine: unbound members are not started, and each reports the hold.
+"""The gate of held groups: unbound members are not started, and each reports the hold.
 
-PreEnqueue gates members that enter the queue while their group is held. `HeldGroups` does the rest for the group plugin
+PreEnqueue gates members that enter the queue while their group is held. `HoldGate` does the rest for the group plugin
 of one profile: members that wait at Permit when the hold begins release their nodes, nominations are withdrawn, members
 that are already in the queue are gated after their next attempt, which PreFilter rejects, and gated members are
 reported. A member whose binding has begun is bound.
@@ -19,8 +19,8 @@ from .members import Members
 from .nominations import MemberNominations
 
 
-class HeldGroups:
-    """Enforces `holds` for the plugin of this name."""
+class HoldGate:
+    """Enforces `holds` for the group plugin of this name."""
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
-"""The statuses of a rejected group, its parts and its members, in the words of kube-scheduler's pod group cycle.
+"""The base class of `GangScheduling`: the statuses of a rejected group, its parts and its members.
 
-The engine calls it during decisions, so it changes nothing. `GangScheduling` adds what follows from decisions.
+The words are those of kube-scheduler's pod group cycle. The engine calls these methods during decisions, so they change
+nothing; `GangScheduling` (`plugin`) adds the extension points and the consequences of decisions.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from muster.framework.contract import Code, NoDomain, Part, Shortage, Status, wi
 from muster.framework.groups import GangPlugin
 
 from . import messages
-from .groups import NativePodGroups
+from .book import NativePodGroups
 
 
 class NativeGangPlugin(GangPlugin):

@@ -25,7 +25,7 @@ def _plugins(plugins: Plugins) -> Plugins:
 
 
 def _replaced(plugins: PluginSet, instead: list[PluginReference]) -> PluginSet:
-    """The set with `others` in place of CapacityScheduling, unless they are listed already."""
+    """The set with `instead` in place of CapacityScheduling, without plugins that are listed already."""
     if all(plugin.name != QUOTAS.plugin for plugin in plugins.enabled):
         return plugins
     names = {plugin.name for plugin in plugins.enabled}

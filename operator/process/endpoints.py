@@ -1,4 +1,4 @@
-"""The pages on the process's port: health, metrics, configuration."""
+"""The HTTP endpoints on the process's port: health, metrics, configuration. `web` has the pages for people."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def last_decision(process: Process, namespace: str, name: str) -> LastDecision |
     return decision
 
 
-def pages(
+def endpoints(
     process: Process,
     configuration: KubeSchedulerConfiguration,
     authorizer: Authorizer | None,

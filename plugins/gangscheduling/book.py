@@ -1,4 +1,4 @@
-"""The groups: everything that the scheduler knows about all PodGroups of scheduling.k8s.io now.
+"""The book of the PodGroups of scheduling.k8s.io: everything that the scheduler knows about them now.
 
 One object serves the plugins of all profiles, and the operator's controller, which writes the reports that it yields.
 It knows which pods are members and which of them have nodes; all of it is rebuilt from the API after a restart.
@@ -173,8 +173,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         if group is not None:
             self._announce_state(self.record(group))
 
-    def announce_once(self, group: str, reason: NativePodGroupReason, message: str = "", note: str = "") -> None:
-        """Announce a decision; after SCHEDULED, nothing more is announced."""
+    def announce_until_scheduled(
+        self, group: str, reason: NativePodGroupReason, message: str = "", note: str = ""
+    ) -> None:
+        """Announce a decision, unless SCHEDULED has been announced before."""
         record = self.record(group)
         if record.group is not None and not record.has_been_scheduled:
             self.announce(group, reason, message, note=note, generation=record.group.metadata.generation)
@@ -185,13 +187,13 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             return
         hold = self.holds.text(record.key)
         if len(record.bound) + record.succeeded >= record.group.spec.min_count:
-            self.announce_once(record.key, NativePodGroupReason.SCHEDULED)
+            self.announce_until_scheduled(record.key, NativePodGroupReason.SCHEDULED)
         elif hold is not None:
-            self.announce_once(record.key, NativePodGroupReason.HELD, hold)
+            self.announce_until_scheduled(record.key, NativePodGroupReason.HELD, hold)
         elif record.reports_hold:
             user = self.holds.resumed_by(record.key)
             note = f"Resumed by {user}" if user else ""
-            self.announce_once(record.key, NativePodGroupReason.UNSCHEDULABLE, messages.RESUMED, note)
+            self.announce_until_scheduled(record.key, NativePodGroupReason.UNSCHEDULABLE, messages.RESUMED, note)
 
     def _is_ours(self, record: NativePodGroupRecord) -> bool:
         first = next(iter(record.pods.values()), None)
