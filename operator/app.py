@@ -96,8 +96,7 @@ class PodGroupParts:
         """End."""
         if self.admission is not None:
             await self.admission.stop()
-        for controller in self.controllers:
-            await controller.stop()
+        await asyncio.gather(*(controller.stop() for controller in self.controllers))
 
 
 FAILED = 1

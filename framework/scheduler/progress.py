@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
+from ..contract.api import ApiError
 from ..contract.status import Code, Status
 from ..error_log import ErrorLog
 from ..work import checkpoint
@@ -18,6 +19,8 @@ from .ports import Ports
 from .reports import DECISIONS, reasons_in
 
 log = logging.getLogger(__name__)
+
+_NOT_FOUND = 404
 
 
 class PodsBeingBound:
@@ -81,11 +84,23 @@ class AttemptObserver:
                 seconds=now - attempt.started,
             )
             pairs = {"pod": attempt.pod.key, "reason": status.message}
-            if status.code is Code.ERROR:
-                self._errors.error("Attempt failed", cause=_cause(status, attempt), error=status.error, pairs=pairs)
-            else:
+            if status.code is not Code.ERROR:
                 log.log(DECISIONS, "Unable to schedule pod", extra={"pairs": pairs})
+            elif _is_not_found(status.error):
+                # Deleted meanwhile, as a rule the pod; kube-scheduler's line guesses the node.
+                log.log(
+                    DECISIONS, "Unable to schedule pod, possibly due to node not found; waiting", extra={"pairs": pairs}
+                )
+            else:
+                self._errors.error("Attempt failed", cause=_cause(status, attempt), error=status.error, pairs=pairs)
             checkpoint()
+
+
+def _is_not_found(error: BaseException | None) -> bool:
+    """Whether the error, or one that caused it, is the API server's 404."""
+    while error is not None and not isinstance(error, ApiError):
+        error = error.__cause__
+    return error is not None and error.status == _NOT_FOUND
 
 
 def _cause(status: Status, attempt: Attempt) -> Hashable:

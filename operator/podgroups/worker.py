@@ -10,6 +10,7 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Container, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,6 +25,8 @@ from .work_queue import WorkQueue
 log = logging.getLogger(__name__)
 
 _LEADING_POLL_SECONDS = 1.0
+
+_LAST_WRITE_SECONDS = 3.0
 
 
 class EventWriter(Protocol):
@@ -68,6 +71,7 @@ class GroupWorker(ABC):
         self._queue = WorkQueue()
         self._wake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
+        self._reconciling = asyncio.Lock()
         self._paused_until = 0.0
 
     def start(self) -> None:
@@ -76,7 +80,9 @@ class GroupWorker(ABC):
         self._tasks = [asyncio.create_task(pace(work)) for work in self._coroutines()]
 
     async def stop(self) -> None:
-        """Stop the worker; a write in flight is cancelled."""
+        """Stop the worker; a write in flight gets a few seconds."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._reconciling.acquire(), _LAST_WRITE_SECONDS)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -110,7 +116,8 @@ class GroupWorker(ABC):
                 await self._sleep()
                 continue
             try:
-                await self._reconcile(key)
+                async with self._reconciling:
+                    await self._reconcile(key)
             except Exception:
                 log.exception("Unable to reconcile group %s", key)
             await asyncio.sleep(0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from muster.framework.contract import MERGE_PATCH, Status
 from muster.framework.scheduler.ports import Ports
 from muster.operator.kube.bindings import BindingWriter
 from muster.operator.kube.client import ApiClient, PatchType
+from muster.operator.kube.errors import NotFound
 from muster.operator.kube.events import EventRecorder
 from muster.operator.kube.limiter import TokenBucket
 from muster.operator.kube.outcome import Result
@@ -123,7 +125,13 @@ class ApiBinder:
         # A status write still in flight could arrive after the Binding and report a bound pod as unschedulable.
         await self._conditions.withdraw(pod.uid)
         outcome = await self._writer.bind(pod.pod.metadata, node_name)
-        return None if outcome.result is Result.DONE else Status.failure(outcome.message)
+        match outcome.result:
+            case Result.DONE:
+                return None
+            case Result.GONE:
+                return Status.failure(error=NotFound(outcome.message, status=HTTPStatus.NOT_FOUND))
+            case _:
+                return Status.failure(outcome.message)
 
 
 class PluginApi:

@@ -11,6 +11,7 @@ from muster.framework.model.pod_info import PodInfo
 from muster.framework.runtime.standstill import Standstill
 from muster.operator.kube.bindings import BindingWriter
 from muster.operator.kube.client import ApiClient
+from muster.operator.kube.errors import NotFound
 from muster.operator.kube.pod_status import StatusWriter
 from muster.operator.kube.retry import Retrier
 from muster.operator.process.clock import LoopClock
@@ -184,3 +185,14 @@ async def test_events_that_are_not_written_before_the_end_are_counted(
     await until(lambda: fake.asked)
     assert await conditions.drain(within=0) == 1
     assert not conditions
+
+
+async def test_a_binding_of_a_pod_that_is_gone_fails_with_the_api_servers_error(
+    fake: FakeApi, pod: PodInfo, binder: ApiBinder
+) -> None:
+    fake.on("POST", f"{POD}/binding", status_answer(404, "NotFound", 'pods "web" not found'))
+    status = await binder.bind(pod, "node-1")
+    assert status is not None
+    assert status.message == 'pods "web" not found'
+    assert isinstance(status.error, NotFound)
+    assert status.error.status == 404

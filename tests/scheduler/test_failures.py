@@ -1,11 +1,14 @@
 """Pods whose attempt failed, or that are not worth one, by what the informers have seen of them meanwhile."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
 
 from muster.framework.contract import Status, Wait
+from muster.framework.contract.api import ApiError
+from muster.framework.scheduler.reports import DECISIONS
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -256,3 +259,17 @@ async def test_errors_of_different_causes_are_logged_each(
 
     reported = [record.__dict__["pairs"]["pod"] for record in caplog.records if record.message == "Attempt failed"]
     assert reported == ["default/web-a", "default/web-c"]
+
+
+async def test_a_pod_that_is_gone_when_its_binding_arrives_is_no_error_in_the_log(
+    set_stage: SetStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = set_stage()
+    stage.answer_bindings(Status.failure(error=ApiError('pods "web" not found', status=404)))
+    stage.put_pod(make_pod("web"))
+    with caplog.at_level(DECISIONS):
+        await stage.settle()
+
+    assert [record for record in caplog.records if record.levelno >= logging.ERROR] == []
+    [line] = [record for record in caplog.records if record.message.endswith("possibly due to node not found; waiting")]
+    assert line.__dict__["pairs"]["reason"] == 'running Bind plugin "DefaultBinder": pods "web" not found'

@@ -54,6 +54,7 @@ class FakeClient:
     """Holds PodGroups, versions them, and applies merge patches to their statuses as the API server does.
 
     `listen` is called with each PodGroup that changed, as an informer would. Without it, changes are not reported.
+    Patches are answered while `answering` is set.
     """
 
     def __init__(self) -> None:
@@ -63,6 +64,8 @@ class FakeClient:
         self.listen: Callable[[Mapping[str, Any]], None] | None = None
         self.pods_listed = asyncio.Event()
         self.pods_listed.set()
+        self.answering = asyncio.Event()
+        self.answering.set()
         self._versions = itertools.count(1)
 
     def put(self, body: dict[str, Any], **status: Any) -> dict[str, Any]:
@@ -85,6 +88,7 @@ class FakeClient:
         change = json.loads(body)
         self.patches.append((f"{namespace}/{name}", change["status"]))
         await asyncio.sleep(0)
+        await self.answering.wait()
         if self.errors:
             raise self.errors.pop(0)
         known = self.groups.get(f"{namespace}/{name}")

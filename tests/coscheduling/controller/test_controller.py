@@ -162,6 +162,20 @@ async def test_only_the_leader_writes_and_a_new_one_catches_up(stage: Stage) -> 
     assert stage.recorder.reported() == [("Warning", "Unschedulable", "no room")]
 
 
+async def test_a_worker_that_stops_ends_the_write_that_it_began_and_begins_no_other(stage: Stage) -> None:
+    stage.client.answering.clear()
+    stage.client.put(pod_group())
+    stage.client.put(pod_group("eval"))
+    await settle()
+    stopping = asyncio.create_task(stage.controller.stop())
+    await settle()
+    assert not stopping.done()
+    stage.client.answering.set()
+    await stopping
+    assert stage.status()["phase"] == "Pending"
+    assert stage.writes("ml/eval") == 0
+
+
 async def test_the_schedulers_announcement_is_written_and_recorded(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING)
