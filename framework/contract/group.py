@@ -197,12 +197,15 @@ class EvictionLimitPlugin(Plugin[Args]):
     """
 
     @abstractmethod
-    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+    def eviction_limit(
+        self, members: Sequence[PodInfo], missing: int, priority: int, reason: str
+    ) -> EvictionLimit | None:
         """The limit for a preemptor; None for none. Pure; never asked in a trial.
 
-        Its `protected_until` is asked about the pods that may be evicted, at most once each. The arguments are those of
-        `EvictionRulePlugin.eviction_rule`. To learn whether a pod may be moved, which is no preemption, the limit is
-        asked for with that pod as the only member, and with priority 0.
+        Its `protected_until` is asked about the pods that may be evicted, at most once each. `reason` is that of the
+        condition PodScheduled which the preemptor gets unless it evicts pods, such as Unschedulable or QuotaExceeded;
+        the other arguments are those of `EvictionRulePlugin.eviction_rule`. To learn whether a pod may be moved, which
+        is no preemption, the limit is asked for with that pod as the only member, and with priority 0.
         """
 
 

@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from ..model.pod import UNSCHEDULABLE
 from ..model.pod_info import PodInfo
 from ..snapshot.view import Rows
 from .extender import Victims
@@ -35,6 +36,7 @@ class PodGroupInfo:
         missing: how many of them must get a node.
         priority: the priority below which pods may be victims.
         may_preempt: whether it may evict pods.
+        reason: that of the condition PodScheduled which its members get unless it evicts pods.
         terse: whether it gets no message if there is no pod to evict, see `GroupPlugin.terse`.
     """
 
@@ -44,6 +46,7 @@ class PodGroupInfo:
     missing: int
     priority: int
     may_preempt: bool
+    reason: str = UNSCHEDULABLE
     terse: bool = False
 
 

@@ -361,10 +361,10 @@ class PreemptionHandle(Handle, Protocol):
         """
         ...
 
-    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int, reason: str) -> EvictionRule:
         """Which pods may be evicted so that `missing` of these waiting pods are placed, and from when on.
 
-        Not to be asked in a trial.
+        `reason` is that of the condition PodScheduled which they get otherwise. Not to be asked in a trial.
         """
         ...
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from ..model.pod import UNSCHEDULABLE
 from .status import Code, Status, cut
 
 Codes = npt.NDArray[np.int32]
@@ -140,6 +141,11 @@ class Diagnosis:
             if number
             else None
         )
+
+    @property
+    def condition_reason(self) -> str:
+        """The reason of the pod's condition PodScheduled: another than Unschedulable only if PreFilter names it."""
+        return (self.absent.condition_reason if self.absent is not None else "") or UNSCHEDULABLE
 
     @property
     def passes(self) -> Mask:

@@ -186,7 +186,8 @@ SCHEDULER_ERROR = "SchedulerError"
 """Its reason for a pod whose attempt ended with an error."""
 WAITING_ON_PERMIT = "WaitingOnPermit"
 """Its reason for a pod that Permit has kept on its node for long. More nodes would not help it."""
-_TRIED = frozenset({UNSCHEDULABLE, SCHEDULER_ERROR, WAITING_ON_PERMIT})
+_FOR_NODES = frozenset({UNSCHEDULABLE, SCHEDULER_ERROR, WAITING_ON_PERMIT})
+_UNTRIED = frozenset({SCHEDULING_GATED, "WaitingForPods", "GatedPods"})
 
 
 class PodCondition(Wire):
@@ -207,7 +208,20 @@ def waits_for_nodes(condition: PodCondition | None) -> bool:
     of their gang, for quota, or for what a plugin of another package names. Autoscalers ignore such pods. An error or a
     wait at Permit does not interrupt the wait for nodes.
     """
-    return condition is not None and condition.status == "False" and condition.reason in _TRIED
+    return condition is not None and condition.status == "False" and condition.reason in _FOR_NODES
+
+
+def is_rejected(condition: PodCondition | None) -> bool:
+    """Whether a pod was tried and rejected, by its condition PodScheduled: for want of nodes, of quota, or by a plugin.
+
+    Nobody has tried a pod that has gates or whose gang lacks members.
+    """
+    return condition is not None and condition.status == "False" and condition.reason not in _UNTRIED
+
+
+def begins_to_wait(before: PodCondition | None, after: PodCondition) -> bool:
+    """Whether a wait begins as one condition PodScheduled replaces another: the first, or that for nodes."""
+    return any(waits(after) and not waits(before) for waits in (is_rejected, waits_for_nodes))
 
 
 class ContainerStatus(Wire):

@@ -16,6 +16,7 @@ from typing import Any
 from ..contract.eviction import NO_EVICTIONS, EvictionLimit, EvictionRule
 from ..contract.group import EvictionLimitPlugin, EvictionRulePlugin
 from ..contract.plugin import Plugin
+from ..model.pod import UNSCHEDULABLE
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, boolean, int32, of_type, text
 from ..runtime.plugin_calls import PluginCalls
@@ -43,7 +44,7 @@ class EvictionRules:
             found.setdefault(plugin.handle.profile_name, []).append((plugin, calls))
         return found
 
-    def of(self, members: Sequence[PodInfo], missing: int, priority: int, *, profile: str) -> EvictionRule:
+    def of(self, members: Sequence[PodInfo], missing: int, priority: int, *, reason: str, profile: str) -> EvictionRule:
         """The rule of the first plugin that has one for these pods, else that of priorities; with all limits.
 
         If a plugin fails, nothing may be evicted.
@@ -53,7 +54,7 @@ class EvictionRules:
             method = plugin.eviction_limit
             try:
                 limit = calls.ask(
-                    EVICTION_LIMIT, plugin, members[0], method, members, missing, priority, sound=_limit_or_none
+                    EVICTION_LIMIT, plugin, members[0], method, members, missing, priority, reason, sound=_limit_or_none
                 )
             except Failed as failed:
                 calls.log_failure(EVICTION_LIMIT, plugin, members[0], failed.status)
@@ -74,7 +75,9 @@ class EvictionRules:
         for plugin, calls in (each for limits in self._limits.values() for each in limits):
             method = plugin.eviction_limit
             try:
-                limit = calls.ask(EVICTION_LIMIT, plugin, pod, method, (pod,), 1, 0, sound=_limit_or_none)
+                limit = calls.ask(
+                    EVICTION_LIMIT, plugin, pod, method, (pod,), 1, 0, UNSCHEDULABLE, sound=_limit_or_none
+                )
             except Failed as failed:
                 calls.log_failure(EVICTION_LIMIT, plugin, pod, failed.status)
                 return inf

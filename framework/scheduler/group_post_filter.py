@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from ..contract.group_preemption import PodGroupInfo
 from ..contract.status import Code, Status
+from ..model.pod import UNSCHEDULABLE
 from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
 from ..runtime.group_calls import GroupCalls
@@ -54,11 +55,13 @@ class GroupPostFilter:
         attempts: Sequence[Attempt],
         missing: int,
         *,
+        reason: str,
         notes: AttemptState,
         try_together: TryTogether,
     ) -> PostFiltered:
         """Let the plugins look for evictions with which `missing` of the members fit. They write to `notes`.
 
+        `reason` is that of the members' conditions unless pods are evicted; empty for Unschedulable.
         Raises Failed when the group plugin fails.
         """
         framework = attempts[0].framework
@@ -72,6 +75,7 @@ class GroupPostFilter:
             missing=missing,
             priority=calls.preemption_priority(group, waiting),
             may_preempt=calls.may_preempt(group, waiting),
+            reason=reason or UNSCHEDULABLE,
             terse=calls.terse,
         )
         algorithm = self._services.algorithms[framework.name]

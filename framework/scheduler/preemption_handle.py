@@ -67,9 +67,9 @@ class PreemptionProfileHandle(ProfileHandle):
         """Running pods that need this one, as plugins know them."""
         return self.units.of(pod)
 
-    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule:
+    def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int, reason: str) -> EvictionRule:
         """Which pods may be evicted so that `missing` of these waiting pods are placed, and from when on."""
-        return self.rules.of(members, missing, priority, profile=self.framework.name)
+        return self.rules.of(members, missing, priority, reason=reason, profile=self.framework.name)
 
     def preempt(self, uid: str, plugin: str) -> bool:
         """Reject a pod that has a node but is not bound; whether that was possible."""

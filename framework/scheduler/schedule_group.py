@@ -178,6 +178,7 @@ class GroupScheduler:
                 group,
                 request.attempts,
                 request.missing,
+                reason=cause.condition_reason,
                 notes=notes,
                 try_together=partial(self._try_copies, request),
             )

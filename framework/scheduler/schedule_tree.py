@@ -79,7 +79,13 @@ class TreeCycle:
                 return found.error or _why_rejected(calls, found, anyone=False) or Status.unschedulable()
 
             post_filtered = self._post_filter.run(
-                calls, group, attempts, len(attempts), notes=notes, try_together=try_copies
+                calls,
+                group,
+                attempts,
+                len(attempts),
+                reason=condition_reason,
+                notes=notes,
+                try_together=try_copies,
             )
         reasons: dict[str, Status | None] = {}
         _collect_reasons(calls, tree, trial, rejection, reasons=reasons)

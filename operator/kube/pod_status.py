@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from muster.framework.contract.api import pod_path
-from muster.framework.model.pod import waits_for_nodes
+from muster.framework.model.pod import begins_to_wait
 from muster.framework.model.times import rfc3339
 
 from .client import PatchType
@@ -42,12 +42,12 @@ def plan_patch(
 
     `nominated_node` None keeps the nomination, "" clears it; `written_node` is the last written nomination, which `pod`
     may not have yet. `now` is in seconds since the epoch. It becomes the transition time if the condition's status
-    changes, if there is no time, as in the condition that the API server sets for a pod with gates, or if the pod waits
-    for nodes from now on (`waits_for_nodes`), after a wait for something else. kube-scheduler keeps the time as long as
-    the status is False. Here it is the beginning of the wait for nodes, from which preemption delays and reservations
-    are counted, and autoscalers see a pod from then on. The wait of a pod that was never gated and never lacked members
-    or quota begins with the status, as in kube-scheduler. The patch has the pod's UID, so the API rejects it for
-    another pod of the same name.
+    changes, if there is no time, as in the condition that the API server sets for a pod with gates, or if another wait
+    begins (`begins_to_wait`). kube-scheduler keeps the time as long as the status is False. Here it is the beginning of
+    the present wait, from which preemption delays and reservations are counted; autoscalers see a pod from the
+    beginning of its wait for nodes. The wait of a pod that was never gated and never lacked members or quota begins
+    with the status, as in kube-scheduler. The patch has the pod's UID, so the API rejects it for another pod of the
+    same name.
     """
     status: dict[str, Any] = {}
     if condition is not None and (changed := _changed_condition(pod, condition, now)) is not None:
@@ -71,8 +71,7 @@ def _changed_condition(pod: Pod, wanted: PodCondition, now: float) -> dict[str, 
     }
     if pod.metadata.generation:
         patch["observedGeneration"] = pod.metadata.generation
-    begins_to_wait = waits_for_nodes(wanted) and not waits_for_nodes(old)
-    if old is None or old.status != wanted.status or old.last_transition_time is None or begins_to_wait:
+    if old is None or old.status != wanted.status or old.last_transition_time is None or begins_to_wait(old, wanted):
         patch["lastTransitionTime"] = rfc3339(now)
     return patch
 

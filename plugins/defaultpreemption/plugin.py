@@ -111,7 +111,7 @@ class DefaultPreemption(
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """Nominate the pod to the node with the cheapest evictions, and note the victims; or say why none helps."""
         state.write(self.name, ())
-        rule = self.handle.eviction_rule((pod,), 1, pod.priority)
+        rule = self.handle.eviction_rule((pod,), 1, pod.priority, diagnosis.condition_reason)
         rejection = self._ineligible(pod, diagnosis, rule)
         if rejection is not None:
             return None, rejection
@@ -172,7 +172,7 @@ class DefaultPreemption(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """Nominate each member that the group lacks to a node, and note the victims; or say why no eviction helps."""
-        rule = self.handle.eviction_rule(group.members, group.missing, group.priority)
+        rule = self.handle.eviction_rule(group.members, group.missing, group.priority, group.reason)
         nominations, status, plan = self._decide(state, group, trial, rule)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}

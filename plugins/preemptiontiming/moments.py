@@ -6,17 +6,19 @@ have whole seconds. One in the future, by a clock that is ahead, counts as now. 
 
 from __future__ import annotations
 
-from muster.framework.model.pod import POD_SCHEDULED, Pod, waits_for_nodes
+from muster.framework.model.pod import POD_SCHEDULED, Pod, PodCondition, begins_to_wait
 from muster.framework.model.times import parse_time
 
 
-def waiting_since(pod: Pod, now: float) -> float:
-    """When the API was told that the pod is unschedulable.
+def waiting_since(pod: Pod, reason: str, now: float) -> float:
+    """When the API was told that the pod waits as it does now: for nodes, or for what `reason` names.
 
-    `now` before that, also while the pod waits for something for which autoscalers add no nodes, such as quota.
+    `now` before that, also while the pod waited for something else first: for the end of gates, for members of its
+    gang, or for quota before it waits for nodes. So autoscalers, which see a pod while it waits for nodes, have all of
+    a delay.
     """
     condition = pod.status.condition(POD_SCHEDULED)
-    if condition is None or not waits_for_nodes(condition):
+    if condition is None or begins_to_wait(condition, PodCondition(POD_SCHEDULED, "False", reason)):
         return now
     return _past(condition.last_transition_time, now)
 

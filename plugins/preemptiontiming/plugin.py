@@ -57,7 +57,9 @@ class PreemptionTiming(
 
     # Deciding.
 
-    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+    def eviction_limit(
+        self, members: Sequence[PodInfo], missing: int, priority: int, reason: str
+    ) -> EvictionLimit | None:
         """The preemptor's delay, unless it has passed, and the protection of pods that have not run long enough.
 
         A group's delay has passed once those of as many members as it lacks have. A system-critical preemptor has no
@@ -66,18 +68,18 @@ class PreemptionTiming(
         if priority > HIGHEST_USER_PRIORITY:
             return None
         now = self.handle.clock.wall()
-        ends = sorted(self._delays(members, now))
+        ends = sorted(self._delays(members, reason, now))
         not_before, seconds = ends[min(max(missing, 1), len(ends)) - 1]
         if not_before > now:
             reason = f"a preemption delay of {seconds}s"
             return EvictionLimit(not_before, reason, partial(self._protected_until, now))
         return EvictionLimit(protected_until=partial(self._protected_until, now)) if self._protects_any() else None
 
-    def _delays(self, members: Sequence[PodInfo], now: float) -> Iterator[tuple[float, int]]:
+    def _delays(self, members: Sequence[PodInfo], reason: str, now: float) -> Iterator[tuple[float, int]]:
         """The end of each member's delay, and its length."""
         for pod in members:
             seconds = self._seconds(PREEMPTION_DELAY, pod, self.args.delay_seconds)
-            yield (waiting_since(pod.pod, now) + seconds, seconds) if seconds else (0.0, 0)
+            yield (waiting_since(pod.pod, reason, now) + seconds, seconds) if seconds else (0.0, 0)
             checkpoint()
 
     def _protects_any(self) -> bool:

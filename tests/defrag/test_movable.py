@@ -181,7 +181,9 @@ class Broken(PostBindPlugin, EvictionLimitPlugin):
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Does nothing."""
 
-    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+    def eviction_limit(
+        self, members: Sequence[PodInfo], missing: int, priority: int, reason: str
+    ) -> EvictionLimit | None:
         raise RuntimeError("broken")
 
 

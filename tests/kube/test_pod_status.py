@@ -1,6 +1,7 @@
 """A pod's status is patched with what changed, and with nothing else."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -62,8 +63,9 @@ def test_a_pod_that_had_gates_says_since_when_it_has_been_refused() -> None:
     assert patch["status"]["conditions"][0]["lastTransitionTime"] == "2027-01-15T08:00:00Z"
 
 
-OTHERWISE = ["SchedulingGated", "WaitingForPods", "GatedPods", "QuotaExceeded", "AskedElsewhere"]
-"""Reasons for which autoscalers add no nodes; the last one is of a plugin that nobody knows."""
+UNTRIED = ["SchedulingGated", "WaitingForPods", "GatedPods"]
+REJECTED_OTHERWISE = ["QuotaExceeded", "AskedElsewhere"]
+"""Reasons of pods that were tried, for which autoscalers add no nodes; the second is a foreign plugin's."""
 TRIED = ["Unschedulable", "SchedulerError", "WaitingOnPermit"]
 
 
@@ -74,7 +76,7 @@ def renews(before: str, after: str) -> bool:
     return "lastTransitionTime" in patch["status"]["conditions"][0]
 
 
-@pytest.mark.parametrize("before", OTHERWISE)
+@pytest.mark.parametrize("before", [*UNTRIED, *REJECTED_OTHERWISE])
 @pytest.mark.parametrize("after", TRIED)
 def test_a_pod_that_waits_for_nodes_from_now_on_says_since_when(before: str, after: str) -> None:
     assert renews(before, after)
@@ -86,8 +88,19 @@ def test_the_wait_for_nodes_of_a_pod_that_is_tried_again_keeps_its_beginning(bef
     assert not renews(before, after)
 
 
-@pytest.mark.parametrize("before", [*OTHERWISE, *TRIED])
-@pytest.mark.parametrize("after", OTHERWISE)
+@pytest.mark.parametrize("before", UNTRIED)
+@pytest.mark.parametrize("after", REJECTED_OTHERWISE)
+def test_a_pod_that_is_rejected_for_the_first_time_says_since_when(before: str, after: str) -> None:
+    assert renews(before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        *product([*UNTRIED, *REJECTED_OTHERWISE, *TRIED], UNTRIED),
+        *product([*REJECTED_OTHERWISE, *TRIED], REJECTED_OTHERWISE),
+    ],
+)
 def test_a_pod_that_begins_to_wait_for_something_else_keeps_the_time(before: str, after: str) -> None:
     assert not renews(before, after)
 

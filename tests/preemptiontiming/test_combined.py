@@ -33,7 +33,9 @@ class Curfew(EvictionLimitPlugin[None], PostBindPlugin[None]):
     opens = 0.0
     favourite = "", 0.0
 
-    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+    def eviction_limit(
+        self, members: Sequence[PodInfo], missing: int, priority: int, reason: str
+    ) -> EvictionLimit | None:
         now, (name, until) = self.handle.clock.wall(), self.favourite
         protected = until if until > now else 0.0
         opens = self.opens if self.opens > now else 0.0

@@ -139,12 +139,42 @@ async def test_the_delay_of_a_gang_that_lacked_members_begins_when_it_lacks_none
     assert len(world.evicted) == 2
 
 
-async def test_the_delay_of_a_pod_over_its_quota_begins_when_quota_lets_it_in(world: TimingWorld) -> None:
+async def test_a_pod_over_its_quota_evicts_a_pod_of_its_namespace_once_its_delay_has_passed(world: TimingWorld) -> None:
     world.quota("default", "2", most="2")
+    date = world.date(30)
     [key] = world.add(high("urgent"))
+    await world.run(29)
+    assert world.conditions[key][0] == "QuotaExceeded"
+    assert world.message(key).endswith(f"preemption: not eligible before {date} due to a preemption delay of 30s")
+    assert world.evicted == []
+    await world.run(2)
+    assert world.evicted == ["default/victim"]
+
+
+async def test_a_gang_over_its_quota_evicts_within_its_namespace_once_its_delay_has_passed(world: TimingWorld) -> None:
+    world.nodes("two")
+    world.runs(low("other"), "two", since=1000)
+    world.quota("default", "4", most="4")
+    early, late = members("gang", 2, priority=100)
+    world.add(early)
+    await world.run(5)
+    world.group("gang", 2)
+    await world.run(5)
+    assert world.conditions["default/gang-0"][0] == "WaitingForPods"
+    world.add(late)
+    await world.run(29)
+    assert {world.conditions[f"default/gang-{number}"][0] for number in range(2)} == {"QuotaExceeded"}
+    assert world.evicted == []
+    await world.run(2)
+    assert sorted(world.evicted) == ["default/other", "default/victim"]
+
+
+async def test_the_delay_of_a_pod_begins_anew_when_quota_lets_it_in(world: TimingWorld) -> None:
+    world.quota("ml", "1", most="1")
+    [key] = world.add(high("urgent", namespace="ml"))
     await world.run(40)
     assert world.conditions[key][0] == "QuotaExceeded"
-    world.quota("default", "4", most="4")
+    world.quota("ml", "4", most="4")
     await world.run(29)
     assert world.conditions[key][0] == "Unschedulable"
     assert world.evicted == []
@@ -153,10 +183,10 @@ async def test_the_delay_of_a_pod_over_its_quota_begins_when_quota_lets_it_in(wo
 
 
 async def test_a_new_leader_counts_the_delay_from_the_end_of_the_wait_for_quota(world: TimingWorld) -> None:
-    world.quota("default", "2", most="2")
-    world.add(high("urgent"))
+    world.quota("ml", "1", most="1")
+    world.add(high("urgent", namespace="ml"))
     await world.run(40)
-    world.quota("default", "4", most="4")
+    world.quota("ml", "4", most="4")
     await world.run(20)
     await world.kill()
     world.start()

@@ -323,7 +323,9 @@ class Conforming(
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         return None
 
-    def eviction_limit(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionLimit | None:
+    def eviction_limit(
+        self, members: Sequence[PodInfo], missing: int, priority: int, reason: str
+    ) -> EvictionLimit | None:
         return EvictionLimit(protected_until=self.protected_until)
 
     def protected_until(self, pod: PodInfo) -> float:
