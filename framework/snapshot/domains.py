@@ -6,7 +6,7 @@ changed.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,12 @@ from .labels import ABSENT, LabelColumns
 
 Mask = npt.NDArray[np.bool_]
 Sums = npt.NDArray[np.int64]
+ScalarT = TypeVar("ScalarT", bound=np.generic)
+
+
+def zeros(size: int, kind: type[ScalarT]) -> npt.NDArray[ScalarT]:
+    """`size` zeros of a kind, which take the memory of one and cannot be written to."""
+    return np.broadcast_to(kind(), size)
 
 
 class Nodes(Protocol):
@@ -51,6 +57,11 @@ class RowCounts(Protocol):
     @property
     def counts(self) -> npt.NDArray[np.int32]:
         """int32, shape (capacity,)."""
+        ...
+
+    @property
+    def traits(self) -> int:
+        """How many kinds of things are counted; 0 if all counts are zero."""
         ...
 
 
@@ -99,11 +110,10 @@ class Domains:
     def _work_out(self, subset: Subset | None) -> None:
         snapshot = self._snapshot
         column = snapshot.labels.column(self._key)
-        ids, counts = column.ids[: snapshot.height], self._counted.counts[: snapshot.height]
         self._mask = None if subset is None else subset.mask()
-        if self._mask is not None:
-            ids, counts = ids[self._mask], counts[self._mask]
-        size = len(column.values)
-        self.nodes = np.bincount(ids, minlength=size)
-        self.sums = np.bincount(ids, weights=counts, minlength=size).astype(np.int64)
-        self.nodes[ABSENT] = self.sums[ABSENT] = 0
+        inside = slice(snapshot.height) if self._mask is None else np.flatnonzero(self._mask)
+        self.nodes = column.rows_with() if self._mask is None else column.count_of(column.ids[inside])
+        if self._counted.traits:
+            self.sums = column.count_of(column.ids[inside], self._counted.counts[inside])
+        else:
+            self.sums = zeros(len(column.values), np.int64)

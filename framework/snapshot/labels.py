@@ -32,7 +32,7 @@ class LabelColumn:
         count: how many rows have the key.
     """
 
-    __slots__ = ("_id_of", "_numbers", "count", "ids", "values")
+    __slots__ = ("_id_of", "_numbers", "_rows_with", "count", "ids", "values")
 
     def __init__(self, capacity: int) -> None:
         self.ids = np.zeros(capacity, np.int32)
@@ -40,6 +40,7 @@ class LabelColumn:
         self.count = 0
         self._id_of: dict[str, int] = {}
         self._numbers: tuple[Numbers, npt.NDArray[np.bool_]] | None = None
+        self._rows_with: Numbers | None = None
 
     def set(self, row: int, value: str | None) -> None:
         """The node in `row` now has `value`, or lacks the key when it is None."""
@@ -47,6 +48,7 @@ class LabelColumn:
             self._forget_unused()
         self.count += (value is not None) - int(self.ids[row] != ABSENT)
         self.ids[row] = ABSENT if value is None else self._intern(value)
+        self._rows_with = None
 
     def id_of(self, value: str) -> int:
         """The id of `value`; -1, which no row has, when no node ever had it."""
@@ -65,6 +67,18 @@ class LabelColumn:
             self._numbers = numbers, valid
             return numbers, valid
         return known
+
+    def rows_with(self) -> Numbers:
+        """int64, shape (values,): how many rows have each value, and 0 for ABSENT. Not to be written to."""
+        if self._rows_with is None:
+            self._rows_with = self.count_of(self.ids)
+        return self._rows_with
+
+    def count_of(self, ids: npt.NDArray[np.int32], weights: npt.NDArray[np.int32] | None = None) -> Numbers:
+        """int64, shape (values,): how often each value is among `ids`, or the sum of its weights; 0 for ABSENT."""
+        found = np.bincount(ids, weights, minlength=len(self.values)).astype(np.int64)
+        found[ABSENT] = 0
+        return found
 
     def where(self, accepts: Callable[[str], bool], *, absent: bool) -> npt.NDArray[np.bool_]:
         """bool, shape (values,): a table to be indexed with `ids`; `absent` is the answer for nodes without the key."""

@@ -4,7 +4,7 @@ Pods are counted under a trait, something that many of them have in common, such
 traits, and its tally has a count for each row. The cost of a pod does not depend on the number of running pods: traits
 and questions find each other through keys when the first of either kind appears; afterwards a pod changes one number in
 each tally that includes it. Tallies that were not used lately are dropped, and traits are dropped with their last pod.
-Few tallies without a trait are kept: they cost as much memory as others and are computed again in no time.
+A tally without a trait takes no memory for its zeros, so many questions that no running pod answers can be remembered.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from weakref import ref
 import numpy as np
 import numpy.typing as npt
 
-from .domains import Domains, Nodes, Subset
+from .domains import Domains, Nodes, Subset, zeros
 
 TraitT = TypeVar("TraitT", bound=Hashable)
 TraitT_contra = TypeVar("TraitT_contra", contravariant=True)
@@ -45,8 +45,8 @@ class Tally:
     """The count of one question.
 
     Attributes:
-        counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to.
-        traits: how many traits the question picks.
+        counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to, nor to be kept.
+        traits: how many traits the question picks. Without any, all counts are zero.
     """
 
     __slots__ = ("_domains", "counts", "traits")
@@ -54,7 +54,7 @@ class Tally:
     _MOST_DOMAINS = 16
 
     def __init__(self, capacity: int) -> None:
-        self.counts: npt.NDArray[np.int32] = np.zeros(capacity, np.int32)
+        self.counts: npt.NDArray[np.int32] = zeros(capacity, np.int32)
         self.traits = 0
         self._domains: OrderedDict[tuple[str, ref[Subset] | None], Domains] = OrderedDict()
 
@@ -63,6 +63,10 @@ class Tally:
 
         The subset is not kept alive: it can hold a megabyte of a pod's terms, and the pod may be gone.
         """
+        if not self.traits:
+            empty = Domains(snapshot, self, key)
+            empty.refresh(subset)
+            return empty
         place = (key, None if subset is None else ref(subset))
         known = self._domains.get(place)
         if known is None:
@@ -80,9 +84,25 @@ class Tally:
         for domains in self._domains.values():
             domains.change(row, amount)
 
+    def add_traits(self, number: int) -> None:
+        """The question picks so many traits more."""
+        if number and not self.traits:
+            self.counts = np.zeros(len(self.counts), np.int32)
+        self.traits += number
+
+    def remove_trait(self) -> None:
+        """The question picks one trait less, with which no pod runs any more."""
+        self.traits -= 1
+        if not self.traits:
+            self.counts = zeros(len(self.counts), np.int32)
+            self._domains.clear()
+
     def grow(self, capacity: int) -> None:
         """Grow the columns to `capacity` rows."""
-        self.counts = np.concatenate([self.counts, np.zeros(capacity - len(self.counts), np.int32)])
+        if self.traits:
+            self.counts = np.concatenate([self.counts, np.zeros(capacity - len(self.counts), np.int32)])
+        else:
+            self.counts = zeros(capacity, np.int32)
 
 
 class _Known(Generic[TraitT]):
@@ -116,21 +136,16 @@ class _Known(Generic[TraitT]):
 
 
 class Tallies(Generic[TraitT]):
-    """Traits of one kind, and the questions about them.
+    """Traits of one kind, and the questions about them, of which `limit` are remembered."""
 
-    `limit` is how many questions are remembered, and `idle_limit` how many of those that pick no trait.
-    """
-
-    def __init__(self, capacity: int, *, keys_of: KeysOf[TraitT], limit: int = 1024, idle_limit: int = 64) -> None:
+    def __init__(self, capacity: int, *, keys_of: KeysOf[TraitT], limit: int = 1024) -> None:
         self._capacity = capacity
         self._keys_of = keys_of
         self._limit = limit
-        self._idle_limit = idle_limit
         self._known: dict[TraitT, _Known[TraitT]] = {}
         self._traits: dict[Hashable, dict[TraitT, None]] = {}
         self._questions: dict[Hashable, dict[Question[TraitT], None]] = {}
         self._asked: OrderedDict[Question[TraitT], Tally] = OrderedDict()
-        self._idle: dict[Question[TraitT], None] = {}
 
     def add(self, trait: TraitT, row: int) -> None:
         """A pod with the trait is now on `row`."""
@@ -171,7 +186,7 @@ class Tallies(Generic[TraitT]):
     def wrong(self) -> Iterator[Question[TraitT]]:
         """Questions whose tally is not the sum over the traits, for the self-check."""
         for question, tally in self._asked.items():
-            expected = np.zeros_like(tally.counts)
+            expected = np.zeros(len(tally.counts), np.int32)
             for trait, known in self._known.items():
                 for row, count in known.rows.items():
                     expected[row] += count * question.weigh(trait)
@@ -186,16 +201,13 @@ class Tallies(Generic[TraitT]):
                 if question not in known.tallies and (weight := question.weigh(trait)):
                     tally = self._asked[question]
                     known.tallies[question] = (tally, weight)
-                    tally.traits += 1
-                    self._idle.pop(question, None)
+                    tally.add_traits(1)
         self._known[trait] = known
         return known
 
     def _forget(self, trait: TraitT) -> None:
-        for question, (tally, _) in self._known.pop(trait).tallies.items():
-            tally.traits -= 1
-            if not tally.traits:
-                self._idle[question] = None
+        for tally, _ in self._known.pop(trait).tallies.values():
+            tally.remove_trait()
         for key in self._keys_of(trait):
             _discard(self._traits, key, trait)
 
@@ -209,13 +221,9 @@ class Tallies(Generic[TraitT]):
             there, counts = known.counts()
             rows.append(there)
             amounts.append(counts if weight == 1 else weight * counts)
-        tally.traits = len(rows)
+        tally.add_traits(len(rows))
         if rows:
             np.add.at(tally.counts, np.concatenate(rows), np.concatenate(amounts))
-        else:
-            self._idle[question] = None
-            while len(self._idle) > self._idle_limit:
-                self._drop(next(iter(self._idle)))
         if len(self._asked) > self._limit:
             self._drop(next(iter(self._asked)))
         return tally
@@ -226,7 +234,6 @@ class Tallies(Generic[TraitT]):
         for key in question.keys:
             _discard(self._questions, key, question)
         del self._asked[question]
-        self._idle.pop(question, None)
 
     def _picked(self, question: Question[TraitT]) -> Iterator[tuple[_Known[TraitT], int]]:
         """The tally of each trait that the question picks, once, with its weight."""

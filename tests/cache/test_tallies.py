@@ -1,5 +1,6 @@
 """Tallies and domains: always the numbers that counting all pods anew would give."""
 
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -103,10 +104,10 @@ class Counting(RuleBasedStateMachine):
         self.pods: dict[str, tuple[PodInfo, str]] = {}
         self.made = 0
 
-    @initialize(limit=st.integers(1, 20), idle_limit=st.integers(1, 20))
-    def begin(self, limit: int, idle_limit: int) -> None:
+    @initialize(limit=st.integers(1, 20))
+    def begin(self, limit: int) -> None:
         for tallies in (self.snapshot.relations.labels, self.snapshot.relations.terms):
-            tallies._limit, tallies._idle_limit = limit, idle_limit
+            tallies._limit = limit
 
     @rule(name=st.sampled_from(NODES), zone=st.sampled_from(("a", "b", None)))
     def set_node(self, name: str, zone: str | None) -> None:
@@ -192,8 +193,8 @@ TestCounting = Counting.TestCase
 TestCounting.settings = settings(max_examples=60, stateful_step_count=30)
 
 
-def tallies(limit: int, idle_limit: int = 64) -> Tallies[LabelSet]:
-    return Tallies(8, keys_of=lambda trait: (*trait.labels.items(), ANY), limit=limit, idle_limit=idle_limit)
+def tallies(limit: int) -> Tallies[LabelSet]:
+    return Tallies(8, keys_of=lambda trait: (*trait.labels.items(), ANY), limit=limit)
 
 
 def asking_for(number: int) -> PodsMatching:
@@ -217,27 +218,43 @@ def test_tallies_that_are_not_asked_for_any_more_are_forgotten() -> None:
     assert sizes(kept) == [0, 10, 0, 11]
 
 
-def test_few_questions_that_pick_no_trait_are_remembered() -> None:
-    kept = tallies(limit=100, idle_limit=5)
-    for number in range(50):
-        kept.add(label_set_of("default", {"job": str(number)}), 0)
-        kept.tally(asking_for(number))
-        kept.tally(asking_for(1_000 + number))
-    assert sizes(kept)[1] == 55
-    for number in range(50):
-        kept.remove(label_set_of("default", {"job": str(number)}), 0)
-    kept.tally(asking_for(2_000))
-    assert sizes(kept) == [0, 5, 0, 6]
+def test_questions_that_pick_no_trait_take_no_memory_for_each_node() -> None:
+    snapshot = Snapshot()
+    for number in range(2_000):
+        snapshot.set_node(msgspec.convert(make_node(f"n{number}"), Node))
+    pods = [info(make_pod(f"p{number}").labels(job=str(number))) for number in range(200)]
+    for pod in pods:
+        snapshot.add_pod(pod, "n0")
+
+    def look(first: int) -> int:
+        """The bytes that stay of 200 questions, and of the sums over all hosts."""
+        tracemalloc.start()
+        for number in range(first, first + 200):
+            assert not snapshot.relations.labels.tally(asking_for(number)).domains(snapshot, HOST).sums[2:].any()
+        kept, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return kept
+
+    with_pods = look(0)
+    assert with_pods > 200 * 2_000 * 12
+    assert look(200) < with_pods / 10
+    for pod in pods:
+        snapshot.remove_pod(pod, "n0")
+    tallies = [snapshot.relations.labels.tally(asking_for(number)) for number in range(400)]
+    assert all(tally.counts.base is not None and tally.counts.base.nbytes == 4 for tally in tallies)
 
 
-def test_a_question_whose_first_trait_appears_is_no_longer_among_the_few() -> None:
-    kept = tallies(limit=100, idle_limit=1)
-    kept.tally(asking_for(1))
-    kept.add(label_set_of("default", {"job": "1"}), 3)
-    kept.tally(asking_for(2))
-    kept.tally(asking_for(3))
-    assert sizes(kept)[1] == 2
-    assert kept.tally(asking_for(1)).counts[3] == 1
+def test_a_question_counts_from_its_first_trait_to_its_last() -> None:
+    kept, question = tallies(limit=100), asking_for(1)
+    assert not kept.tally(question).counts.any()
+    for _ in range(2):
+        kept.add(label_set_of("default", {"job": "1"}), 3)
+        kept.grow(len(kept.tally(question).counts) * 2)
+        assert kept.tally(question).counts[3] == 1
+        kept.remove(label_set_of("default", {"job": "1"}), 3)
+        kept.grow(len(kept.tally(question).counts) * 2)
+        assert not kept.tally(question).counts.any()
+    assert len(kept.tally(question).counts) == 8 * 16
 
 
 def test_a_question_that_was_forgotten_is_answered_anew() -> None:
