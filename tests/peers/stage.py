@@ -11,6 +11,7 @@ from tests.e2e.eventually import eventually
 from tests.peers.situations import Amounts, PlayedGroup, PlayedPod, PlayedQuota
 
 _GROUP_TIMEOUT_SECONDS = 10
+_DECIDED_WITHIN_SECONDS = 120.0
 _DECIDED = ("Unschedulable", "QuotaExceeded")
 
 
@@ -65,9 +66,12 @@ class PeerStage:
             if pod["spec"].get("nodeName") and pod["status"]["phase"] in ("Pending", "Running")
         }
 
-    def wait_until_decided(self, *, within: float) -> None:
-        """Return when Muster has said of each pod without a node that it found none for it."""
-        eventually(lambda: all(self._is_decided(pod) for pod in self._pods.values()), within=within)
+    def wait_until_decided(self) -> None:
+        """Return when Muster has said of each pod without a node that it found none for it.
+
+        The peers' tests do not wait for that, so it may take longer than their situations.
+        """
+        eventually(lambda: all(self._is_decided(pod) for pod in self._pods.values()), within=_DECIDED_WITHIN_SECONDS)
 
     def used(self, team: str) -> Any:
         """What the quota of a namespace has used by its status."""

@@ -46,7 +46,7 @@ def play(stage: PeerStage, situation: PlacingSituation, add_nodes: AddNodes) -> 
     stage.add_groups(situation.groups)
     stage.create([*situation.before, *situation.come])
     eventually(lambda: situation.scheduled <= stage.with_nodes(), within=situation.within)
-    stage.wait_until_decided(within=situation.within)
+    stage.wait_until_decided()
     assert stage.with_nodes() == situation.scheduled
 
 

@@ -33,7 +33,7 @@ def test_namespaces_get_what_quotas_and_priorities_give_them(
     stage.create(situation.before)
     stage.create(situation.come)
     eventually(lambda: situation.scheduled <= stage.with_nodes(), within=situation.within)
-    stage.wait_until_decided(within=situation.within)
+    stage.wait_until_decided()
     assert stage.with_nodes() == situation.scheduled | situation.besides
 
 
@@ -51,6 +51,6 @@ def test_a_process_that_starts_anew_counts_the_pods_that_have_nodes(
     first.kill()
     schedulers.start(name, PROFILE)
     stage.create(singles("after", 2, {"cpu": "1"}))
-    stage.wait_until_decided(within=30.0)
+    stage.wait_until_decided()
     assert stage.with_nodes() == names(before)
     assert stage.used("one") == {"cpu": "2"}
