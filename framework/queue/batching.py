@@ -35,7 +35,7 @@ class Batching:
         self._tried_for: dict[QueuedPodInfo, Batch] = {}
 
     def turn_ended(self, pod: QueuedPodInfo) -> None:
-        """A pod found a node, returned, moved to a group or was deleted. Unless rejected, wake the next of its batch."""
+        """A pod found a node, returned, joined a group or was deleted. Unless rejected, wake the next of its batch."""
         batch = self._tried_for.get(pod)
         if batch is None:
             return
