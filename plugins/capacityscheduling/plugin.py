@@ -43,8 +43,8 @@ from muster.framework.contract import (
     WaitingTogether,
 )
 
-from .borrowing import QuotaRejection, is_guaranteed, need_of, needed_at_once, rejection_of
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
+from .borrowing import QuotaRejection, is_guaranteed, need_of, needed_at_once, rejection_of
 from .claims import Claims
 from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
