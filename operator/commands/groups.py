@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 @click.command("groups")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion_candidates.groups)
-@click.option("-n", "--namespace", metavar="NS", shell_complete=completion_candidates.namespaces, help="Only this namespace.")
+@click.option(
+    "-n", "--namespace", metavar="NS", shell_complete=completion_candidates.namespaces, help="Only this namespace."
+)
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All namespaces.")
 @click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only those with these labels, as kubectl's.")
 @click.option("-w", "--watch", is_flag=True, help="Then print each group that changes, until Ctrl-C.")

@@ -16,8 +16,8 @@ from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.plugins.catalog import QUOTAS
 
-from .completion_candidates import namespaces
 from .common import Target, bad_input, target_options
+from .completion_candidates import namespaces
 from .output import Output, emit, emit_lines, output_option
 
 
