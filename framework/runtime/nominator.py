@@ -66,8 +66,9 @@ class PodNominator:
     def learn(self, pod: PodInfo, node_name: str, *, gated: bool) -> None:
         """The API says that the pod, which has not been in the queue yet, is nominated to this node.
 
-        The nomination does not count while the pod is `gated`, which `gate` and `ungate` change later. As in kube-scheduler: a
-        gang that has lost a pod when a process begins may never be tried, and keeps no capacity reserved.
+        The nomination does not count while the pod is `gated`, which `gate` and `ungate` change later. As in
+        kube-scheduler: a gang that has lost a pod when a process begins may never be tried, and keeps no capacity
+        reserved.
         """
         is_own = pod.uid in self._node_of and pod.uid not in self._learned
         self.nominate(pod, node_name)
