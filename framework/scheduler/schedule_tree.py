@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..contract.decision import GroupDecision
 from ..contract.group_preemption import with_preemption
@@ -71,13 +72,6 @@ class TreeCycle:
         notes = AttemptState()
         asked = post_filtered.extender_status is not None
         if rejection is not None and rejection.code is Code.UNSCHEDULABLE and not asked:
-
-            def try_copies(copies: Sequence[Attempt]) -> Tried:
-                found = self._trials.run(plugin, tree, copies)
-                if found.fits and found.placed:
-                    return found.placed
-                return found.error or _why_rejected(plugin, found, anyone=False) or Status.unschedulable()
-
             post_filtered = self._post_filter.run(
                 plugin,
                 group,
@@ -85,7 +79,7 @@ class TreeCycle:
                 len(attempts),
                 reason=condition_reason,
                 notes=notes,
-                try_together=try_copies,
+                try_together=partial(self._try_copies, plugin, tree),
             )
         reasons: dict[str, Status | None] = {}
         _collect_reasons(plugin, tree, trial, rejection, reasons=reasons)
@@ -120,6 +114,13 @@ class TreeCycle:
             plugin, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
         )
         return TreeOutcome(placed, failed, decision, post_filtered.evicts, post_filtered.extender_status)
+
+    def _try_copies(self, plugin: GroupCalls, tree: Part, copies: Sequence[Attempt]) -> Tried:
+        """The members that fit, or why the tree does not."""
+        found = self._trials.run(plugin, tree, copies)
+        if found.fits and found.placed:
+            return found.placed
+        return found.error or _why_rejected(plugin, found, anyone=False) or Status.unschedulable()
 
     def _try(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> tuple[PartTrial, PostFiltered]:
         """The trial, and whether its result is void because extenders have to be asked again about members."""
