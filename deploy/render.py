@@ -1,7 +1,7 @@
 """Renders the manifests in this folder from the chart, which is their only source: `python -m deploy.render`.
 
-To be run after a change of the chart, or of the definitions in `crds/`, of which the chart holds a copy; a test says so
-when it was forgotten. Helm is the one that the tests build (`make control-plane`), so everybody renders alike.
+Run this after a change of the chart, or of the definitions in `crds/`, which the chart contains as copies; a test fails
+otherwise. Helm is the version that the tests build (`make control-plane`), so the output is the same everywhere.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def resolve(
     """The profiles of `configuration`, in its order.
 
     Args:
-        configuration: as `load` answers it.
+        configuration: as returned by `load`.
         defaults: name and weight (0 for none) of each plugin that is on by default, in multiPoint order.
         extends: name of each plugin that exists -> the points it extends, named as in `POINTS`.
         args_models: the `args_model` of plugins outside of ARGS_MODELS that declare one.

@@ -35,7 +35,7 @@ class CycleState:
     on a `clone`, which copies values that have a `clone()` method and shares all others.
 
     Attributes:
-        group: the group with which the pod is placed; "" for a single pod.
+        group: the group with which the pod is placed, as `<plugin>/<id>` (an `EntityGroup`); "" for a single pod.
         long_work: work of Filter plugins that does not fit into one call. Shared with clones.
     """
 

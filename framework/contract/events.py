@@ -181,7 +181,8 @@ class EventRegistration(Generic[About]):
         by_class: whether the hint depends on the pod's namespace, labels and controller besides, so that one pod of
             those that have these in common answers for all.
         by_group: whether the hint depends only on the pod's group and the two objects, so that one pod of those that
-            wait with their group answers for all.
+            wait with their group answers for all. The hint finds the group in the books of the group plugins
+            (`GROUP_BOOKS` in `framework/groups`).
         of_gated: whether the events may also help pods that the plugin gates at PreEnqueue. The hint is called for each
             gated pod. Set it to False if thousands of pods may be gated.
     """

@@ -32,8 +32,8 @@ class GroupStatus:
     Attributes:
         phase: where it is in its life, a word.
         scheduled, running, succeeded, failed: how many of its members have a node, run, or have ended.
-        placed: whether its quorum has nodes, as its condition says: "True", "False", or "Unknown" where none is there.
-        reason, message: why, as one word and as a sentence; "" where nothing is said.
+        placed: whether its quorum has nodes, as its condition says: "True", "False", or "Unknown" without one.
+        reason, message: the reason, as one word and as a sentence; "" if none is given.
         waits_since: since when it waits, as the API writes times, where its status says that.
         owners: who owns its members, as `namespace/name`, separated by commas; "" where its status does not say.
     """
@@ -154,10 +154,10 @@ class GroupView:
     """A group with its members, by name.
 
     Attributes:
-        kind: of which kind it is.
+        kind: its kind.
         metadata: its object's.
         needed: how many members have to get nodes at once.
-        status: what is said of it.
+        status: its status as users see it.
         parent: the name of the composite that it is a part of; "" for none.
         place: its place among those that wait, from 1, which the parts of a tree share; 0 for one that has its quorum,
             or no member, or is held.

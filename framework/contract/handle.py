@@ -292,7 +292,7 @@ class Handle(Protocol):
         ...
 
     def paced(self, work: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
-        """`work`, for a task of its own within one of the plugin's tasks, as with `asyncio.gather`.
+        """`work` made fit to be a separate task inside one of the plugin's tasks, for example with `asyncio.gather`.
 
         No step of it runs while a decision is in progress, as with work given to `spawn`.
         """

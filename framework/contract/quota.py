@@ -48,7 +48,7 @@ class QuotaReport:
 
     Attributes:
         uses: by namespace, quota and resource.
-        problems: by quota, what of it is not followed, in sentences.
+        problems: by quota, a sentence for each setting that is ignored.
     """
 
     uses: Sequence[QuotaUse]

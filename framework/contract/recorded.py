@@ -106,9 +106,9 @@ class RecordedContents:
 
     Attributes:
         fields: by struct, or model of the arguments, what its fields hold, by their names in JSON.
-        inner: by struct and field the struct that is in what is typed as plain JSON.
+        inner: by struct and field, the struct that a field typed as plain JSON contains.
         lists_of_keys: annotations whose value is keys, separated by commas.
-        settings: what else annotations say that are read, besides names and amounts.
+        settings: the values of annotations that are neither names nor amounts.
         expression: writes an expression in its objects with other names, if they have expressions. Raises
             SpelledOutError.
     """

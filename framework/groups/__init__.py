@@ -11,7 +11,7 @@ that runs plugins. Public, like the contract, for authors of group plugins.
 
 from ..model.names import PREFIX
 from .annotations import GroupMeta, unknown_annotations
-from .book import GROUP_BOOKS, GroupBook, QuorumFollower
+from .book import GROUP_BOOKS, GroupBook, QuorumFollower, QuorumState
 from .healing import HEALING_POLICY, GroupRun, HealingPolicy, healing_fault, healing_policy
 from .holds import HOLD_ANNOTATIONS, GroupHolds, hold_in
 from .members import Members
@@ -83,6 +83,7 @@ __all__ = [
     "OwnerKind",
     "PendingReports",
     "QuorumFollower",
+    "QuorumState",
     "Report",
     "ReportTime",
     "WorkloadGroup",

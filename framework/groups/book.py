@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
-from typing import Any, ClassVar, Generic, Protocol
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol
 
 from ..contract.group import Disruption
 from ..contract.group_tree import Part
@@ -32,19 +32,26 @@ def _none_above(group: str) -> Iterable[str]:
     return ()
 
 
+class QuorumState(NamedTuple):
+    """Whether a group may be tried, and how many more of its members must get a node."""
+
+    may_be_tried: bool
+    missing: int
+
+
 class QuorumFollower(Protocol):
     """The plugin that created the book, which does not see pods that have ended."""
 
-    def quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """A member has ended, or an ended one was deleted; `before` is the group's previous `quorum_state`."""
+    def quorum_changed(self, group: str, before: QuorumState) -> None:
+        """A member has ended, or an ended one was deleted; `before` is the group's previous state."""
         ...
 
 
 class GroupBook(ABC, Generic[G, R]):
     """A family's knowledge of its groups, by `namespace/name`; one object serves the plugins of all profiles.
 
-    `group_key` reads the group that a pod names; `new` creates the record of a group. `quorum` is notified when a
-    member has ended, because plugins do not see pods that have ended.
+    `group_key` reads the group that a pod names; `new` creates the record of a group. `quorum_follower` is notified
+    when a member has ended, because plugins do not see pods that have ended.
 
     Attributes:
         members: which pods belong to which group, and which of them have nodes.
@@ -187,9 +194,9 @@ class GroupBook(ABC, Generic[G, R]):
         """The number of members that still need a node for the quorum; 0 or less when the group has it."""
         return self.quorum(group) - len(self.record(group).placed)
 
-    def quorum_state(self, group: str) -> tuple[bool, int]:
-        """Whether the group may be tried, and how many more of its members must get a node."""
-        return group in self, max(0, self.missing(group))
+    def quorum_state(self, group: str) -> QuorumState:
+        """A group may be tried if it exists. Coscheduling and GangScheduling also require enough members."""
+        return QuorumState(group in self, max(0, self.missing(group)))
 
     @abstractmethod
     def disruption(self, pod: PodInfo) -> Disruption | None:

@@ -22,7 +22,7 @@ from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
-from .book import GROUP_BOOKS, GroupBook
+from .book import GROUP_BOOKS, GroupBook, QuorumState
 from .hold_gate import HoldGate
 from .holds import hold_in
 from .missing_groups import MissingGroups, group_missing
@@ -227,16 +227,16 @@ class GangPlugin(
             self._update_book(group, new)
             self._on_group_changed(group)
 
-    def quorum_changed(self, group: str, before: tuple[bool, int]) -> None:
-        """Members were added or removed, have ended, or got nodes elsewhere; `before` is the state then."""
+    def quorum_changed(self, group: str, before: QuorumState) -> None:
+        """Members were added or removed, have ended, or got nodes elsewhere; `before` is the previous state."""
         if group not in self._groups:
             return
-        (enough, missing), (was_enough, was_missing) = self._groups.quorum_state(group), before
-        if not missing:
+        state = self._groups.quorum_state(group)
+        if not state.missing:
             self._on_quorum_placed(group)
-        if (enough and not was_enough) or missing < was_missing:
+        if (state.may_be_tried and not before.may_be_tried) or state.missing < before.missing:
             self._retry_group(group)
-        if was_enough and not enough:
+        if before.may_be_tried and not state.may_be_tried:
             self._on_quorum_lost(group)
 
     def _existing_group(self, pod: PodInfo) -> str | None:

@@ -64,7 +64,7 @@ class Counter(Family):
 
 
 class JointCounter(Counter):
-    """A counter for many series that grow together time and again; which ones is sorted out when it is read."""
+    """A counter whose series are often incremented together; reading it assigns the increments to the series."""
 
     __slots__ = ("_joint",)
 
@@ -156,7 +156,7 @@ def _les(bounds: tuple[float, ...]) -> Labels:
 
 
 class _Cell:
-    """Observations of one series: how many in each bucket, not cumulated, and their sum."""
+    """Observations of one series: the count of each bucket alone, not cumulative, and the sum."""
 
     __slots__ = ("counts", "total")
 

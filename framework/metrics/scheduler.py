@@ -266,7 +266,7 @@ class SchedulerMetrics:
         Args:
             attempts: how many it took, this one included.
             sli_seconds: time since the pod first entered the queue.
-            after_flush: whether its last way out of the unschedulable pods was their time limit, not an event.
+            after_flush: whether it last left unschedulablePods because of their time limit, not because of an event.
         """
         self.pod_scheduling_attempts.observe((), attempts)
         self.pod_scheduling_sli_duration.observe((_ATTEMPTS[min(attempts, _MOST_ATTEMPTS)],), sli_seconds)

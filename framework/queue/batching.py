@@ -34,8 +34,8 @@ class Batching:
         self._now = now
         self._tried_for: dict[QueuedPodInfo, Batch] = {}
 
-    def attempt_ended(self, pod: QueuedPodInfo) -> None:
-        """A pod found a node, returned, or was deleted. Unless it was rejected, wake the next pod of its batch."""
+    def turn_ended(self, pod: QueuedPodInfo) -> None:
+        """A pod found a node, returned, joined a group or was deleted. Unless rejected, wake the next of its batch."""
         batch = self._tried_for.get(pod)
         if batch is None:
             return
@@ -47,8 +47,11 @@ class Batching:
         if not (rejected or self._is_trying(batch)):
             self.wake(batch, batch.strategy, batch.cause)
 
-    def join(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
-        """Let a pod that no node could take wait with its batch, if the rejection holds for all equal pods."""
+    def assign(self, entity: QueuedEntity, strategy: QueueingStrategy) -> None:
+        """Mark a pod that no node could take for its batch, if the rejection holds for all equal pods.
+
+        `Places` adds the pod to the batch when it becomes unschedulable.
+        """
         by_signature, by_class = self._plugins(entity.profile)
         [pod] = entity.pods.values()
         if entity.rejectors <= by_signature:
@@ -120,7 +123,7 @@ class Batching:
                 return
 
     def call_off(self, entity: QueuedEntity) -> bool:
-        """Return a pod that was to be tried for its batch to the batch if the capacity is taken; whether it was."""
+        """Put a pod that was about to be tried back into its batch if the capacity is taken. Returns whether it did."""
         [pod] = entity.pods.values()
         if entity.flushed or pod not in self._tried_for or not self._policy.lacks_capacity(entity):
             return False

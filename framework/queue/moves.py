@@ -110,7 +110,7 @@ class Moves:
         pod = self._places.detach(entity, uid)
         if not entity.pods:
             self._forget(entity)
-        self._batching.attempt_ended(pod)
+        self._batching.turn_ended(pod)
         return pod
 
     def _changes_group(self, pod: QueuedPodInfo, cause: Cause) -> bool:
@@ -135,7 +135,7 @@ class Moves:
         place = entity.place
         self._places.detach(entity, uid)
         self._join(pod, group, place, QueueingStrategy.IMMEDIATELY, cause=JOINED_GROUP)
-        self._batching.attempt_ended(pod)
+        self._batching.turn_ended(pod)
         by_now = self._places.entity_of[uid]
         if by_now.place is Place.UNSCHEDULABLE:
             self.move_by_strategy(by_now, QueueingStrategy.AFTER_BACKOFF, JOINED_GROUP)

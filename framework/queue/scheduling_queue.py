@@ -162,17 +162,17 @@ class SchedulingQueue:
         self._moves.settle()
 
     def done(self, uid: str) -> None:
-        """The pod's attempt has ended, or has reached a point from which no event matters. It may still be requeued."""
+        """The pod's attempt has ended, or no event matters to it any more. The pod may still be requeued."""
         pod = self._in_flight.get(uid)
         if pod is not None:
             self._in_flight.end(uid)
-            self._batching.attempt_ended(pod)
+            self._batching.turn_ended(pod)
 
     def found_node(self, uid: str) -> None:
         """The pod, which is in flight, is assumed on a node: there may be capacity for other equal pods."""
         pod = self._in_flight.get(uid)
         if pod is not None:
-            self._batching.attempt_ended(pod)
+            self._batching.turn_ended(pod)
 
     def requeue(self, pods: Iterable[QueuedPod], rejection: Rejection) -> None:
         """Return pods that failed in one attempt for one reason, whether they are in flight or done.
@@ -209,11 +209,11 @@ class SchedulingQueue:
                 self._moves.merge(waiting, entity, strategy)
                 continue
             if rejection.no_node and entity.group is None:
-                self._batching.join(entity, strategy)
+                self._batching.assign(entity, strategy)
             self._moves.move_by_strategy(entity, strategy, ATTEMPT_FAILURE)
             checkpoint()
         for pod in returning.values():
-            self._batching.attempt_ended(pod)
+            self._batching.turn_ended(pod)
 
     def _next(self) -> QueuedEntity | None:
         """The entity to try next, which stays in its place; None if there is none."""

@@ -15,8 +15,8 @@ class _Nominees:
     """The pods nominated to one node.
 
     Attributes:
-        by_uid: in the order they were.
-        listed: the same pods; the same object for as long as they are.
+        by_uid: in the order in which they were nominated.
+        listed: the same pods as a tuple, which is replaced only when they change.
         least: the lowest of their own priorities.
     """
 
@@ -44,7 +44,7 @@ class PodNominator:
         return len(self._node_of)
 
     def nominated_pods(self, node_name: str) -> Sequence[PodInfo]:
-        """The pods nominated to the node, in the order they were."""
+        """The pods nominated to the node, in the order in which they were nominated."""
         nominees = self._by_node.get(node_name)
         return () if nominees is None else nominees.listed
 
@@ -66,8 +66,9 @@ class PodNominator:
     def learn(self, pod: PodInfo, node_name: str, *, gated: bool) -> None:
         """The API says that the pod, which has not been in the queue yet, is nominated to this node.
 
-        That does not count while the pod is `gated`; `gate` and `ungate` say how that goes on. As in kube-scheduler: a
-        gang that has lost a pod when a process begins may never be tried, and keeps no capacity reserved.
+        The nomination does not count while the pod is `gated`, which `gate` and `ungate` change later. As in
+        kube-scheduler: a gang that has lost a pod when a process begins may never be tried, and keeps no capacity
+        reserved.
         """
         is_own = pod.uid in self._node_of and pod.uid not in self._learned
         self.nominate(pod, node_name)

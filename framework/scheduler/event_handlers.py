@@ -133,8 +133,8 @@ class PodEventHandler:
     def _nominated(self, old: Pod | None, new: Pod, info: PodInfo) -> None:
         """Follow the nomination in the pod's status.
 
-        The status write may still be in flight, so a nomination that this process made is not ended by an event
-        without it: it stands until the API has reported it and then reports it gone.
+        The status write may still be in flight, so an event that lacks a nomination of this process does not end it.
+        The nomination ends when the API has reported it and then reports that it is gone.
         """
         if info.node_name or self._cache.is_assumed(info.uid):
             nominated = self._nominator.nominated_node(info.uid)

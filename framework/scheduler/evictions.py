@@ -1,4 +1,4 @@
-"""Eviction rules: who may be evicted for whom, and from when on, as plugins say it.
+"""Eviction rules: which pods may be evicted, for which pods, and from what time on, according to the plugins.
 
 Plugins that look for victims ask through their handles, and the queue asks before it retries pods that only evictions
 could help. Plugins of one name in several profiles share what they know of rules, so one of them is called. Limits are

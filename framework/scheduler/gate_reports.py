@@ -54,7 +54,7 @@ class GateReports:
             self.report(pod, message)
 
     def end(self, uid: str) -> None:
-        """The pod is not gated any more, or deleted: its next report is another one."""
+        """The pod is no longer gated, or was deleted; a later gate is reported as a new one."""
         self._messages.pop(uid, None)
         self._unreported.pop(uid, None)
 

@@ -75,7 +75,7 @@ class GroupBinding:
         outcome.failed += [*outcome.placed, *rest]
         outcome.placed = []
 
-    async def bind(self, calls: GroupCalls, group: str, outcome: GroupOutcome) -> None:
+    async def bind(self, plugin: GroupCalls, group: str, outcome: GroupOutcome) -> None:
         """Bind members that were placed in one transaction; if the quorum is lost before that, none is bound."""
         with self._observer.binding():
             attempts = outcome.placed
@@ -85,13 +85,13 @@ class GroupBinding:
             # their nodes, while others waited at Permit.
             gone = [attempt for attempt in attempts if attempt.status is None and not self._is_there(attempt.pod)]
             if gone or outcome.first_lost is not None or any(attempt.status is not None for attempt in attempts):
-                release_lost = partial(self._release_lost, calls, group, outcome, gone)
+                release_lost = partial(self._release_lost, plugin, group, outcome, gone)
                 # No decision begins between the slices: it would see the capacity of some members and not of the
                 # others.
                 await self._standstill.in_slices(release_lost, Worker(self._call_watch))
             await self._in_turn(self._binding_cycle.bind, [attempt for attempt in attempts if attempt.status is None])
 
-    def _release_lost(self, calls: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
+    def _release_lost(self, plugin: GroupCalls, group: str, outcome: GroupOutcome, gone: Sequence[Attempt]) -> None:
         """Release the nodes of members that lost theirs or are gone; of all members if too few are left."""
         for attempt in gone:
             attempt.fail_on_node(Status.unschedulable("removed"))
@@ -99,7 +99,7 @@ class GroupBinding:
             checkpoint()
         lost = [attempt for attempt in outcome.placed if attempt.status is not None]
         first_lost = outcome.first_lost or next(iter(lost), None)
-        if first_lost is None or (not outcome.whole and has_quorum(calls, group)):
+        if first_lost is None or (not outcome.whole and has_quorum(plugin, group)):
             for attempt in lost:
                 self._failures.handle_release([attempt])
             return
@@ -145,10 +145,10 @@ class GroupBinding:
         return current is not None and current.uid == pod.uid and not current.terminating
 
 
-def has_quorum(calls: GroupCalls, group: str) -> bool:
+def has_quorum(plugin: GroupCalls, group: str) -> bool:
     """Whether the group has its quorum; False if its plugin fails: better no member is bound than too few."""
     try:
-        return calls.missing(group) <= 0
+        return plugin.missing(group) <= 0
     except Failed as failed:
-        calls.log_failure(MISSING, group, failed.status)
+        plugin.log_failure(MISSING, group, failed.status)
         return False

@@ -40,23 +40,23 @@ class GroupOutcome:
 
     @classmethod
     def at_fault(
-        cls, calls: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
+        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
         """The outcome of an error of the group: all members get this status."""
         for attempt in attempts:
             attempt.fail(status)
         waiting = [attempt.pod for attempt in attempts]
-        decision = GroupDecision(calls.name, group, status, status, 0, missing, (), waiting)
+        decision = GroupDecision(plugin.name, group, status, status, 0, missing, (), waiting)
         return cls(failed=[*attempts], together=True, decision=decision)
 
     @classmethod
     def of_extenders(
-        cls, calls: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
+        cls, plugin: GroupCalls, group: str, missing: int, attempts: Sequence[Attempt], *, status: Status
     ) -> GroupOutcome:
         """The outcome if extenders have to be asked first (`status` is a rejection), or one failed (an ERROR)."""
         if status.rejected:
             return cls(needs_extenders=True)
-        return cls.at_fault(calls, group, missing, attempts, status=status.by(calls.name))
+        return cls.at_fault(plugin, group, missing, attempts, status=status.by(plugin.name))
 
     def failure(self) -> GroupResult:
         """The result of an attempt that did not start the group, as a label of metrics."""

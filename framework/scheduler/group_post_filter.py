@@ -50,7 +50,7 @@ class GroupPostFilter:
 
     def run(
         self,
-        calls: GroupCalls,
+        plugin: GroupCalls,
         group: str,
         attempts: Sequence[Attempt],
         missing: int,
@@ -70,13 +70,13 @@ class GroupPostFilter:
         waiting = tuple(attempt.pod for attempt in attempts)
         info = PodGroupInfo(
             key=group,
-            uid=calls.uid(group),
+            uid=plugin.uid(group),
             members=waiting,
             missing=missing,
-            priority=calls.preemption_priority(group, waiting),
-            may_preempt=calls.may_preempt(group, waiting),
+            priority=plugin.preemption_priority(group, waiting),
+            may_preempt=plugin.may_preempt(group, waiting),
             reason=reason or UNSCHEDULABLE,
-            terse=calls.terse,
+            terse=plugin.terse,
         )
         algorithm = self._services.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._services.ports.extenders)

@@ -62,11 +62,11 @@ class GroupTrials:
         self._snapshot = snapshot
         self._capacity = capacity
 
-    def run(self, calls: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
+    def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """The trial of the first order in which `missing` members fit; if there is none, that of the given order."""
         first = self._try(attempts, missing)
         decided = len(first.placed) >= missing or first.hopeless or first.as_one
-        if decided or not _order_matters(calls, attempts, first):
+        if decided or not _order_matters(plugin, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
         for order in other_orders(larger, missing):
@@ -193,10 +193,10 @@ def _unreserve(attempt: Attempt) -> None:
     attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
 
-def _order_matters(calls: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
+def _order_matters(plugin: GroupCalls, attempts: Sequence[Attempt], trial: TriedMembers) -> bool:
     """Whether members differ, and each of the rejected members was rejected for its nodes, not by the group plugin."""
     by_nodes = all(
-        attempt.status is not None and attempt.status.rejected and calls.name not in attempt.rejectors
+        attempt.status is not None and attempt.status.rejected and plugin.name not in attempt.rejectors
         for attempt in trial.rejected
     )
     return by_nodes and not are_equal(attempts)

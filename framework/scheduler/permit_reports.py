@@ -1,8 +1,8 @@
 """Reports of pods that wait at Permit for long: an Event and the PodScheduled condition, with the plugins' reasons.
 
 Such a pod has its node reserved and is in no part of the queue, so nothing else would explain why it does not start.
-The binding cycle enters `reporting` while it waits on Permit. A gang whose members arrive one after another holds each
-of them for a moment; a wait as short as that is not reported.
+The binding cycle enters `reporting` while it waits on Permit. With Coscheduling's placement `PodByPod`, members
+of a gang wait for a moment while the others are placed; a wait as short as that is not reported.
 """
 
 from __future__ import annotations

@@ -168,7 +168,7 @@ class Profiles:
         framework.followers.notify_pre_enqueue(pod, status)
         if status is not None and status.rejected:
             self.nominator.gate(pod.uid)
-            self._reports.still_gated(pod, status.message)
+            self._reports.follow_gate(pod, status.message)
             return status
         if status is None:
             self.nominator.ungate(pod.uid)

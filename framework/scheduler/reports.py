@@ -153,7 +153,7 @@ class Reports:
             self._reported.pop(pod.uid, None)
             self.gates.report(pod, message)
 
-    def still_gated(self, pod: PodInfo, message: str) -> None:
+    def follow_gate(self, pod: PodInfo, message: str) -> None:
         """PreEnqueue gates the pod for this reason, which replaces that of a gate that was reported."""
         if not self._ended:
             self.gates.follow(pod, message)

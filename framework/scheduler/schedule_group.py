@@ -6,7 +6,8 @@ decision; so two groups can never each hold half of what one of them needs. Memb
 with it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
 members are bound together; if the quorum is lost before that, none is bound.
 
-Work that grows with the number of members passes checkpoints, where the scheduler lets other work run.
+Work that grows with the number of members passes checkpoints, where the scheduler lets other work run. `plugin` is the
+group's plugin, with each call guarded, here and in the modules that decide on groups.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from .schedule_tree import TreeCycle
 class _GroupRequest(NamedTuple):
     """A group that needs nodes for `missing` of its `waiting` members at once; there is an attempt for each of them."""
 
-    calls: GroupCalls
+    plugin: GroupCalls
     group: str
     attempts: Sequence[Attempt]
     missing: int
@@ -77,11 +78,11 @@ class GroupScheduler:
         self._post_filter = post_filter
         self._ports = services.ports
 
-    def schedule_group(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
+    def schedule_group(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
         """Decide for the waiting members of `group`, and act on it; False if extenders have to be asked first."""
         now = self._ports.measured.now
         began, attempts = now(), as_queued(attempts)
-        outcome = self._decide_guarded(calls, group, attempts)
+        outcome = self._decide_guarded(plugin, group, attempts)
         if outcome.needs_extenders:
             return False
         commit()
@@ -90,7 +91,7 @@ class GroupScheduler:
             checkpoint()
         seconds = now() - began
         self._ports.metrics.podgroup_scheduling_algorithm_duration.observe((), seconds)
-        result = "scheduled" if outcome.placed and has_quorum(calls, group) else outcome.failure()
+        result = "scheduled" if outcome.placed and has_quorum(plugin, group) else outcome.failure()
         self._ports.metrics.group_attempted(result, profile=attempts[0].profile, seconds=seconds)
         if outcome.together:
             self._failures.handle_failure(outcome.failed)
@@ -103,46 +104,46 @@ class GroupScheduler:
                 self._services.reports.placed(attempt)
                 checkpoint()
             self._binding_cycle.prepare(outcome.placed)
-            self._ports.spawn(self._binding.bind(calls, group, outcome))
+            self._ports.spawn(self._binding.bind(plugin, group, outcome))
         return True
 
-    def _decide_guarded(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+    def _decide_guarded(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Place or reject the members; a failure of the group plugin is an error of the group.
 
         Failed is raised only while nothing is reserved.
         """
         try:
-            return self._decide(calls, group, attempts)
+            return self._decide(plugin, group, attempts)
         except Failed as failed:
-            return GroupOutcome.at_fault(calls, group, len(attempts), attempts, status=failed.status)
+            return GroupOutcome.at_fault(plugin, group, len(attempts), attempts, status=failed.status)
 
-    def _decide(self, calls: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
+    def _decide(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> GroupOutcome:
         """Assume and reserve the members, or find the reason why the group waits. Raises Failed."""
-        missing, topology = calls.missing(group), calls.topology(group)
+        missing, topology = plugin.missing(group), plugin.topology(group)
         for attempt in attempts:
-            attempt.state.group = f"{calls.name}/{group}"
-        outcome, tree = GroupOutcome(), calls.tree(group)
-        fault = calls.fault(group)
+            attempt.state.group = f"{plugin.name}/{group}"
+        outcome, tree = GroupOutcome(), plugin.tree(group)
+        fault = plugin.fault(group)
         if fault is not None:
-            return GroupOutcome.at_fault(calls, group, missing, attempts, status=Status.failure(fault).by(calls.name))
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, status=Status.failure(fault).by(plugin.name))
         if tree is not None:
-            return self._decide_tree(calls, group, tree, attempts, outcome=outcome)
+            return self._decide_tree(plugin, group, tree, attempts, outcome=outcome)
         if missing <= 0:
-            return self._each_by_itself(calls, group, topology, attempts, outcome=outcome)
+            return self._each_by_itself(plugin, group, topology, attempts, outcome=outcome)
         checkpoint()
-        searched = self._search(calls, group, topology, attempts, missing=missing)
+        searched = self._search(plugin, group, topology, attempts, missing=missing)
         if not isinstance(searched, Status) and len(searched.trial.placed) < missing:
             if should_ask_again(attempts, len(searched.trial.placed)):
                 return GroupOutcome(needs_extenders=True)
             if any(attempt.state.nodes_to_ask for attempt in attempts):
-                searched = self._search(calls, group, topology, attempts, missing=missing)
+                searched = self._search(plugin, group, topology, attempts, missing=missing)
         if isinstance(searched, Status):
-            return GroupOutcome.at_fault(calls, group, missing, attempts, status=searched)
+            return GroupOutcome.at_fault(plugin, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
         for attempt in (*searched.trial.placed, *searched.trial.rejected):
             members.append(attempt.decision())
             checkpoint()
-        request = _GroupRequest(calls, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
+        request = _GroupRequest(plugin, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if len(searched.trial.placed) >= missing:
             return self._start(request, searched.trial, members, outcome)
         return self._reject(request, searched, members)
@@ -153,7 +154,7 @@ class GroupScheduler:
         """Place the members that fit, then try the others one by one."""
         placed = len(trial.placed)
         outcome.decision = GroupDecision(
-            request.calls.name, request.group, None, None, placed, request.missing, members, request.waiting
+            request.plugin.name, request.group, None, None, placed, request.missing, members, request.waiting
         )
         self._binding.reserve_and_permit(trial.placed, request.missing, outcome)
         if not outcome.placed:
@@ -161,20 +162,20 @@ class GroupScheduler:
             return outcome
         for attempt in trial.rejected:
             attempt.reset()
-        return self._each_by_itself(request.calls, request.group, request.topology, trial.rejected, outcome=outcome)
+        return self._each_by_itself(request.plugin, request.group, request.topology, trial.rejected, outcome=outcome)
 
     def _reject(
         self, request: _GroupRequest, searched: Searched[TriedMembers], members: Sequence[PodDecision]
     ) -> GroupOutcome:
         """Too few members fit: let `reject_group` give the reason, and PodGroupPostFilter look for pods to evict."""
-        calls, group, trial = request.calls, request.group, searched.trial
+        plugin, group, trial = request.plugin, request.group, searched.trial
         cause, placed = trial.rejection or Status.pending(), len(trial.placed)
-        status = calls.reject_group(group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain)
-        status = untried = status.by(calls.name).with_condition_reason(cause.condition_reason)
+        status = plugin.reject_group(group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain)
+        status = untried = status.by(plugin.name).with_condition_reason(cause.condition_reason)
         notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
         if status.code is Code.UNSCHEDULABLE:
             post_filtered = self._post_filter.run(
-                calls,
+                plugin,
                 group,
                 request.attempts,
                 request.missing,
@@ -184,14 +185,14 @@ class GroupScheduler:
             )
             if post_filtered.extender_status is not None:
                 return GroupOutcome.of_extenders(
-                    calls, group, request.missing, request.attempts, status=post_filtered.extender_status
+                    plugin, group, request.missing, request.attempts, status=post_filtered.extender_status
                 )
             status = status.with_reasons(with_preemption(status.message, post_filtered.message))
-            untried = status if calls.terse else untried
-        placed_members = [*calls.placed_members(group)] if request.topology is not None else ()
+            untried = status if plugin.terse else untried
+        placed_members = [*plugin.placed_members(group)] if request.topology is not None else ()
         to_try_alone = trial.untried[: request.missing] if trial.as_one else trial.untried
         decision = GroupDecision(
-            calls.name,
+            plugin.name,
             group,
             status,
             cause,
@@ -206,13 +207,13 @@ class GroupScheduler:
             waiting_in={group: request.waiting},
             untried=self._trials.alone(to_try_alone, members),
         )
-        outcome = self._rejected_outcome(calls, status, untried, trial, decision=decision, post_filtered=post_filtered)
+        outcome = self._rejected_outcome(plugin, status, untried, trial, decision=decision, post_filtered=post_filtered)
         outcome.awaits_victims = post_filtered.evicts
         return outcome
 
     def _try_copies(self, request: _GroupRequest, copies: Sequence[Attempt]) -> Tried:
         """Try copies of the members in a trial of preemption; the reason if too few fit."""
-        searched = self._search(request.calls, request.group, request.topology, copies, missing=request.missing)
+        searched = self._search(request.plugin, request.group, request.topology, copies, missing=request.missing)
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
@@ -220,21 +221,21 @@ class GroupScheduler:
             return trial.placed[: request.missing]
         cause = trial.rejection or Status.unschedulable()
         try:
-            return request.calls.reject_trial(
+            return request.plugin.reject_trial(
                 request.group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain
             )
         except Failed as failed:
-            request.calls.log_failure(REJECT_TRIAL, request.group, failed.status)
+            request.plugin.log_failure(REJECT_TRIAL, request.group, failed.status)
             return failed.status
 
     def _decide_tree(
-        self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
+        self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
     ) -> GroupOutcome:
         """Place the parts of a tree that fit, in one transaction."""
         checkpoint()
-        found = self._trees.decide(calls, group, tree, attempts)
+        found = self._trees.decide(plugin, group, tree, attempts)
         if found.extender_status is not None:
-            return GroupOutcome.of_extenders(calls, group, len(attempts), attempts, status=found.extender_status)
+            return GroupOutcome.of_extenders(plugin, group, len(attempts), attempts, status=found.extender_status)
         outcome.decision, outcome.whole, outcome.together = found.decision, True, True
         outcome.awaits_victims = found.awaits_victims
         self._binding.reserve_and_permit(found.placed, len(found.placed), outcome)
@@ -243,7 +244,7 @@ class GroupScheduler:
 
     def _each_by_itself(
         self,
-        calls: GroupCalls,
+        plugin: GroupCalls,
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
@@ -257,7 +258,7 @@ class GroupScheduler:
             attempts[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
         for attempt in attempts:
-            within = self._within(calls, group, topology)
+            within = self._within(plugin, group, topology)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
@@ -284,18 +285,18 @@ class GroupScheduler:
             checkpoint()
         return within[-1]
 
-    def _within(self, calls: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
+    def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
         """The sets of rows for a later member, the best first, None for any row; a Status if there is no domain."""
         if topology is None:
             return [None]
         try:
-            return self._domains.placed.within(topology, calls.placed_members(group))
+            return self._domains.placed.within(topology, plugin.placed_members(group))
         except Failed as failed:
             return failed.status
 
     def _search(
         self,
-        calls: GroupCalls,
+        plugin: GroupCalls,
         group: str,
         topology: Topology | None,
         attempts: Sequence[Attempt],
@@ -305,15 +306,15 @@ class GroupScheduler:
         """Try the members in one domain after another; on all nodes if they need no domain."""
 
         def try_() -> TriedMembers:
-            return self._trials.run(calls, attempts, missing)
+            return self._trials.run(plugin, attempts, missing)
 
         if topology is None:
             return Searched(try_())
-        return self._domains.search(topology, calls.placed_members(group), attempts, missing, try_=try_)
+        return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_=try_)
 
     def _rejected_outcome(
         self,
-        calls: GroupCalls,
+        plugin: GroupCalls,
         status: Status,
         untried: Status,
         trial: TriedMembers,
@@ -325,9 +326,9 @@ class GroupScheduler:
         rejectors = set().union(*(attempt.rejectors for attempt in trial.rejected))
         pending = set().union(*(attempt.pending for attempt in trial.rejected))
         if rejectors or status.code is Code.PENDING:
-            rejectors.add(calls.name)
+            rejectors.add(plugin.name)
         if status.code is Code.PENDING:
-            pending = pending or {calls.name}
+            pending = pending or {plugin.name}
             for attempt in trial.untried:
                 self._cycle.schedule_pod(attempt)
                 checkpoint()
@@ -336,7 +337,7 @@ class GroupScheduler:
         for index, attempt in enumerate((*tried, *trial.untried)):
             reason = status if index < len(tried) else untried
             placed = bool(attempt.node_name)
-            own = calls.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
+            own = plugin.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
             attempt.status = own.with_condition_reason(reason.condition_reason)
             attempt.node_name = ""
             attempt.rejectors = set(rejectors)

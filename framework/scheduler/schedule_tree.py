@@ -57,44 +57,44 @@ class TreeCycle:
         self._group_trials = group_trials
         self._post_filter = post_filter
 
-    def decide(self, calls: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt]) -> TreeOutcome:
+    def decide(self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt]) -> TreeOutcome:
         """Try the tree; if it lacks capacity, try the eviction of other pods. Raises Failed."""
-        trial, post_filtered = self._try(calls, tree, attempts)
+        trial, post_filtered = self._try(plugin, tree, attempts)
         tried = [attempt for leaf in trial.leaves() for attempt in leaf.tried]
         members = []
         for attempt in tried:
             members.append(attempt.decision())
             checkpoint()
         statuses = [attempt.status for attempt in tried if attempt.status is not None]
-        rejection = trial.error or _why_rejected(calls, trial, anyone=bool(trial.placed))
+        rejection = trial.error or _why_rejected(plugin, trial, anyone=bool(trial.placed))
         condition_reason = next((each.condition_reason for each in statuses if each.condition_reason), "")
         rejection = None if rejection is None else rejection.with_condition_reason(condition_reason)
         notes = AttemptState()
         asked = post_filtered.extender_status is not None
         if rejection is not None and rejection.code is Code.UNSCHEDULABLE and not asked:
             post_filtered = self._post_filter.run(
-                calls,
+                plugin,
                 group,
                 attempts,
                 len(attempts),
                 reason=condition_reason,
                 notes=notes,
-                try_together=partial(self._try_copies, calls, tree),
+                try_together=partial(self._try_copies, plugin, tree),
             )
         reasons: dict[str, Status | None] = {}
-        _collect_reasons(calls, tree, trial, rejection, reasons=reasons)
+        _collect_reasons(plugin, tree, trial, rejection, reasons=reasons)
         for key, status in reasons.items():
             reasons[key] = None if status is None else status.with_condition_reason(condition_reason)
         parts = {key: _with_message(status, post_filtered) for key, status in reasons.items()}
         waiting = tuple(attempt.pod for attempt in attempts)
         waiting_in: defaultdict[str, list[PodInfo]] = defaultdict(list)
         for pod in waiting:
-            waiting_in[calls.part_of(pod)].append(pod)
+            waiting_in[plugin.part_of(pod)].append(pod)
         untried = [] if rejection is None else self._group_trials.alone(attempts, members)
         decision = GroupDecision(
-            calls.name,
+            plugin.name,
             group,
-            None if rejection is None else _with_message(rejection.by(calls.name), post_filtered),
+            None if rejection is None else _with_message(rejection.by(plugin.name), post_filtered),
             None if rejection is None else next(iter(statuses), Status.pending()),
             len(trial.placed),
             max(1, tree.least),
@@ -109,34 +109,34 @@ class TreeCycle:
             untried,
         )
         placed = trial.placed if rejection is None else ()
-        to_untried = parts if calls.terse else reasons
+        to_untried = parts if plugin.terse else reasons
         failed = self._fail(
-            calls, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
+            plugin, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
         )
         return TreeOutcome(placed, failed, decision, post_filtered.evicts, post_filtered.extender_status)
 
-    def _try_copies(self, calls: GroupCalls, tree: Part, copies: Sequence[Attempt]) -> Tried:
+    def _try_copies(self, plugin: GroupCalls, tree: Part, copies: Sequence[Attempt]) -> Tried:
         """The members that fit, or why the tree does not."""
-        found = self._trials.run(calls, tree, copies)
+        found = self._trials.run(plugin, tree, copies)
         if found.fits and found.placed:
             return found.placed
-        return found.error or _why_rejected(calls, found, anyone=False) or Status.unschedulable()
+        return found.error or _why_rejected(plugin, found, anyone=False) or Status.unschedulable()
 
-    def _try(self, calls: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> tuple[PartTrial, PostFiltered]:
+    def _try(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> tuple[PartTrial, PostFiltered]:
         """The trial, and whether its result is void because extenders have to be asked again about members."""
-        trial = self._trials.run(calls, tree, attempts)
+        trial = self._trials.run(plugin, tree, attempts)
         if trial.fits:
             return trial, PostFiltered()
         placed = sum(1 for leaf in trial.leaves() for attempt in leaf.tried if attempt.status is None)
         if should_ask_again(attempts, placed):
             return trial, PostFiltered(extender_status=BEING_ASKED)
         if any(attempt.state.nodes_to_ask for attempt in attempts):
-            trial = self._trials.run(calls, tree, attempts)
+            trial = self._trials.run(plugin, tree, attempts)
         return trial, PostFiltered()
 
     def _fail(
         self,
-        calls: GroupCalls,
+        plugin: GroupCalls,
         trial: PartTrial,
         reasons: Mapping[str, Status | None],
         to_untried: Mapping[str, Status | None],
@@ -154,14 +154,14 @@ class TreeCycle:
         failed = [attempt for attempt in attempts if attempt.pod.uid not in going]
         rejectors = set().union(*(attempt.rejectors for attempt in failed))
         if rejectors or not any(leaf.tried for leaf in trial.leaves()):
-            rejectors.add(calls.name)
+            rejectors.add(plugin.name)
         pending = set().union(*(attempt.pending for attempt in failed))
         for attempt in failed:
-            key = calls.part_of(attempt.pod)
+            key = plugin.part_of(attempt.pod)
             had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
             status = (reasons if had_node or attempt.status is not None else to_untried).get(key)
             if status is not None:
-                own = calls.reject_member(attempt.pod, status.by(calls.name), attempt.own_status, placed=had_node)
+                own = plugin.reject_member(attempt.pod, status.by(plugin.name), attempt.own_status, placed=had_node)
                 attempt.status = own.with_condition_reason(status.condition_reason)
             attempt.node_name = ""
             attempt.rejectors, attempt.pending = set(rejectors), set(pending)
@@ -171,28 +171,28 @@ class TreeCycle:
         return failed
 
 
-def _why_rejected(calls: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
+def _why_rejected(plugin: GroupCalls, trial: PartTrial, *, anyone: bool) -> Status | None:
     """The reason why the tree is not placed; None if it is.
 
     A tree that has its quorum is not placed either if no waiting member (`anyone`) found a node.
     """
     if trial.shortage is not None:
-        return calls.reject_part(trial.part, trial.shortage)
-    return None if anyone else calls.reject_part(trial.part, None)
+        return plugin.reject_part(trial.part, trial.shortage)
+    return None if anyone else plugin.reject_part(trial.part, None)
 
 
 def _collect_reasons(
-    calls: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, *, reasons: dict[str, Status | None]
+    plugin: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, *, reasons: dict[str, Status | None]
 ) -> None:
     """Collect the status of each leaf of a part: what the part itself lacks, else what the group above it lacks."""
     status = above
     if trial is not None and trial.shortage is not None and not (above is not None and not above.rejected):
-        status = calls.reject_part(part, trial.shortage)
+        status = plugin.reject_part(part, trial.shortage)
     if part.parts is None:
         reasons[part.key] = status
     trials = {each.part.key: each for each in trial.parts} if trial is not None else {}
     for each in part.parts or ():
-        _collect_reasons(calls, each, trials.get(each.key), status, reasons=reasons)
+        _collect_reasons(plugin, each, trials.get(each.key), status, reasons=reasons)
 
 
 def _with_message(status: Status | None, post_filtered: PostFiltered) -> Status | None:

@@ -163,8 +163,8 @@ class Scheduler:
             for attempt in attempts:
                 self._pods.schedule_one(attempt)
             return
-        calls, group = self._services.algorithms[profile].framework.groups.named(entity_group)
-        if self._groups.schedule_group(calls, group, attempts):
+        plugin, group = self._services.algorithms[profile].framework.groups.named(entity_group)
+        if self._groups.schedule_group(plugin, group, attempts):
             self._review.note(entity_group, attempts)
         else:
             self._consultations.ask_for_group(SetAsideAttempts(profile, entity_group, attempts))

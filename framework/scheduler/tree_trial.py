@@ -59,7 +59,7 @@ class PartTrial:
 class _Ground:
     """The subject of a trial: the group plugin, and the waiting members of each leaf by its key."""
 
-    calls: GroupCalls
+    plugin: GroupCalls
     waiting: Mapping[str, Sequence[Attempt]]
 
     def of(self, part: Part) -> list[Attempt]:
@@ -75,13 +75,13 @@ class TreeTrials:
         self._domains = domains
         self._snapshot = snapshot
 
-    def run(self, calls: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> PartTrial:
+    def run(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> PartTrial:
         """Try the waiting members of a tree, in each leaf in the order given."""
         waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:
-            waiting.setdefault(calls.part_of(attempt.pod), []).append(attempt)
+            waiting.setdefault(plugin.part_of(attempt.pod), []).append(attempt)
             attempt.reset()
-        return self._search(_Ground(calls, waiting), tree, None)
+        return self._search(_Ground(plugin, waiting), tree, None)
 
     def _search(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
         """Try a part: in one domain after another if it needs one, else anywhere `within` its parent's rows."""
@@ -115,13 +115,13 @@ class TreeTrials:
             return PartTrial(part, shortage=Shortage(0, len(attempts), tried=False))
         if not attempts:
             return PartTrial(part)
-        trial = self._trials.run(ground.calls, attempts, part.needed)
+        trial = self._trials.run(ground.plugin, attempts, part.needed)
         tried = [*trial.placed, *trial.rejected]
         if len(trial.placed) >= part.needed:
             return PartTrial(part, trial.placed, tried)
         short = PartTrial(part, (), tried, Shortage(len(trial.placed), part.needed - len(trial.placed) - 1, tried=True))
         broken = next((each.status for each in trial.rejected if each.status and not each.status.rejected), None)
-        short.error = None if broken is None else ground.calls.reject_part(part, broken)
+        short.error = None if broken is None else ground.plugin.reject_part(part, broken)
         return short
 
     def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> PartTrial:
@@ -135,7 +135,7 @@ class TreeTrials:
                     trial = self._search(ground, parts[len(parts) - left], within)
                     trials.append(trial)
                     left -= 1
-                    found.error = None if trial.error is None else ground.calls.reject_part(part, trial.error)
+                    found.error = None if trial.error is None else ground.plugin.reject_part(part, trial.error)
                     if trial.fits:
                         found.error = self._keep(trial.placed, kept)
                         fitting += 1

@@ -16,7 +16,7 @@ from muster.operator.explain.served import Leader
 from muster.operator.kube.credentials import Connection, Impersonated, current_namespace, load_connection
 from muster.operator.kube.errors import CredentialsError
 
-from .candidates import contexts, namespaces
+from .completion_candidates import contexts, namespaces
 
 BAD_INPUT = 2
 

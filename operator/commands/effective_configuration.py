@@ -46,7 +46,7 @@ class EffectiveConfiguration:
     caution: str = ""
 
     def warn(self) -> None:
-        """Say the caution. To be called once, after the answer that it is about."""
+        """Print the warning, if there is one. Call this once, after printing the answer that it is about."""
         sys.stdout.flush()
         if self.caution:
             click.echo(self.caution, err=True)

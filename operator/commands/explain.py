@@ -18,19 +18,19 @@ from muster.operator.explain.tables import render
 from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError, Forbidden, NotFound
 
-from . import candidates
+from . import completion_candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .effective_configuration import ConfigurationOptions, EffectiveConfiguration, configuration_options
 from .output import Output, emit, emit_lines, output_option
 
 
 @click.command("explain")
-@click.argument("pod", required=False, shell_complete=candidates.pods)
+@click.argument("pod", required=False, shell_complete=completion_candidates.pods)
 @click.option(
     "-n",
     "--namespace",
     metavar="NS",
-    shell_complete=candidates.namespaces,
+    shell_complete=completion_candidates.namespaces,
     help="The pod's namespace. Default: the context's.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)

@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from . import candidates
+from . import completion_candidates
 from .common import Target
 
 _DEFAULT = "default"
@@ -67,7 +67,7 @@ def files_options(command: Callable[..., None]) -> Callable[..., None]:
             "-n",
             "--namespace",
             metavar="NS",
-            shell_complete=candidates.namespaces,
+            shell_complete=completion_candidates.namespaces,
             help="The namespace of objects that name none. Default: the context's; with --from, default.",
         ),
         click.option("-R", "--recursive", is_flag=True, help="Also the folders in a DIR."),

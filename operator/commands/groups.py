@@ -19,7 +19,7 @@ from muster.operator.kube.errors import ApiError
 from muster.operator.podgroups.membership import GroupKinds
 from muster.plugins.catalog import group_kinds
 
-from . import candidates
+from . import completion_candidates
 from .common import Target, bad_input, target_options
 from .output import Output, emit, output_option
 
@@ -27,8 +27,10 @@ T = TypeVar("T")
 
 
 @click.command("groups")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=candidates.groups)
-@click.option("-n", "--namespace", metavar="NS", shell_complete=candidates.namespaces, help="Only this namespace.")
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion_candidates.groups)
+@click.option(
+    "-n", "--namespace", metavar="NS", shell_complete=completion_candidates.namespaces, help="Only this namespace."
+)
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="All namespaces.")
 @click.option("-l", "--selector", default="", metavar="SELECTOR", help="Only those with these labels, as kubectl's.")
 @click.option("-w", "--watch", is_flag=True, help="Then print each group that changes, until Ctrl-C.")

@@ -23,7 +23,7 @@ from muster.operator.podgroups.hold_writer import NamedGroup
 from muster.operator.podgroups.membership import GroupKinds
 from muster.plugins.catalog import group_kinds
 
-from . import candidates
+from . import completion_candidates
 from .common import Target, bad_input, target_options
 
 T = TypeVar("T")
@@ -71,13 +71,13 @@ def one_group_options(command: Callable[..., None]) -> Callable[..., None]:
             metavar="[podgroup|compositepodgroup] NAME",
             nargs=-1,
             required=True,
-            shell_complete=candidates.groups_and_trees,
+            shell_complete=completion_candidates.groups_and_trees,
         ),
         click.option(
             "-n",
             "--namespace",
             metavar="NS",
-            shell_complete=candidates.namespaces,
+            shell_complete=completion_candidates.namespaces,
             help="Where it is. Default: the context's namespace.",
         ),
         target_options,

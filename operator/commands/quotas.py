@@ -16,8 +16,8 @@ from muster.operator.kube.listing import list_all
 from muster.operator.kube.transport import Transport
 from muster.plugins.catalog import QUOTAS
 
-from .candidates import namespaces
 from .common import Target, bad_input, target_options
+from .completion_candidates import namespaces
 from .output import Output, emit, emit_lines, output_option
 
 
@@ -28,7 +28,7 @@ from .output import Output, emit, emit_lines, output_option
 def command(*, target: Target, namespace: str | None, output: Output) -> None:
     """List ElasticQuotas: what is used, guaranteed, allowed and borrowed of each resource.
 
-    A share is the part of what all quotas are guaranteed together. What is used is as the leader reported it last.
+    A share is the fraction of the total that all quotas guarantee. Usage is as last reported by the leader.
     """
     with bad_input():
         connection = target.connection()

@@ -223,15 +223,15 @@ class _Options:
     "annotations",
     multiple=True,
     metavar="KEY",
-    help="Write this annotation, too, which a plugin goes by. May be repeated. Default: none of pods and nodes.",
+    help="Also record this annotation of pods and nodes, which a plugin reads. May be repeated.",
 )
 @click.option("--webhook-cert-file", type=click.Path(path_type=Path), metavar="FILE", help="PEM certificate for it.")
 @click.option("--webhook-private-key-file", type=click.Path(path_type=Path), metavar="FILE", help="Its key.")
 def command(**given: Any) -> None:
     """Schedule pods until stopped.
 
-    Watches the pods that name one of its schedulers in spec.schedulerName, and binds them. SIGTERM ends it in good
-    order; SIGUSR2 writes cache and queue to the log.
+    Watches the pods that name one of its schedulers in spec.schedulerName, and binds them. SIGTERM shuts it down
+    gracefully; SIGUSR2 writes cache and queue to the log.
     """
     options = _Options(**given)
     options.check()

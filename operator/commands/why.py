@@ -24,7 +24,7 @@ from muster.operator.simulate.live import extender_session, read_cluster
 from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import group_kinds
 
-from . import candidates
+from . import completion_candidates
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .effective_configuration import ConfigurationOptions, EffectiveConfiguration, configuration_options
 from .explain import explain_pod
@@ -40,13 +40,13 @@ _KIND_AND_NAME = 2
     metavar="[pod|podgroup|compositepodgroup] NAME",
     nargs=-1,
     required=True,
-    shell_complete=candidates.pods_and_groups,
+    shell_complete=completion_candidates.pods_and_groups,
 )
 @click.option(
     "-n",
     "--namespace",
     metavar="NS",
-    shell_complete=candidates.namespaces,
+    shell_complete=completion_candidates.namespaces,
     help="Where it is. Default: the context's namespace.",
 )
 @output_option(Output.WIDE, Output.YAML, Output.JSON, Output.NAME)

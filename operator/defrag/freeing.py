@@ -85,7 +85,7 @@ def areas_of(nodes: Iterable[Node], running: Iterable[Pod], survey: MoveSurvey, 
             names[value].append(node.metadata.name)
     pods: defaultdict[str, list[Pod]] = defaultdict(list)
     for pod in running:
-        if pod.metadata.uid not in survey.bound:
+        if pod.metadata.uid not in survey.node_bound:
             pods[pod.spec.node_name].append(pod)
     found = []
     for value, members in sorted(names.items()):

@@ -59,13 +59,13 @@ class MoveSurvey:
 
     Attributes:
         units: the units that may be moved, those of the lowest priority first.
-        bound: the pods that leave a node with it, as a DaemonSet's do, by UID.
+        node_bound: the pods that leave a node with it, as a DaemonSet's do, by UID.
         staying: for each other pod, by its `namespace/name`, why it may not be moved.
         budgets: the budgets of the cluster.
     """
 
     units: tuple[MovableUnit, ...]
-    bound: frozenset[str]
+    node_bound: frozenset[str]
     staying: Mapping[str, str]
     budgets: DisruptionBudgets
 

@@ -104,7 +104,7 @@ class DefragReport:
 
     Attributes:
         proposal: the moves; None if no moves help.
-        unhelped: what was looked at in vain, in the order in which it was.
+        unhelped: what no moves would help, in the order in which it was examined.
     """
 
     proposal: MoveProposal | None

@@ -65,7 +65,7 @@ class ClusterPicture:
         groups = self.assembly.groups.among(self.cluster.watched)
 
         def gang_of(pod: Pod) -> GroupId | None:
-            group = groups.group_of(pod)
+            group = groups.named_by(pod)
             return group if group in large else None
 
         budgets = DisruptionBudgets(self.cluster.watched.get(POD_DISRUPTION_BUDGETS, ()))

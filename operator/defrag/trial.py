@@ -136,8 +136,8 @@ class MoveTrial(Rehearsal):
         """Where the members of a group have to be together."""
         for algorithm in self._engine.algorithms.values():
             with suppress(KeyError):
-                calls, own_id = algorithm.framework.groups.named(entity_group(group.plugin, group.key))
-                return calls.topology(own_id)
+                plugin, own_id = algorithm.framework.groups.named(entity_group(group.plugin, group.key))
+                return plugin.topology(own_id)
         return None
 
     def _suffices(self, started: Mapping[str, str]) -> bool:

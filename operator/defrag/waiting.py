@@ -51,7 +51,7 @@ def waiting_targets(kinds: GroupKinds, cluster: Objects, profiles: Collection[st
     views = group_views(kinds, cluster.watched, cluster.pods)
     found = [*_groups(views, cluster, profiles)]
     for pod in cluster.pods:
-        if _waits(pod, profiles) and kinds.group_of(pod) is None:
+        if _waits(pod, profiles) and kinds.named_by(pod) is None:
             rank = True, -(pod.spec.priority or 0), pod.metadata.creation_timestamp or "", pod.metadata.key
             found.append((rank, WaitingTarget(pod.metadata.key, frozenset(), (pod,), 1)))
     return [target for _, target in sorted(found, key=lambda each: each[0])]

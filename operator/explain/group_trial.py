@@ -166,8 +166,8 @@ async def _try(
     together, groups = (
         {GroupId(question.kind.plugin, key) for key in keys} for keys in (question.together, question.groups)
     )
-    members = [pod for pod in cluster.pods if kinds.group_of(pod) in together and not pod.spec.node_name]
-    if not any(kinds.group_of(pod) in groups for pod in members):
+    members = [pod for pod in cluster.pods if kinds.named_by(pod) in together and not pod.spec.node_name]
+    if not any(kinds.named_by(pod) in groups for pod in members):
         return None
     everyone = group_views(kinds, cluster.watched, cluster.pods)
     own = [each for each in everyone if each.kind is question.kind and each.key in question.groups]

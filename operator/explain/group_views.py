@@ -30,7 +30,7 @@ def group_views(kinds: GroupKinds, objects: GroupObjects, pods: Iterable[Pod]) -
     kinds = kinds.among(objects)
     members: defaultdict[GroupId, list[Pod]] = defaultdict(list)
     for pod in pods:
-        group = kinds.group_of(pod)
+        group = kinds.named_by(pod)
         if group is not None:
             members[group].append(pod)
     found: list[GroupView] = []

@@ -121,7 +121,7 @@ async def explain_among(
     cluster = replace(cluster, pods=pods)
     engine = frozen_engine(assembly, cluster.nodes, cluster.pods, cluster.watched, extenders=session.extenders)
     quota = QUOTAS.standing(engine.shared, pod.namespace)
-    in_group = assembly.groups.among(cluster.watched).group_of(pod.pod) is not None
+    in_group = assembly.groups.among(cluster.watched).named_by(pod.pod) is not None
     nominated = pod.pod.status.nominated_node_name
     if nominated and not pod.node_name and not in_group:
         engine.nominator.nominate(waiting, nominated)
@@ -162,7 +162,7 @@ async def explain_among(
 
 def _member_of(kinds: GroupKinds, cluster: Objects, pod: PodInfo) -> str:
     """The group of the pod, if it exists, and the command that explains it, as a sentence."""
-    group = kinds.group_of(pod.pod)
+    group = kinds.named_by(pod.pod)
     if group is None:
         return ""
     named = [
@@ -184,7 +184,7 @@ async def _rehearsed(
     Returns why the pod finds no node ("" if it finds one), the evicted pods, and when the pod starts otherwise.
     """
     kinds = assembly.groups.among(cluster.watched)
-    group = kinds.group_of(pod.pod)
+    group = kinds.named_by(pod.pod)
     kind = None if group is None else kinds.of(group)
     together: set[GroupId] = set()
     if group is not None and kind is not None:
@@ -192,7 +192,7 @@ async def _rehearsed(
     members = [
         each
         for each in cluster.pods
-        if each.metadata.uid == pod.uid or (kinds.group_of(each) in together and not each.spec.node_name)
+        if each.metadata.uid == pod.uid or (kinds.named_by(each) in together and not each.spec.node_name)
     ]
     async with Rehearsal(assembly, cluster, Objects(pods=members), wall=now, session=session) as rehearsal:
         placements = await rehearsal.place(rehearsal.pods)

@@ -125,7 +125,7 @@ async def _read_group(client: ApiClient, selected: Selected, kind: GroupKind[Any
     lists = [replace(selected.pods, label_selector=each) for each in selectors or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))
     pods = {pod.metadata.key: pod for some in found for pod in some}.values()
-    group_of = GroupKinds([kind]).among({kind.objects: [group]}).group_of
+    group_of = GroupKinds([kind]).among({kind.objects: [group]}).named_by
     own = GroupId(kind.plugin, group.metadata.key)
     return view_of(kind, group, [pod for pod in pods if group_of(pod) == own])
 

@@ -35,8 +35,8 @@ class GroupKinds:
                     of_owner.setdefault(owner, GroupId(kind.plugin, group.metadata.key))
         return GroupKinds(self._kinds, of_owner)
 
-    def group_of(self, pod: JoiningPod) -> GroupId | None:
-        """The pod's group; None for a pod without a group."""
+    def named_by(self, pod: JoiningPod) -> GroupId | None:
+        """The group that the pod names, or that its workload controls; None for a pod without a group."""
         for kind in self._kinds:
             key = kind.named_by(pod)
             if key is not None:
@@ -46,7 +46,7 @@ class GroupKinds:
 
     def key_of(self, pod: JoiningPod) -> str:
         """`namespace/name` of the pod's group; "" for a pod without a group."""
-        group = self.group_of(pod)
+        group = self.named_by(pod)
         return "" if group is None else group.key
 
     def kind_of(self, watched: WatchedKind) -> GroupKind[Any] | None:

@@ -162,7 +162,7 @@ class Timed(Generic[T_contra]):
         self._metrics.event_handling_duration.observe((self._update,), self._now() - began)
 
     def on_delete(self, obj: T_contra, /) -> None:
-        """Remove an object."""
+        """An object was removed."""
         began = self._now()
         self._handler.on_delete(obj)
         self._metrics.event_handling_duration.observe((self._delete,), self._now() - began)

@@ -39,7 +39,7 @@ class Census:
 
     def group_of(self, pod: Pod) -> GroupView | None:
         """The pod's group; None for a pod without a group, or whose group does not exist."""
-        group = self.kinds.group_of(pod)
+        group = self.kinds.named_by(pod)
         return None if group is None else self.groups.get(group)
 
     @property
@@ -56,7 +56,7 @@ def take_census(state: ClusterState) -> Census:
     for pod in state.pods:
         count += 1
         placed += bool(pod.spec.node_name)
-        if not pod.spec.node_name and state.kinds.group_of(pod) is None:
+        if not pod.spec.node_name and state.kinds.named_by(pod) is None:
             single.append(pod)
     groups = group_views(state.kinds, state.groups, state.pods)
     return Census(

@@ -188,7 +188,7 @@ def _state(kind: GroupKind[Any], group: Any) -> str:
 
 def _pods(before: StateIndex, after: StateIndex, now: float) -> Iterator[RecentChange]:
     found: defaultdict[tuple[ChangeKind, GroupId | None], list[Pod]] = defaultdict(list)
-    group_of = after.kinds.group_of
+    group_of = after.kinds.named_by
     for uid, pod in after.pods.items():
         old = before.pods.get(uid)
         if old is pod:

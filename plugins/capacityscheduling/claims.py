@@ -14,7 +14,7 @@ from math import inf
 from muster.framework.contract import HIGHEST_USER_PRIORITY, EvictionRule, PodInfo, PreemptionHandle, checkpoint
 from muster.framework.model.times import parse_time
 
-from .admission import is_guaranteed, needed_at_once
+from .borrowing import is_guaranteed, needed_at_once
 from .guaranteed import RunningUnit, guaranteed
 from .ledger import QuotaLedger
 from .nominated import nominated_beside
@@ -74,7 +74,7 @@ class Claims:
         return (
             each
             for each in quota.path[:-1]
-            if is_guaranteed(each, need, ledger.used, ledger.tree.shared, ahead=beside.ahead)
+            if is_guaranteed(each, need, ledger.used, ledger.tree.lent, ahead=beside.ahead)
         )
 
     def _sides(self, quota: Quota, members: Sequence[PodInfo], missing: int) -> Iterator[Quota]:
@@ -103,7 +103,7 @@ class Claims:
         found = self._known.get(quota)
         if found is None:
             units = self._running({*quota.subtree()})
-            covered = guaranteed(quota, units, self._ledger.tree.shared)
+            covered = guaranteed(quota, units, self._ledger.tree.lent)
             found = self._known[quota] = {
                 pod.uid: unit.priority
                 for running in units.values()

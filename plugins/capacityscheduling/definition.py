@@ -3,6 +3,9 @@
 `deploy/crds/` contains the output of this module. After a change run, in the repository's root:
 
     python -m muster.plugins.capacityscheduling.definition > deploy/crds/scheduling.x-k8s.io_elasticquotas.yaml
+    python -m deploy.render
+
+The second command copies the file into the chart.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from muster.framework.model.pod_info import PodInfo
 
-from .admission import need_of
+from .borrowing import need_of
 from .tree import Amounts, Quota
 
 
@@ -37,20 +37,20 @@ class RunningUnit:
     spare: int = 0
 
 
-def guaranteed(quota: Quota, units: Mapping[Quota, Sequence[RunningUnit]], shared: frozenset[str]) -> frozenset[str]:
+def guaranteed(quota: Quota, units: Mapping[Quota, Sequence[RunningUnit]], lent: frozenset[str]) -> frozenset[str]:
     """The UIDs of the quota's guaranteed pods. `units` has the running units of each namespace by its quota."""
     own = [*units.get(quota, ())]
     if not quota.children:
-        return _covered(own, quota.min, shared)
+        return _covered(own, quota.min, lent)
     below: set[str] = set()
     for child in quota.children:
-        below |= guaranteed(child, units, shared)
+        below |= guaranteed(child, units, lent)
         own += (unit for each in child.subtree() for unit in units.get(each, ()))
-    return _covered(own, quota.min, shared, first=below)
+    return _covered(own, quota.min, lent, first=below)
 
 
 def _covered(
-    units: Iterable[RunningUnit], least: Amounts, shared: frozenset[str], first: Iterable[str] = ()
+    units: Iterable[RunningUnit], least: Amounts, lent: frozenset[str], first: Iterable[str] = ()
 ) -> frozenset[str]:
     """The UIDs of the pods that `least` covers. Units with a pod of `first` go before the others."""
     before = frozenset(first)
@@ -58,7 +58,7 @@ def _covered(
     def place(unit: RunningUnit) -> tuple[bool, int, float, str]:
         return before.isdisjoint(pod.uid for pod in unit.pods), -unit.priority, unit.started, unit.key
 
-    left = {resource: least.get(resource, 0) for resource in shared}
+    left = {resource: least.get(resource, 0) for resource in lent}
     found: set[str] = set()
     for unit in sorted(units, key=place):
         pods = _fitting(unit, left)

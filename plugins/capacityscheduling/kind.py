@@ -58,7 +58,7 @@ def _uses(tree: QuotaTree, quota: Quota, found: ElasticQuota) -> Iterator[QuotaU
             resource,
             quantity(resource, amount),
             quantity(resource, least),
-            quantity(resource, max(0, amount - least) if resource in tree.shared else 0),
+            quantity(resource, max(0, amount - least) if resource in tree.lent else 0),
             None if most is None else quantity(resource, most),
             amount / total if total else None,
             quota.weight,

@@ -91,7 +91,7 @@ class QuotaLedger:
     def borrowed(self, quota: Quota) -> dict[str, int]:
         """The usage beyond `min`, by resource that some quota guarantees."""
         used = self.used(quota)
-        over = {name: used.get(name, 0) - quota.min.get(name, 0) for name in sorted(self.tree.shared)}
+        over = {name: used.get(name, 0) - quota.min.get(name, 0) for name in sorted(self.tree.lent)}
         return {name: amount for name, amount in over.items() if amount > 0}
 
     def share(self, quota: Quota) -> float:
@@ -121,7 +121,7 @@ class QuotaLedger:
         """Note which of the quotas on the path up borrow; the root never does."""
         for quota in changed.path[:-1]:
             used, least = self._used[quota], quota.min
-            for name in self.tree.shared:
+            for name in self.tree.lent:
                 if used.get(name, 0) > least.get(name, 0):
                     self._over[quota] = None
                     break

@@ -1,4 +1,4 @@
-"""Nominated pods as quotas count them: capacity is being freed for them, so what they request is spoken for.
+"""Nominated pods as quotas count them: capacity is being freed for them, so what they request is committed.
 
 Without them, two gangs could each fit into what is left of a `min` and both evict for it, and what a claim has freed
 could be borrowed again before the claimant takes it.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.framework.model.pod_info import PodInfo
 
-from .admission import is_guaranteed, need_of
+from .borrowing import is_guaranteed, need_of
 from .ledger import QuotaLedger
 from .tree import Quota, branch
 
@@ -68,7 +68,7 @@ def nominated_beside(
             continue
         need = need_of((nominee,))
         side = None if seen_from is None else branch(quota, seen_from)
-        claims = side is not None and is_guaranteed(side, need, ledger.used, ledger.tree.shared)
+        claims = side is not None and is_guaranteed(side, need, ledger.used, ledger.tree.lent)
         if nominee.priority >= pod.priority or claims:
             found.uids.add(nominee.uid)
             found.count(quota, need)

@@ -43,8 +43,8 @@ from muster.framework.contract import (
     WaitingTogether,
 )
 
-from .admission import QuotaRejection, is_guaranteed, need_of, needed_at_once, rejection_of
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
+from .borrowing import QuotaRejection, is_guaranteed, need_of, needed_at_once, rejection_of
 from .claims import Claims
 from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
@@ -69,7 +69,7 @@ class _Note:
     Attributes:
         quota: the quota of the pod's namespace.
         need: what the pod requests.
-        nominated: what is spoken for.
+        nominated: the amounts committed to nominated pods.
         binding: whether the quota has to be asked again, because pods may come back that a trial has removed.
         yields: whether the pod has to leave alone what is being freed for claims.
     """
@@ -217,11 +217,11 @@ class CapacityScheduling(
         return Hint.queue_if(is_of_use and any(other < priority for other in self.handle.snapshot.priorities))
 
     def _rejection(self, quota: Quota, need: Amounts, nominated: Nominated) -> QuotaRejection | None:
-        return rejection_of(quota, need, self._ledger.used, self._ledger.tree.shared, ahead=nominated.ahead)
+        return rejection_of(quota, need, self._ledger.used, self._ledger.tree.lent, ahead=nominated.ahead)
 
     def _is_guaranteed(self, note: _Note, nominated: Nominated) -> bool:
         ledger = self._ledger
-        return is_guaranteed(note.quota, note.need, ledger.used, ledger.tree.shared, ahead=nominated.ahead)
+        return is_guaranteed(note.quota, note.need, ledger.used, ledger.tree.lent, ahead=nominated.ahead)
 
     def _nominated(self, pod: PodInfo, gang: WaitingTogether | None) -> Nominated:
         nominations = [*self.handle.nominator.nominations()]
@@ -236,7 +236,7 @@ class CapacityScheduling(
         if gang is None or not ledger.any_removed:
             return False
         need = self._need_together(gang)
-        return rejection_of(quota, need, ledger.refilled, ledger.tree.shared, ahead=nominated.ahead) is not None
+        return rejection_of(quota, need, ledger.refilled, ledger.tree.lent, ahead=nominated.ahead) is not None
 
     def _need_together(self, gang: WaitingTogether) -> Amounts:
         """The requests of all waiting members, more of which than needed may be placed; kept for the other members."""

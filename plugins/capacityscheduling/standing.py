@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.framework.contract import PodInfo
 from muster.framework.model.requests import CPU, PODS, quantity
 
-from .admission import is_guaranteed, need_of
+from .borrowing import is_guaranteed, need_of
 from .ledger import QuotaLedger
 from .tree import Quota
 
@@ -24,7 +24,7 @@ def standing(ledger: QuotaLedger, namespace: str) -> list[str]:
     quota = ledger.tree.by_namespace.get(namespace)
     if quota is None:
         return []
-    resources = sorted({*quota.min, *quota.max, *(ledger.tree.shared & ledger.used(quota).keys())} - {PODS})
+    resources = sorted({*quota.min, *quota.max, *(ledger.tree.lent & ledger.used(quota).keys())} - {PODS})
     if PODS in quota.min or PODS in quota.max:
         resources.append(PODS)
     return [_sentence(ledger, quota, name) for name in resources]
@@ -47,13 +47,13 @@ def unmet(ledger: QuotaLedger, short: Iterable[PodInfo]) -> dict[str, float]:
     found = {quota.key: 0.0 for quota in ledger.tree.by_namespace.values()}
     for pod in short:
         quota = ledger.tree.by_namespace.get(pod.namespace)
-        if quota is not None and is_guaranteed(quota, need_of((pod,)), ledger.settled, ledger.tree.shared):
+        if quota is not None and is_guaranteed(quota, need_of((pod,)), ledger.settled, ledger.tree.lent):
             found[quota.key] += 1
     return found
 
 
 def _sentence(ledger: QuotaLedger, quota: Quota, name: str) -> str:
-    used, is_lent = ledger.used(quota).get(name, 0), name in ledger.tree.shared
+    used, is_lent = ledger.used(quota).get(name, 0), name in ledger.tree.lent
     least = quota.min.get(name, 0)
     limit = quota.max.get(name, least if is_lent else None)
     of = "" if limit is None else f" of {quantity(name, limit)}"
@@ -84,10 +84,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def _amounts(ledger: QuotaLedger, quota: Quota) -> Iterator[tuple[str, str, int]]:
     used, least, most = ledger.settled(quota), quota.min, quota.max
-    for resource in sorted({*least, *most, *(ledger.tree.shared & used.keys())}):
+    for resource in sorted({*least, *most, *(ledger.tree.lent & used.keys())}):
         amount = used.get(resource, 0)
         yield resource, "used", amount
         yield resource, "min", least.get(resource, 0)
-        yield resource, "borrowed", max(0, amount - least.get(resource, 0)) if resource in ledger.tree.shared else 0
+        yield resource, "borrowed", max(0, amount - least.get(resource, 0)) if resource in ledger.tree.lent else 0
         if resource in most:
             yield resource, "max", most[resource]

@@ -67,15 +67,15 @@ class QuotaTree:
     Attributes:
         root: above all others.
         by_namespace: the quota that counts for each namespace.
-        shared: the resources that some `min` names. Only these are guaranteed and borrowed.
-        problems: by key of an object, what of it is not followed, in sentences.
+        lent: the resources that some `min` names. Only these are guaranteed and borrowed.
+        problems: by key of an object, a sentence for each setting that is ignored.
     """
 
     def __init__(self) -> None:
         self.root = Quota("", "", {}, {})
         self.root.path = (self.root,)
         self.by_namespace: dict[str, Quota] = {}
-        self.shared: frozenset[str] = frozenset()
+        self.lent: frozenset[str] = frozenset()
         self.problems: dict[str, list[str]] = {}
 
     def __bool__(self) -> bool:
@@ -99,7 +99,7 @@ class QuotaTree:
             )
         tree._connect(counting)
         tree._guarantee(tree.root)
-        tree.shared = frozenset(tree.root.min)
+        tree.lent = frozenset(tree.root.min)
         tree.problems = {key: found for key, found in tree.problems.items() if found}
         return tree
 

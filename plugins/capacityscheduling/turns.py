@@ -1,13 +1,13 @@
 """Turns: which namespace goes first. Who is below `min` goes before who borrows; of those, the smallest share.
 
 Seen from the top of the tree down: first the quotas that stay within their `min` with the first pod of the namespace
-placed, then the others by their weighted dominant share, and of equal shares the one that something was placed of least
+placed, then the others by their weighted dominant share, and among equal shares the one whose pods were placed least
 recently. Pods without a quota go with those within their `min`. Among these, and within a namespace, QueueSort decides,
 by priority and age.
 
 The order starves none: a borrower's share grows with each pod that is placed, so the others pass it; and who is within
 `min` is soon beyond it. If there is only so much to borrow that each pod takes all of it, those that borrow take turns,
-whatever their priorities. Besides, the queue serves each namespace that waits within a minute.
+whatever their priorities. In addition, the queue serves every waiting namespace within a minute.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import count
 
 from muster.framework.contract import PodInfo
 
-from .admission import is_within, need_of
+from .borrowing import is_within, need_of
 from .ledger import QuotaLedger
 
 _WITHIN, _BORROWS = [0.0, 0.0, 0.0], 1.0
@@ -60,9 +60,9 @@ class Turns:
         quota = ledger.tree.by_namespace.get(namespace)
         if quota is None:
             return ()
-        need, shared, found = need_of((pod,)), ledger.tree.shared, list[float]()
+        need, lent, found = need_of((pod,)), ledger.tree.lent, list[float]()
         for each in reversed(quota.path[:-1]):
-            within = is_within(each, need, ledger.used, shared)
+            within = is_within(each, need, ledger.used, lent)
             found += _WITHIN if within else (_BORROWS, ledger.share(each), float(self._last_placed.get(each.key, 0)))
         while found[-3:] == _WITHIN:
             del found[-3:]

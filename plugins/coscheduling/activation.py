@@ -47,7 +47,7 @@ class GroupActivation:
     def registrations(self) -> Sequence[EventRegistration]:
         """The events that may help members, each with its hint."""
         return EventRegistration(_RELABELLED), *(
-            EventRegistration(event, self._capacity_freed, by_group=True, of_gated=False) for event in _CAPACITY_EVENTS
+            EventRegistration(event, self._capacity_hint, by_group=True, of_gated=False) for event in _CAPACITY_EVENTS
         )
 
     def activate(self, group: str) -> None:
@@ -100,7 +100,7 @@ class GroupActivation:
         if kept_until is not None:
             self._await_freed_min_resources(kept_until)
 
-    def capacity_freed(self) -> None:
+    def min_resources_released(self) -> None:
         """Capacity kept for a group has become free: retry groups for whose minResources too little was free."""
         records = self._groups.members.records()
         for record in [each for each in records if each.state is not None and each.state.lacks_min_resources]:
@@ -137,14 +137,14 @@ class GroupActivation:
 
     def _min_resources_freed(self) -> None:
         self._freed_at = None
-        self.capacity_freed()
+        self.min_resources_released()
 
     def _gathered(self, record: PodGroupRecord) -> None:
         record.is_gathering = False
         if record.state is not None and record.state.has_newcomer and self._groups.missing(record.key) > 0:
             self.activate(record.key)
 
-    def _capacity_freed(self, pod: PodInfo, old: object, new: object) -> Hint:
+    def _capacity_hint(self, pod: PodInfo, old: object, new: object) -> Hint:
         """QUEUE if the group lacked minResources at the last attempt; a denied group waits until its denial ends."""
         group = self._groups.members.named_by(pod)
         if group is None or not self._groups.state(group).lacks_min_resources:

@@ -104,7 +104,8 @@ class PodGroupSpec(Wire):
     schedule_timeout_seconds: Annotated[
         int | None,
         _int32(
-            "How long pods that hold nodes wait for the others, at most 900. Absent or 0 leaves it to the scheduler.",
+            "How long pods that hold nodes wait for the others (only with the placement PodByPod), and how long "
+            "`minResources` are kept for pods to come; at most 900. Absent or 0 leaves it to the scheduler.",
             minimum=0,
         ),
     ] = None
@@ -115,8 +116,8 @@ class PodGroupCondition(Wire):
 
     type: Annotated[str, _text("What the statement is about. `Scheduled`: as many pods as the group needs have nodes.")]
     status: Annotated[str, _text("`True` or `False`.")]
-    reason: Annotated[str | None, _text("Why, as one word for programs.")] = None
-    message: Annotated[str | None, _text("Why, as a sentence for people.")] = None
+    reason: Annotated[str | None, _text("The reason as a single word, for programs.")] = None
+    message: Annotated[str | None, _text("The reason as a sentence, for people.")] = None
     last_transition_time: Annotated[str | None, _time("When `status` last changed.")] = None
     observed_generation: Annotated[int | None, _int64("The generation of the spec that the statement is about.")] = None
 

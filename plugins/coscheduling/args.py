@@ -18,8 +18,8 @@ class CoschedulingArgs(PluginArgs):
     """The plugin's arguments.
 
     Attributes:
-        permit_waiting_time_seconds: how long a member waits at Permit for its siblings if the PodGroup does not say;
-            0 means 60. minResources are kept for later members for the same time.
+        permit_waiting_time_seconds: how long a member waits at Permit for its siblings (PodByPod) if the PodGroup does
+            not say; 0 means 60. minResources are kept for later members for the same time.
         denied_pg_expiration_time_seconds: how long a denied group is rejected without a trial.
         pod_group_backoff_seconds: how long a group that did not fit is left alone; 0 for not at all.
         pod_group_reject_percentage: with PodByPod, when a member finds no node: reject its waiting siblings if more

@@ -1,12 +1,12 @@
 """The book of the PodGroups of scheduling.x-k8s.io: everything that the scheduler knows about them now.
 
 One object serves the plugins of all profiles, because the members of a group may belong to any profile, and the
-operator's controller of PodGroups. It knows which pods are members and which of them have nodes, which groups were
-denied or permitted recently, and when each group last failed. All of this is rebuilt from the API after a restart,
-except the caches, which only save work.
+operator's controller of PodGroups. It knows which pods are members and which of them have nodes, when and how often
+each group failed, and which groups were denied recently. Members and their nodes are rebuilt from the API after a
+restart. Failures and denials are lost: they only order groups of the same age and save work.
 
-What is known of one group is in its record. Denials, backoffs and permits expire, so they are in three TTL caches
-instead, which need no timer per group.
+What is known of one group is in its record. Denials, backoffs, and checks that found minResources free expire, so they
+are in three TTL caches instead, which need no timer per group.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections import Counter
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, WaitingPods
-from muster.framework.groups import GroupBook, hold_in
+from muster.framework.groups import GroupBook, QuorumState, hold_in
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -54,7 +54,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         self._epoch = clock.now() - clock.wall()
         self._denied = _cache(args.denied_pg_expiration_time_seconds, clock)
         self._backed_off = _cache(args.pod_group_backoff_seconds, clock)
-        self._permitted = _cache(self._default_wait(), clock)
+        self._min_resources_free = _cache(self._default_wait(), clock)
 
     # What the watches saw.
 
@@ -92,7 +92,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if hold_changed:
             self._announcements.forget(record)
         if another or hold_changed or (known is not None and new is not None and new.spec != known.spec):
-            for cache in (self._denied, self._backed_off, self._permitted):
+            for cache in (self._denied, self._backed_off, self._min_resources_free):
                 cache.pop(record.key, None)
         self.min_resources.follow(record, new)
         if new is None:
@@ -109,11 +109,11 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """The group's minMember; 0 for a group that does not exist."""
         return self.record(group).quorum
 
-    def quorum_state(self, group: str) -> tuple[bool, int]:
-        """Whether the group exists and enough members for the quorum may be tried, and how many more need a node."""
+    def quorum_state(self, group: str) -> QuorumState:
+        """A group may be tried if it exists and enough members for the quorum are ready."""
         record = self.record(group)
         quorum = record.quorum
-        return group in self and record.ready >= quorum, max(0, quorum - len(record.placed))
+        return QuorumState(group in self and record.ready >= quorum, max(0, quorum - len(record.placed)))
 
     def wait_seconds(self, group: str) -> float:
         """How many seconds a member waits at Permit: the group's value, else the argument's, else 60; 0 means unset."""
@@ -182,12 +182,12 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def failed(self, group: str) -> None:
         """The group did not fit: groups of the same age go first now, and it backs off if a backoff is configured."""
         self.state(group).fail(self._clock.now())
-        self._permitted.pop(group, None)
+        self._min_resources_free.pop(group, None)
         self._backed_off[group] = True
 
     def deny(self, group: str) -> None:
         """Reject the group without a trial for a while."""
-        self._permitted.pop(group, None)
+        self._min_resources_free.pop(group, None)
         self._denied[group] = True
 
     def note_min_resources_missing(self, group: str) -> None:
@@ -197,7 +197,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def note_min_resources_free(self, group: str) -> None:
         """minResources is free; it is not checked again for other members for a while."""
-        self._permitted[group] = True
+        self._min_resources_free[group] = True
         self.state(group).lacks_min_resources = False
 
     def is_denied(self, group: str) -> bool:
@@ -210,7 +210,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def has_min_resources(self, group: str) -> bool:
         """Whether minResources was free within permitWaitingTimeSeconds."""
-        return group in self._permitted
+        return group in self._min_resources_free
 
     def binding_refused(self, group: str, pod: PodInfo, reason: str) -> None:
         """The API refused to bind a member that had a node; the group is partly bound until it accepts the binding."""

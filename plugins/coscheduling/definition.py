@@ -3,6 +3,9 @@
 `deploy/crds/` contains the output of this module. After a change of the structs run, in the repository's root:
 
     python -m muster.plugins.coscheduling.definition > deploy/crds/scheduling.x-k8s.io_podgroups.yaml
+    python -m deploy.render
+
+The second command copies the file into the chart.
 """
 
 from __future__ import annotations
@@ -100,7 +103,7 @@ def _column(name: str, kind: str, path: str, priority: int) -> dict[str, Any]:
 
 
 def _structural(node: Any, models: Mapping[str, Any]) -> Any:
-    """A JSON schema as Kubernetes wants it: in one piece, and what may be null simply optional."""
+    """A JSON schema as Kubernetes requires it: self-contained, and nullable fields are optional instead."""
     if not isinstance(node, dict):
         return node
     if "$ref" in node:

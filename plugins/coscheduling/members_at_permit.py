@@ -1,4 +1,4 @@
-"""Members that wait at Permit until their group has its quorum.
+"""Members that wait at Permit until their group has its quorum, as they do only with the placement `PodByPod`.
 
 The plugin adds a member when its Permit answers `Wait`, and allows or rejects the members of a group together. The
 framework's waiting pods wait for any plugin; these members wait for Coscheduling.

@@ -168,7 +168,7 @@ class Coscheduling(
         unclaimed = self._groups.min_resources.of(group)
         super()._update_book(group, new)
         if unclaimed is not None:
-            self._activation.capacity_freed()
+            self._activation.min_resources_released()
         if new is None:
             self._activate_members(group)
 
@@ -302,7 +302,10 @@ class Coscheduling(
             self._activation.failed(group)
 
     def permit(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | Wait | None:
-        """Allows the member and its siblings at Permit if the quorum has nodes; otherwise lets the member wait."""
+        """Allows the member and its siblings at Permit if the quorum has nodes; otherwise lets the member wait.
+
+        With the placement `Transaction`, the whole quorum is reserved before Permit, so no member waits.
+        """
         group = self._existing_group(pod)
         if group is None:
             return ALLOW
@@ -310,7 +313,7 @@ class Coscheduling(
             # A sibling whose wait timed out in this turn of the loop counts as placed until its task releases its node.
             self._groups.at_permit.discount_rejected(group)
         if self._groups.missing(group) <= 0:
-            self._groups.state(group).settle()
+            self._groups.state(group).forget_failures()
             self._groups.at_permit.allow(group)
             return ALLOW
         seconds = self._groups.wait_seconds(group)

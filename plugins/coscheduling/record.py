@@ -83,8 +83,8 @@ class GroupState:
         self.failures += 1
         self.may_fit_now = True
 
-    def settle(self) -> None:
-        """Forget the failures, because the quorum has nodes."""
+    def forget_failures(self) -> None:
+        """Forget how often the group failed, and when, because the quorum has nodes."""
         self.failed_at, self.failures = None, 0
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from muster.framework.contract import COMPOSITE_PREFIX, Clock, Disruption, Part
-from muster.framework.groups import GroupBook, QuorumFollower
+from muster.framework.groups import GroupBook, QuorumFollower, QuorumState
 from muster.framework.model.pod_info import PodInfo
 
 from . import messages
@@ -28,9 +28,9 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         faults: why pods cannot be one group.
     """
 
-    def __init__(self, clock: Clock, quorum: QuorumFollower | None = None) -> None:
+    def __init__(self, clock: Clock, quorum_follower: QuorumFollower | None = None) -> None:
         self.trees = GroupTrees(self)
-        super().__init__(group_key, clock, NativePodGroupRecord, quorum, above=self.trees.above)
+        super().__init__(group_key, clock, NativePodGroupRecord, quorum_follower, above=self.trees.above)
         self.faults = GroupFaults(self)
 
     # Reports of the watches.
@@ -109,9 +109,9 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
             return messages.waiting_for_pods(record.existing, record.group.spec.min_count)
         return self.why_not_ready(group)
 
-    def quorum_state(self, group: str) -> tuple[bool, int]:
-        """Whether a gang may be tried, and how many more of its pods must get a node."""
-        return group in self and self.is_ready(group), max(0, self.missing(group))
+    def quorum_state(self, group: str) -> QuorumState:
+        """A group may be tried if it, and in a tree all that the tree needs, have enough pods."""
+        return QuorumState(group in self and self.is_ready(group), max(0, self.missing(group)))
 
     def priority(self, group: str) -> int:
         """The priority in the group's spec, whatever its pods have; 0 if it names none, or does not exist."""

@@ -154,9 +154,9 @@ class GangScheduling(
 
     def _update_book(self, group: str, new: NativePodGroup | None) -> None:
         tree = self._trees.tree_key(group)
-        was_enough, _ = self._groups.quorum_state(group)
+        before = self._groups.quorum_state(group)
         super()._update_book(group, new)
-        if was_enough and not self._groups.quorum_state(group)[0]:
+        if before.may_be_tried and not self._groups.quorum_state(group).may_be_tried:
             self._activate_members(group, *self._trees.leaves(tree))
 
     def _on_group_changed(self, group: str) -> None:

@@ -1,8 +1,8 @@
 """Pods with annotations under Muster's prefix that it does not know: each gets one Event per key.
 
 A pod that mistypes the annotation from which reservations are planned would seem to run forever, and nothing would say
-so. `Reservation`, the one plugin that reads annotations of pods, reports them here. The next leader reports the pods
-that it finds.
+so. `Reservation` reports them for all plugins; keys are in `framework.model`, because families do not import one
+another. The next leader reports the pods that it finds.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ def test_a_group_is_shown_with_the_pods_of_its_controller() -> None:
 
 def test_without_its_group_a_pod_belongs_to_none() -> None:
     [pod] = objects(owned("train-0", "Job", "train")).pods
-    assert KINDS.among({POD_GROUPS: ()}).group_of(pod) is None
+    assert KINDS.among({POD_GROUPS: ()}).named_by(pod) is None
 
 
 def test_why_a_group_counts_the_pods_of_its_controller(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_pages_know_the_group_of_a_pod() -> None:
         quotas=lambda: (),
     )
     state = ClusterState.of(cast("FollowedCluster", followed))
-    assert {state.kinds.group_of(pod) for pod in state.pods} == {TRAIN}
+    assert {state.kinds.named_by(pod) for pod in state.pods} == {TRAIN}
 
 
 async def test_why_a_pod_names_what_its_group_lacks() -> None:

@@ -26,7 +26,7 @@ import msgspec
 from muster.framework.contract import DisruptionUnit, Placed, PodInfo, PreemptionHandle
 from muster.framework.model.times import rfc3339
 from muster.framework.snapshot.snapshot import Snapshot
-from muster.plugins.capacityscheduling.admission import is_within, need_of, rejection_of
+from muster.plugins.capacityscheduling.borrowing import is_within, need_of, rejection_of
 from muster.plugins.capacityscheduling.claims import Claims
 from muster.plugins.capacityscheduling.ledger import QuotaLedger
 from muster.plugins.capacityscheduling.tree import Quota, QuotaTree, branch
@@ -175,7 +175,7 @@ class History:
     def _place(self, gang: Gang, evicted: set[str], claimed: set[str]) -> bool:
         """Place a gang if quota lets it, in free capacity or by a claim; whether it was placed."""
         own, need = self._ledger.tree.by_namespace[gang.namespace], need_of(gang.pods)
-        if rejection_of(own, need, self._ledger.used, self._ledger.tree.shared) is not None:
+        if rejection_of(own, need, self._ledger.used, self._ledger.tree.lent) is not None:
             return False
         victims = self._victims(gang, need)
         if victims is None:
@@ -220,8 +220,8 @@ class History:
         claimed: set[str],
     ) -> None:
         """Evict the victims, after a look at what must hold."""
-        shared, used = self._ledger.tree.shared, self._ledger.used
-        if not any(is_within(each, need, used, shared) for each in own.path[:-1]):
+        lent, used = self._ledger.tree.lent, self._ledger.used
+        if not any(is_within(each, need, used, lent) for each in own.path[:-1]):
             raise Broken(f"{gang.name} claims beyond min")
         if self._strict and gang.name in evicted:
             raise Broken(f"{gang.name} was evicted and evicts in turn")
@@ -251,7 +251,7 @@ class History:
             below = frozenset[str]().union(*(covered(child) for child in each.children))
             names = {part.namespace for part in each.subtree()}
             mine = [gang for gang in self._running if gang.namespace in names]
-            left = {name: each.min.get(name, 0) for name in self._ledger.tree.shared}
+            left = {name: each.min.get(name, 0) for name in self._ledger.tree.lent}
             inside: set[str] = set()
             mine.sort(key=lambda gang: (not gang.uids & below, -gang.priority, gang.pods[0].pod.status.start_time))
             for gang in mine:

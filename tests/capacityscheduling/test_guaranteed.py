@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.model.pod_info import PodInfo
-from muster.plugins.capacityscheduling.admission import need_of
+from muster.plugins.capacityscheduling.borrowing import need_of
 from muster.plugins.capacityscheduling.guaranteed import RunningUnit, guaranteed
 from muster.plugins.capacityscheduling.tree import QuotaTree
 from tests.builders import make_pod
@@ -24,7 +24,7 @@ def alone(name: str, *, priority: int = 0, started: float = 0.0, namespace: str 
 
 def names(tree: QuotaTree, namespace: str, units: Mapping[str, Sequence[RunningUnit]]) -> list[str]:
     by_quota = {tree.by_namespace[name]: found for name, found in units.items()}
-    found = guaranteed(tree.by_namespace[namespace], by_quota, tree.shared)
+    found = guaranteed(tree.by_namespace[namespace], by_quota, tree.lent)
     return sorted(
         each.name for running in units.values() for unit in running for each in unit.pods if each.uid in found
     )
@@ -100,7 +100,7 @@ def running(found: Sequence[tuple[int, int, int]]) -> list[RunningUnit]:
 @given(specs)
 def test_covered_pods_fit_into_min(found: Sequence[tuple[int, int, int]]) -> None:
     units = running(found)
-    covered = guaranteed(ONE.by_namespace["ml"], {ONE.by_namespace["ml"]: units}, ONE.shared)
+    covered = guaranteed(ONE.by_namespace["ml"], {ONE.by_namespace["ml"]: units}, ONE.lent)
     need = need_of(each for unit in units for each in unit.pods if each.uid in covered)
     assert need.get("cpu", 0) <= 4000
     assert need.get("gpu", 0) <= 2
@@ -112,8 +112,8 @@ def test_a_pod_that_is_placed_later_displaces_none_of_its_priority_or_a_higher_o
 ) -> None:
     units, ml = running(found), ONE.by_namespace["ml"]
     later = alone("later", priority=0, started=99.0, cpu=str(added[0]), gpu=str(added[1]))
-    before = guaranteed(ml, {ml: units}, ONE.shared)
-    assert before <= guaranteed(ml, {ml: [*units, later]}, ONE.shared)
+    before = guaranteed(ml, {ml: units}, ONE.lent)
+    assert before <= guaranteed(ml, {ml: [*units, later]}, ONE.lent)
 
 
 @given(specs, st.sets(st.integers(0, 7)))
@@ -121,6 +121,6 @@ def test_the_end_of_pods_that_are_not_covered_changes_nothing_for_the_others(
     found: Sequence[tuple[int, int, int]], ended: set[int]
 ) -> None:
     units, ml = running(found), ONE.by_namespace["ml"]
-    before = guaranteed(ml, {ml: units}, ONE.shared)
+    before = guaranteed(ml, {ml: units}, ONE.lent)
     left = [unit for at, unit in enumerate(units) if at not in ended or unit.pods[0].uid in before]
-    assert guaranteed(ml, {ml: left}, ONE.shared) == before
+    assert guaranteed(ml, {ml: left}, ONE.lent) == before

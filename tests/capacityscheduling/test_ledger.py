@@ -92,7 +92,7 @@ def agrees(snapshot: Snapshot, ledger: QuotaLedger, outside: Iterable[PodInfo]) 
         assert used == recounted(snapshot, each)
         refilled = {name: amount for name, amount in ledger.refilled(each).items() if amount}
         assert refilled == summed(there.values(), each)
-        over = any(used.get(name, 0) > each.min.get(name, 0) for name in ledger.tree.shared)
+        over = any(used.get(name, 0) > each.min.get(name, 0) for name in ledger.tree.lent)
         assert (each in ledger.over()) == (over and bool(each.key))
 
 

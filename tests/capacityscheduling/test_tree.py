@@ -19,13 +19,13 @@ def paths(tree: QuotaTree) -> dict[str, list[str]]:
 def test_without_objects_there_is_no_tree() -> None:
     tree = QuotaTree.of([])
     assert not tree
-    assert (tree.shared, dict(tree.problems), tree.root.min) == (frozenset(), {}, {})
+    assert (tree.lent, dict(tree.problems), tree.root.min) == (frozenset(), {}, {})
 
 
 def test_the_root_is_guaranteed_what_its_quotas_are_together() -> None:
     tree = QuotaTree.of([quota("ml", min={"cpu": "4", "gpu": "2"}), quota("dev", min={"cpu": "6"}), quota("max-only")])
     assert tree.root.min == {"cpu": 10_000, "gpu": 2}
-    assert tree.shared == {"cpu", "gpu"}
+    assert tree.lent == {"cpu", "gpu"}
     assert paths(tree) == {"ml": ["ml/quota"], "dev": ["dev/quota"], "max-only": ["max-only/quota"]}
 
 

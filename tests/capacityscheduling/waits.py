@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 
 from muster.framework.contract import PodInfo
 from muster.framework.queue.tenants import PATIENCE_SECONDS, TenantHeap
-from muster.plugins.capacityscheduling.admission import need_of, rejection_of
+from muster.plugins.capacityscheduling.borrowing import need_of, rejection_of
 from muster.plugins.capacityscheduling.ledger import QuotaLedger
 from muster.plugins.capacityscheduling.turns import Turns
 from tests.builders import make_pod
@@ -219,7 +219,7 @@ class TimedHistory(History):
         for name in [*self._parked]:
             entry = self._entries[name]
             own, need = tree.by_namespace[entry.gang.namespace], need_of(entry.gang.pods)
-            if rejection_of(own, need, self._ledger.used, tree.shared) is None:
+            if rejection_of(own, need, self._ledger.used, tree.lent) is None:
                 del self._parked[name]
                 self._push(entry)
 

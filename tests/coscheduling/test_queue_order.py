@@ -127,7 +127,7 @@ def test_of_groups_of_the_same_age_the_failed_ones_come_last() -> None:
     world.groups.failed("default/failing")
 
     assert order(world, other, failing) == ["o", "f"]
-    world.groups.state("default/failing").settle()
+    world.groups.state("default/failing").forget_failures()
     assert order(world, other, failing) == ["f", "o"]
 
 

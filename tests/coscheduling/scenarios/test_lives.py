@@ -73,10 +73,10 @@ async def test_a_group_may_be_tried_only_while_its_podgroup_exists(world: World)
     group = world.add_group("train", 1)
     world.add(make_member("train-0", "train"))
     await world.settle()
-    assert world.groups.quorum_state(group)[0]
+    assert world.groups.quorum_state(group).may_be_tried
     world.api.delete("podgroups", group)
     await world.settle()
-    assert not world.groups.quorum_state(group)[0]
+    assert not world.groups.quorum_state(group).may_be_tried
 
 
 async def test_a_name_that_is_used_again_after_its_gang_failed_starts_again(large_world: World) -> None:

@@ -1,11 +1,12 @@
-"""Admission: whether quotas let a pod, or a gang as a whole, be placed now, and which of them does not.
+"""The rule of borrowing: whether quotas let a pod, or a gang as a whole, be placed now, and which of them does not.
 
 1. No quota from the namespace's own up to the root may exceed its `max`.
 2. Each resource that some quota guarantees must be covered: by the `min` of the namespace's own quota, or, if that is
    used up, by what a quota above it is guaranteed and its other children do not use. At the top, that is the sum of all
    `min`s. In other words, a namespace may borrow as long as everything that is used stays within what is guaranteed.
 
-What is within its own `min` is never rejected because others borrow: only lack of capacity on nodes costs an eviction.
+By the second rule, pods that stay within their namespace's own `min` are never rejected, whatever others borrow: for
+them, borrowers are evicted only if no node has room.
 Everything here is pure. `ahead` is what is nominated to nodes and counts as used already, by quota.
 """
 
@@ -82,7 +83,7 @@ def rejection_of(
     quota: Quota,
     need: Amounts,
     used_of: AmountsOf,
-    shared: frozenset[str],
+    lent: frozenset[str],
     *,
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> QuotaRejection | None:
@@ -96,7 +97,7 @@ def rejection_of(
                 if taken + amount > limit:
                     return QuotaRejection(each, resource, taken, limit, amount)
     for resource, amount in need.items():
-        if resource not in shared:
+        if resource not in lent:
             continue
         for each in quota.path:
             if _covers(each, resource, amount, used_of(each), ahead=ahead):
@@ -112,14 +113,14 @@ def is_within(
     quota: Quota,
     need: Amounts,
     used_of: AmountsOf,
-    shared: frozenset[str],
+    lent: frozenset[str],
     *,
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
     used = used_of(quota)
     for resource, amount in need.items():
-        if resource in shared and not _covers(quota, resource, amount, used, ahead=ahead):
+        if resource in lent and not _covers(quota, resource, amount, used, ahead=ahead):
             return False
     return True
 
@@ -128,12 +129,12 @@ def is_guaranteed(
     quota: Quota,
     need: Amounts,
     used_of: AmountsOf,
-    shared: frozenset[str],
+    lent: frozenset[str],
     *,
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> bool:
     """Whether such pods may claim their place: they are within `min`, and need something that some quota guarantees."""
-    return not shared.isdisjoint(need) and is_within(quota, need, used_of, shared, ahead=ahead)
+    return not lent.isdisjoint(need) and is_within(quota, need, used_of, lent, ahead=ahead)
 
 
 def _covers(quota: Quota, resource: str, amount: int, used: Amounts, *, ahead: Mapping[Quota, Amounts]) -> bool:

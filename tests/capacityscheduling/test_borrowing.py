@@ -1,11 +1,11 @@
-"""Admission: who is let in, and which quota, resource and amounts are named where nobody is."""
+"""The rule of borrowing: who is let in, and which quota, resource and amounts are named when nobody is."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.model.pod_info import PodInfo
-from muster.plugins.capacityscheduling.admission import QuotaRejection, is_within, need_of, needed_at_once, rejection_of
+from muster.plugins.capacityscheduling.borrowing import QuotaRejection, is_within, need_of, needed_at_once, rejection_of
 from muster.plugins.capacityscheduling.tree import Amounts, Quota, QuotaTree
 from tests.builders import make_pod
 from tests.cache.objects import pod
@@ -18,7 +18,7 @@ def of(name: str, **requests: str) -> PodInfo:
 
 def asked(tree: QuotaTree, namespace: str, need: Amounts, used: dict[str, Amounts]) -> QuotaRejection | None:
     """What keeps pods of the namespace out; `used` is by key of the quota, "" for the root."""
-    return rejection_of(tree.by_namespace[namespace], need, lambda each: used.get(each.key, {}), tree.shared)
+    return rejection_of(tree.by_namespace[namespace], need, lambda each: used.get(each.key, {}), tree.lent)
 
 
 FLAT = QuotaTree.of(
@@ -97,9 +97,9 @@ def test_nominated_pods_count_as_used() -> None:
     def nothing(each: Quota) -> Amounts:
         return {}
 
-    assert is_within(ml, {"cpu": 1000}, nothing, FLAT.shared)
-    assert not is_within(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead)
-    assert rejection_of(ml, {"cpu": 1000}, nothing, FLAT.shared, ahead=ahead) == QuotaRejection(
+    assert is_within(ml, {"cpu": 1000}, nothing, FLAT.lent)
+    assert not is_within(ml, {"cpu": 1000}, nothing, FLAT.lent, ahead=ahead)
+    assert rejection_of(ml, {"cpu": 1000}, nothing, FLAT.lent, ahead=ahead) == QuotaRejection(
         FLAT.root, "cpu", 10_000, 10_000, 1000
     )
 
@@ -126,8 +126,8 @@ def test_a_request_within_min_is_never_rejected_for_lack_of_unused_capacity_to_b
         return {"cpu": own} if each is ml else {"cpu": own + others}
 
     claimed: dict[Quota, Amounts] = {ml: {"cpu": 1000 * ahead}, FLAT.root: {"cpu": 1000 * ahead}}
-    within = is_within(ml, {"cpu": need}, used, FLAT.shared, ahead=claimed)
-    found = rejection_of(ml, {"cpu": need}, used, FLAT.shared, ahead=claimed)
+    within = is_within(ml, {"cpu": need}, used, FLAT.lent, ahead=claimed)
+    found = rejection_of(ml, {"cpu": need}, used, FLAT.lent, ahead=claimed)
     assert within == (own + 1000 * ahead + need <= 4000)
     assert not (within and found is not None)
     if found is not None and found.quota is FLAT.root:
