@@ -4,6 +4,9 @@
 PYTHON ?= python3
 # Processes that share the tests out; each runs a control plane, so on large machines there are not as many as cores.
 WORKERS ?= auto
+# The version of Kubernetes whose control plane the tests run, such as 1.38.0-alpha.0; empty for the default one. Its
+# programs have a folder of their own.
+export KUBERNETES ?=
 VENV := .venv
 RUN := $(VENV)/bin/python
 # What is in the virtual environment: what Muster needs to run, what the tests and linters need, what a release needs.

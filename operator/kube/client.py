@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .errors import Fenced
 from .transport import RequestOutcome, path_with
+from .versions import ServedVersions, body_at
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -99,6 +100,7 @@ class ApiClient:
         self._gate = asyncio.Semaphore(max_writes)
         self._writes_in_flight = 0
         self._backlog = 0
+        self._versions = ServedVersions(self._read)
 
     def may_write(self) -> bool:
         """Whether a write would be sent."""
@@ -118,7 +120,14 @@ class ApiClient:
         """Read an object, or a list of them."""
         if self._limiter is not None:
             await self._limiter.acquire()
-        return await self._transport.request("GET", path_with(path, params), within=self._timeout)
+        return await self._versions.reply(path_with(path, params), self._read)
+
+    async def require(self, path: str) -> None:
+        """Raise NotFound if the server does not serve the kind whose objects are at this path.
+
+        Discovery tells so to users without a role, too; to list such a kind is Forbidden for them.
+        """
+        await self._versions.require(path)
 
     async def stream(
         self, path: str, *, params: Params, silence: float
@@ -126,7 +135,7 @@ class ApiClient:
         """Open a watch: `async with await client.stream(…) as chunks`. See `Transport.stream`."""
         if self._limiter is not None:
             await self._limiter.acquire()
-        return self._transport.stream(path_with(path, params), silence=silence)
+        return self._transport.stream(self._versions.current(path_with(path, params)), silence=silence)
 
     async def post(self, path: str, body: bytes, *, params: Params | None = None) -> Reply:
         """Create an object or a subresource."""
@@ -144,7 +153,20 @@ class ApiClient:
         """Delete an object; `body` is a DeleteOptions."""
         return await self._write("DELETE", path_with(path, params), body, _JSON if body is not None else None)
 
+    async def _read(self, path: str) -> Reply:
+        return await self._transport.request("GET", path, within=self._timeout)
+
     async def _write(self, method: str, path: str, body: bytes | None, content_type: str | None) -> Reply:
+        async def send(there: str) -> Reply:
+            return await self._transport.request(
+                method,
+                there,
+                body=body if there == path else body_at(there, body),
+                content_type=content_type,
+                within=self._timeout,
+                may_send=self._may_write,
+            )
+
         self._backlog += 1
         try:
             if self._limiter is not None:
@@ -159,9 +181,7 @@ class ApiClient:
             if not self._may_write():
                 raise Fenced("this process does not hold the lease")
             self._on_write(method, written(path))
-            return await self._transport.request(
-                method, path, body=body, content_type=content_type, within=self._timeout, may_send=self._may_write
-            )
+            return await self._versions.reply(path, send)
         finally:
             self._writes_in_flight -= 1
             self._gate.release()

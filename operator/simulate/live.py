@@ -98,7 +98,7 @@ async def _list_if_served(client: ApiClient, kind: WatchedKind) -> list[Any]:
     if not kind.optional:
         return await list_all(client, listed)
     try:
-        await client.get(kind.path.rpartition("/")[0])
+        await client.require(kind.path)
         return await list_all(client, listed)
     except NotFound:
         return []

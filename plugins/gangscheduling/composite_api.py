@@ -1,7 +1,8 @@
 """CompositePodGroup, `compositepodgroups.scheduling.k8s.io/v1alpha3`, a group of groups: the fields that are read.
 
 Its parts name it in `spec.parentCompositePodGroupName`. The informer decodes CompositePodGroups with these structs; the
-API server has validated them, and their specs are immutable. Kubernetes 1.37 defines a status and writes none.
+API server has validated them. Their specs are immutable, except `schedulingPolicy.gang.minGroupCount` from 1.38 on.
+Kubernetes 1.37 defines a status and writes none.
 """
 
 from __future__ import annotations

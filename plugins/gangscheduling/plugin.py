@@ -134,21 +134,23 @@ class GangScheduling(
         self._nominations.withdraw(group)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
-        """Follows PodGroups, see `GangPlugin`, and CompositePodGroups."""
+        """Follows PodGroups, see `GangPlugin`, and CompositePodGroups, whose minimum may change from 1.38 on."""
         composite = new or old
         if not isinstance(composite, CompositePodGroup):
             super().on_object(resource, old, new)
             return
         name = f"{COMPOSITE_PREFIX}{composite.key}"
-        tree = self._trees.tree_key(name)
+        tree, known = self._trees.tree_key(name), self._trees.get(name)
         hold = self._groups.holds.own(name)
         self._groups.follow_composite(composite.key, composite if new is not None else None)
         if self._groups.holds.own(name) != hold:
             for leaf in self._trees.leaves(name):
                 self._held.begin(leaf)
             self._activate_members(*self._trees.leaves(tree), *self._trees.leaves(name))
-        if old is None:
+        if known is None:
             self._retry_group(name)
+        elif known.spec != composite.spec:
+            self._activate_members(*self._trees.leaves(tree))
         if new is None:
             self._activate_members(*self._trees.leaves(name), *self._trees.leaves(tree))
 

@@ -1,7 +1,8 @@
 """Which control-plane programs the tests use, which versions of them, and where they lie on this machine.
 
 The builder puts the programs where this module says, the control plane takes them from there. A folder named by
-`KUBEBUILDER_ASSETS` goes before the cache, so programs that a machine already has are not built again.
+`KUBEBUILDER_ASSETS` goes before the cache, so programs that a machine already has are not built again. The variable
+`KUBERNETES` chooses another version of Kubernetes, whose programs have a folder of their own.
 """
 
 import hashlib
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KUBERNETES_MODULE = "k8s.io/kubernetes"
-KUBERNETES_VERSION = "1.37.1"
+DEFAULT_KUBERNETES_VERSION = "1.37.1"
+KUBERNETES_VERSION = os.environ.get("KUBERNETES") or DEFAULT_KUBERNETES_VERSION
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +85,19 @@ class MissingBinaryError(RuntimeError):
     """A program that the tests need is not on this machine; the text says how to get it."""
 
 
-def cache_folder() -> Path:
-    """The folder the built programs are kept in, outside the repository and named after the Kubernetes version."""
+def cache_folder(binary: Binary) -> Path:
+    """The folder that the built program is kept in, outside the repository and named after a version of Kubernetes.
+
+    For a program of Kubernetes it is the program's own version, for any other program the default one.
+    """
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "muster" / "controlplane" / KUBERNETES_VERSION
+    version = binary.version if binary.module == KUBERNETES_MODULE else DEFAULT_KUBERNETES_VERSION
+    return Path(cache) / "muster" / "controlplane" / version
 
 
 def version_stamp(binary: Binary) -> Path:
     """The file beside a built program that names the build, as its `stamp` does."""
-    return cache_folder() / f".{binary.name}.version"
+    return cache_folder(binary) / f".{binary.name}.version"
 
 
 def find(binary: Binary) -> Path | None:
@@ -99,7 +105,7 @@ def find(binary: Binary) -> Path | None:
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     if assets and (given := Path(assets) / binary.name).is_file():
         return given
-    built, stamp = cache_folder() / binary.name, version_stamp(binary)
+    built, stamp = cache_folder(binary) / binary.name, version_stamp(binary)
     if built.is_file() and stamp.is_file() and stamp.read_text() == binary.stamp:
         return built
     return None

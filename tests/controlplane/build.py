@@ -41,9 +41,10 @@ def build(names: Iterable[str]) -> None:
     if shutil.which("go") is None:
         missing = ", ".join(binary.name for binary in _missing(wanted))
         raise BuildError(f"go is not on the PATH: it is needed once, to build {missing}")
-    with _only_builder():
-        for module, binaries in groupby(_missing(wanted), key=attrgetter("module")):
-            _build_module(module, list(binaries))
+    for folder, binaries in groupby(_missing(wanted), key=cache_folder):
+        with _only_builder(folder):
+            for module, members in groupby(_missing(binaries), key=attrgetter("module")):
+                _build_module(module, list(members))
 
 
 def _missing(binaries: Iterable[Binary]) -> list[Binary]:
@@ -52,7 +53,7 @@ def _missing(binaries: Iterable[Binary]) -> list[Binary]:
 
 def _build_module(module: str, binaries: Sequence[Binary]) -> None:
     """Builds all wanted programs of one Go module, one after another, in one throwaway module."""
-    with tempfile.TemporaryDirectory(prefix=WORK_PREFIX, dir=cache_folder()) as name:
+    with tempfile.TemporaryDirectory(prefix=WORK_PREFIX, dir=cache_folder(binaries[0])) as name:
         folder = Path(name)
         _say(f"fetching {module} {binaries[0].version}")
         try:
@@ -74,7 +75,7 @@ def _build_binary(folder: Path, binary: Binary) -> None:
             seconds = _wait(process, f"{binary.name} {binary.version}")
         if process.returncode:
             raise BuildError(f"go could not build {binary.name} {binary.version}:\n{_tail(log)}")
-    output.rename(cache_folder() / binary.name)
+    output.rename(cache_folder(binary) / binary.name)
     version_stamp(binary).write_text(binary.stamp)
     _say(f"built {binary.name} {binary.version} in {seconds:.0f} s")
 
@@ -93,16 +94,16 @@ def _wait(process: subprocess.Popen[bytes], title: str) -> float:
 
 
 @contextmanager
-def _only_builder() -> Iterator[None]:
-    """Holds the machine-wide lock of the cache, waiting for another builder to end."""
-    cache_folder().mkdir(parents=True, exist_ok=True)
-    with (cache_folder() / ".lock").open("w") as lock:
+def _only_builder(folder: Path) -> Iterator[None]:
+    """Holds the machine-wide lock of a folder of the cache, waiting for another builder to end."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             _say("waiting for another build of the same programs to end")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        for leftover in cache_folder().glob(f"{WORK_PREFIX}*"):
+        for leftover in folder.glob(f"{WORK_PREFIX}*"):
             shutil.rmtree(leftover)
         yield
 

@@ -14,6 +14,9 @@ from typing import Any
 
 from tests.controlplane.binaries import KUBERNETES_MODULE, Binary
 
+NEAREST = {"k8s.io/kube-proxy v0.38.0-alpha.0": "v0.37.1"}
+"""Versions of staging modules that the module proxy does not have, and the nearest one, which takes their place."""
+
 
 def write(folder: Path, binaries: Iterable[Binary]) -> None:
     """Writes `folder/go.mod` with what `binaries`, all of one Go module and version, are built from, and their sources.
@@ -30,7 +33,7 @@ def write(folder: Path, binaries: Iterable[Binary]) -> None:
         *(f"tool {binary.package}" for binary in tools if binary.source is None),
     ]
     if module == KUBERNETES_MODULE:
-        lines += [f"replace {name} => {name} {_staging_version(version)}" for name in _staging_modules(upstream)]
+        lines += [f"replace {name} => {name} {_staging_version(name, version)}" for name in _staging_modules(upstream)]
     (folder / "go.mod").write_text("\n".join(lines) + "\n")
     for binary in tools:
         if binary.source is not None:
@@ -54,7 +57,7 @@ def linker_flags(binary: Binary) -> str:
 def _version_variables(binary: Binary) -> list[tuple[str, str]]:
     """The variables that hold the version in programs that do not have it in their source."""
     if binary.module == KUBERNETES_MODULE:
-        major, minor, _ = binary.version.split(".")
+        major, minor, *_ = binary.version.split(".")
         values = {"gitVersion": f"v{binary.version}", "gitMajor": major, "gitMinor": minor}
         return [(f"k8s.io/component-base/version.{name}", value) for name, value in values.items()]
     if binary.name == "helm":
@@ -87,6 +90,7 @@ def _staging_modules(go_mod: dict[str, Any]) -> list[str]:
     return [entry["Old"]["Path"] for entry in go_mod["Replace"] if entry["New"]["Path"].startswith("./")]
 
 
-def _staging_version(version: str) -> str:
+def _staging_version(name: str, version: str) -> str:
     """Kubernetes 1.X.Y publishes its staging modules as v0.X.Y."""
-    return "v0." + version.partition(".")[2]
+    published = "v0." + version.partition(".")[2]
+    return NEAREST.get(f"{name} {published}", published)

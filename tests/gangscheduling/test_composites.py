@@ -146,6 +146,52 @@ async def test_a_part_that_comes_later_joins_the_others_and_is_whole_itself() ->
     await world.until(lambda: world.started("right") == [2], within=15)
 
 
+async def test_the_parts_that_exist_start_when_the_composite_needs_fewer() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="4"))
+    job = world.add_composite("job", 3)
+    world.part("left", 2, 2)
+    world.part("right", 2, 2)
+    await world.settle()
+    assert world.started("left", "right") == [0, 0]
+    world.change_min_group_count(job, 2)
+    await world.settle()
+    assert world.started("left", "right") == [2, 2]
+    world.check()
+
+
+async def test_parts_without_capacity_start_when_the_composite_needs_fewer_of_them() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    job = world.add_composite("job", 2)
+    world.part("left", 2, 2)
+    world.part("right", 2, 2)
+    await world.settle()
+    assert world.started("left", "right") == [0, 0]
+    world.change_min_group_count(job, 1)
+    await world.settle()
+    assert world.started("left", "right") == [2, 0]
+    world.check()
+
+
+async def test_pods_wait_for_one_more_part_once_the_composite_needs_more() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="3"))
+    job = world.add_composite("job", 2)
+    left, right = world.part("left", 2, 2), world.part("right", 2, 2)
+    await world.settle()
+    assert world.places()["gated"] == 0
+    world.change_min_group_count(job, 3)
+    await world.settle()
+    assert world.places()["gated"] == 4
+    lack = f'{_WAITS}2 of the 3 groups that "job" needs have their pods'
+    assert world.groups.why_not_ready(left) == world.groups.why_not_ready(right) == lack
+    world.add_nodes(make_node("two", cpu="1"))
+    await world.settle()
+    assert world.started("left", "right") == [0, 0]
+    world.check()
+
+
 async def test_inner_domains_are_parts_of_the_outer_one() -> None:
     world = CompositeWorld()
     for zone, rack in (("x", "1"), ("x", "2"), ("y", "1"), ("y", "2")):

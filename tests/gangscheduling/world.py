@@ -84,6 +84,14 @@ class World(VirtualScheduler):
 
         self.api.change(KIND, key, change)
 
+    def change_min_group_count(self, key: str, min_group_count: int) -> None:
+        """The one thing in a composite's spec that may change, from 1.38 on."""
+
+        def change(group: dict[str, Any]) -> None:
+            group["spec"]["schedulingPolicy"] = {"gang": {"minGroupCount": min_group_count}}
+
+        self.api.change(COMPOSITE_KIND, key, change)
+
     def delete_group(self, key: str) -> None:
         """A PodGroup goes."""
         self.api.delete(KIND, key)

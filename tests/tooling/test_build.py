@@ -1,5 +1,8 @@
 """The builder of the control plane's programs, with a stand-in for Go that answers at once."""
 
+import os
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,8 +18,10 @@ case "$1 $2" in
 "mod download") echo '{"GoMod": "upstream.mod"}' ;;
 "mod edit") echo '{"Go": "1.26.0", "Replace": [
     {"Old": {"Path": "k8s.io/api"}, "New": {"Path": "./staging/src/k8s.io/api"}},
+    {"Old": {"Path": "k8s.io/kube-proxy"}, "New": {"Path": "./staging/src/k8s.io/kube-proxy"}},
     {"Old": {"Path": "example.org/fork"}, "New": {"Path": "example.org/other"}}]}' ;;
 "build "*)
+    echo "$*" >> "$RECORD/built"
     cp go.mod "$RECORD/go.mod"
     cp suite/main.go "$RECORD/main.go" 2>/dev/null
     while [ "$1" != -o ]; do shift; done
@@ -40,8 +45,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def cached(machine: Path) -> set[str]:
-    return {path.name for path in (machine / "cache" / "muster" / "controlplane" / "1.37.1").iterdir()}
+def cached(machine: Path, version: str = "1.37.1") -> set[str]:
+    return {path.name for path in (machine / "cache" / "muster" / "controlplane" / version).iterdir()}
 
 
 def test_a_missing_program_is_built_once(machine: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -76,7 +81,28 @@ def test_the_module_of_kubernetes_replaces_each_staging_folder(machine: Path) ->
         "tool k8s.io/kubernetes/cmd/kube-apiserver",
         "tool k8s.io/kubernetes/cmd/kube-scheduler",
         "replace k8s.io/api => k8s.io/api v0.37.1",
+        "replace k8s.io/kube-proxy => k8s.io/kube-proxy v0.37.1",
     ]
+
+
+def test_another_version_of_kubernetes_is_built_beside_the_default_one_and_shares_other_programs(machine: Path) -> None:
+    build(["kube-apiserver", "etcd"])
+    command = [sys.executable, "-m", "tests.controlplane.build", "etcd", "kube-apiserver"]
+
+    subprocess.run(command, env=os.environ | {"KUBERNETES": "1.38.0-alpha.0"}, check=True)
+
+    assert cached(machine) == {".lock", "etcd", ".etcd.version", "kube-apiserver", ".kube-apiserver.version"}
+    assert cached(machine, "1.38.0-alpha.0") == {".lock", "kube-apiserver", ".kube-apiserver.version"}
+    assert (machine / "go.mod").read_text().splitlines() == [
+        "module build.muster",
+        "go 1.26.0",
+        "require k8s.io/kubernetes v1.38.0-alpha.0",
+        "tool k8s.io/kubernetes/cmd/kube-apiserver",
+        "replace k8s.io/api => k8s.io/api v0.38.0-alpha.0",
+        "replace k8s.io/kube-proxy => k8s.io/kube-proxy v0.37.1",
+    ]
+    variables = [f"-X k8s.io/component-base/version.{name}" for name in ("gitVersion=v1.38.0-alpha.0", "gitMinor=38")]
+    assert all(variable in (machine / "built").read_text().splitlines()[-1] for variable in variables)
 
 
 def test_a_program_of_our_own_source_is_built_within_the_module_and_anew_when_the_source_changes(
@@ -114,7 +140,7 @@ def test_a_failed_build_says_why_and_leaves_nothing_half_done(machine: Path, mon
 
 
 def test_the_folder_of_a_killed_build_is_cleared_away(machine: Path) -> None:
-    (binaries.cache_folder() / ".build-killed").mkdir(parents=True)
+    (binaries.cache_folder(BINARIES["etcd"]) / ".build-killed").mkdir(parents=True)
 
     build(["etcd"])
 
@@ -143,4 +169,4 @@ def test_programs_in_kubebuilder_assets_are_used_and_not_built(machine: Path, mo
     build(["etcd"])
 
     assert binaries.locate("etcd") == assets / "etcd"
-    assert not binaries.cache_folder().exists()
+    assert not (machine / "cache").exists()

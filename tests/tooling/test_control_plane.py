@@ -12,6 +12,7 @@ import pytest
 
 from tests.builders import make_node, make_pod
 from tests.controlplane.api import Api, ApiError
+from tests.controlplane.binaries import KUBERNETES_VERSION
 from tests.controlplane.plane import MUSTER, ControlPlane, KubectlError
 from tests.controlplane.server import StartError
 
@@ -44,7 +45,7 @@ def own_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane
 
 def test_the_api_server_of_the_session_is_ready_and_of_the_pinned_version(api: Api) -> None:
     assert api.get("/readyz") == "ok"
-    assert api.get("/version")["gitVersion"] == "v1.37.1"
+    assert api.get("/version")["gitVersion"] == f"v{KUBERNETES_VERSION}"
 
 
 def test_a_user_has_no_rights_until_they_are_granted(own_plane: ControlPlane) -> None:
