@@ -24,6 +24,7 @@ T = TypeVar("T")
 _encode = msgspec.msgpack.Encoder(order="deterministic").encode
 _replace, _with = msgspec.structs.force_setattr, msgspec.structs.replace
 _EMPTY: dict[str, str] = {}
+_WITHOUT_CONTENT = _encode({})
 _MOST = 1024
 _LARGEST = 2048
 _met: dict[tuple[type[object], bytes], Any] = {}
@@ -50,14 +51,14 @@ def share_parts(pod: Pod, spec: PodSpec, label_set: LabelSet) -> None:
 
 
 def _shared(part: T) -> T:
-    """An equal part that was met before, or this one. An empty tuple is shared as it is.
+    """An equal part that was met before, or this one. One without content is kept as it is.
 
-    A large one is not: what is remembered stays when its pods are gone.
+    A large one is not shared: what is remembered stays when its pods are gone.
     """
     if part == ():
         return part
     key = type(part), _encode(part)
-    if len(key[1]) > _LARGEST:
+    if key[1] == _WITHOUT_CONTENT or len(key[1]) > _LARGEST:
         return part
     shared: T | None = _met.get(key)
     if shared is None:

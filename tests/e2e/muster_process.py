@@ -17,6 +17,9 @@ MUSTER = Path(sysconfig.get_path("scripts")) / "muster"
 ENDS_WITHIN_SECONDS = 30
 _LAST_LINES = 60
 
+_DELETED = "is being deleted, cannot be assigned to a host"
+"""The API server deletes a pod in two writes, and refuses a Binding in between. kube-scheduler logs that error, too."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
@@ -79,8 +82,12 @@ class MusterProcess:
 
     @property
     def errors(self) -> list[str]:
-        """The lines of its log that report errors, and those of tracebacks."""
-        return [line for line in self.log.splitlines() if line.startswith(("E", "Traceback", " "))]
+        """The lines of its log that report errors, and those of tracebacks.
+
+        Bindings of pods that a test deletes meanwhile are left out.
+        """
+        lines = [line for line in self.log.splitlines() if line.startswith(("E", "Traceback", " "))]
+        return [line for line in lines if _DELETED not in line]
 
     def wait_until_ready(self, *, within: float = WITHIN_SECONDS) -> None:
         """Return when it schedules."""

@@ -53,6 +53,7 @@ def test_replicas_share_all_that_is_the_same() -> None:
 def test_a_pod_stays_what_it_was(pod: PodDict) -> None:
     for number in (1, 2):
         decoded(replica(number))
+    decoded(PodDict(make_pod("empty") | {"status": {}}))
     before = msgspec.json.decode(msgspec.json.encode(pod), type=Pod)
     assert decoded(pod).pod == before
     assert msgspec.json.encode(decoded(pod).pod) == msgspec.json.encode(before)

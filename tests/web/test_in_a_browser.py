@@ -184,11 +184,11 @@ async def test_the_keyboard_alone_reaches_everything(browser: Browser, cluster: 
     async with opened(browser, cluster.entrance) as watched:
         page = watched.page
         reached = []
-        for _ in range(9):
+        for _ in range(10):
             await page.keyboard.press("Tab")
             reached.append(await page.evaluate("document.activeElement.innerText || document.activeElement.id"))
-        assert reached[:7] == ["Skip to the content", "Muster", "Queue", "Nodes", "Changes", "Pause", "find"]
-        assert reached[8] == "default/waits"
+        assert reached[:8] == ["Skip to the content", "Muster", "Queue", "Nodes", "Changes", "Moves", "Pause", "find"]
+        assert reached[9] == "default/waits"
         outline = await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
         assert outline == "solid"
         await page.keyboard.press("Enter")
