@@ -30,6 +30,9 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "muster"))
 
+# kubectl remembers for minutes which kinds a server has, by its port, which another server may have had just before.
+os.environ["KUBECACHEDIR"] = os.devnull
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Units | None:
