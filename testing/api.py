@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from itertools import count
 from typing import Any
 
@@ -57,7 +56,7 @@ class Watcher:
         self._clock = clock
         self._apply = apply
         self.known = {kind: KnownObjects(followed.handler) for kind, followed in kinds.items()}
-        self._streams: dict[str, deque[tuple[str, Object | None]]] = {kind: deque() for kind in kinds}
+        self._streams: dict[str, deque[tuple[str, bytes | None]]] = {kind: deque() for kind in kinds}
 
     def report(self, kind: str, key: str, obj: Object | None) -> None:
         """Report that an object has this state now, or was deleted (None)."""
@@ -70,7 +69,7 @@ class Watcher:
         if kind == "pods" and obj is not None and obj.get("status", {}).get("phase") in _ENDED:
             obj = None
         seconds = self.latency()
-        self._streams[kind].append((key, deepcopy(obj)))
+        self._streams[kind].append((key, None if obj is None else msgspec.json.encode(obj)))
         if seconds:
             self._clock.call_later(seconds, lambda: self._apply(lambda: self._deliver(kind)))
         else:
@@ -80,11 +79,11 @@ class Watcher:
         """Deliver the oldest change that was not delivered."""
         if self.closed:
             return
-        key, obj = self._streams[kind].popleft()
-        if obj is None:
+        key, body = self._streams[kind].popleft()
+        if body is None:
             self.known[kind].drop(key)
         else:
-            self.known[kind].put(self.kinds[kind].decode(msgspec.json.encode(obj)))
+            self.known[kind].put(self.kinds[kind].decode(body))
 
 
 class InMemoryApi:
@@ -137,14 +136,14 @@ class InMemoryApi:
         uid = known["metadata"]["uid"] if known is not None else uid or f"uid-{next(self._numbers)}"
         born = known["metadata"]["creationTimestamp"] if known is not None else rfc3339(self._clock.wall())
         given = {"uid": uid, "resourceVersion": str(next(self._numbers)), "creationTimestamp": born}
-        stored = {**deepcopy(dict(obj)), "metadata": {**meta, **given}}
+        stored = {**_copied(obj), "metadata": {**meta, **given}}
         self.objects[kind][key] = stored
         self.report(kind, key, stored)
         return key
 
     def change(self, kind: str, key: str, change: Callable[[Object], object]) -> None:
         """Change an object in place."""
-        obj = deepcopy(self.objects[kind][key])
+        obj = _copied(self.objects[kind][key])
         change(obj)
         self.put(kind, obj)
 
@@ -169,6 +168,12 @@ class InMemoryApi:
     def report(self, kind: str, key: str, obj: Object | None) -> None:
         for watcher in self._watchers:
             watcher.report(kind, key, obj)
+
+
+def _copied(obj: Mapping[str, Any]) -> Object:
+    """A copy of an object, which is JSON: by way of its text, a fraction of what `deepcopy` takes."""
+    copy: Object = msgspec.json.decode(msgspec.json.encode(dict(obj)))
+    return copy
 
 
 class InMemoryBinder:

@@ -23,10 +23,11 @@ class HelmError(RuntimeError):
 
 
 class Helm:
-    """Runs Helm; `kubeconfig` is for the commands that need a cluster."""
+    """Runs Helm; `kubeconfig` is for the commands that need a cluster. What was rendered once is kept as text."""
 
     def __init__(self, home: Path, kubeconfig: Path | None = None) -> None:
         self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(kubeconfig or os.devnull)}
+        self._texts: dict[str, str] = {}
 
     def template(
         self, values: Mapping[str, Any] = {}, *, release: str = RELEASE, namespace: str = NAMESPACE
@@ -64,8 +65,10 @@ class Helm:
         return self._run("uninstall", RELEASE, *_WHERE, "--ignore-not-found")
 
     def _rendered(self, *arguments: str, values: Mapping[str, Any]) -> list[Manifest]:
-        text = self._run("template", *arguments[:1], str(CHART), *arguments[1:], values=values)
-        return [manifest for manifest in yaml.safe_load_all(text) if manifest]
+        asked = json.dumps([arguments, values])
+        if asked not in self._texts:
+            self._texts[asked] = self._run("template", *arguments[:1], str(CHART), *arguments[1:], values=values)
+        return [manifest for manifest in yaml.load_all(self._texts[asked], yaml.CSafeLoader) if manifest]
 
     def _run(self, *arguments: str, values: Mapping[str, Any] | None = None) -> str:
         given = [] if values is None else ["--values=-"]

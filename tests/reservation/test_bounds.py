@@ -10,7 +10,7 @@ from muster.plugins.reservation.rounds import starts_within
 from tests.builders import PodDict, make_pod
 from tests.reservation.crowd import MANY_LEADERS, ONE_LEADER, POOL, RACK, Crowd, Pace
 
-EXAMPLES = 200 if settings.get_current_profile_name() == "nightly" else 40
+EXAMPLES = 200 if settings.get_current_profile_name() == "nightly" else 15
 
 
 def among_long_lived_pods(seed: int, pace: Pace) -> Crowd:

@@ -6,6 +6,7 @@ What finds a bug finds nothing without it.
 import re
 import subprocess
 import sys
+from functools import cache
 
 import pytest
 
@@ -23,12 +24,18 @@ def output_of(name: str, *more: str) -> str:
     return subprocess.run(hunt, capture_output=True, text=True, check=True).stdout
 
 
+@cache
+def without_a_bug(seed: str) -> tuple[str, ...]:
+    """What goes wrong under a seed in Muster as it is. Many bugs are found by the same few seeds."""
+    return simulate(seed).wrong
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BUGS)
 def test_a_bug_is_found_by_the_first_seeds(name: str) -> None:
     found = re.match(r"\d+ seeds: seed (\d+): ", output_of(name))
     assert found is not None
-    assert simulate(found[1]).wrong == ()
+    assert without_a_bug(found[1]) == ()
 
 
 @pytest.mark.parametrize("name", ONCE)

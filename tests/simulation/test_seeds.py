@@ -9,7 +9,7 @@ import sys
 
 from muster.testing.simulation.traits import HEALING, MIN_RESOURCES, PREFERRED, REQUIRED, SLICE_SIZE
 
-_HOW_MANY = 300
+_HOW_MANY = 100
 TAKES_PART = {
     "acts": {
         "budget_comes",
