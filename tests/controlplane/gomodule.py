@@ -14,8 +14,11 @@ from typing import Any
 
 from tests.controlplane.binaries import KUBERNETES_MODULE, Binary
 
-NEAREST = {"k8s.io/kube-proxy v0.38.0-alpha.0": "v0.37.1"}
-"""Versions of staging modules that the module proxy does not have, and the nearest one, which takes their place."""
+NEAREST = {f"k8s.io/{name} v0.38.0-alpha.0": "v0.37.1" for name in ("cli-runtime", "cri-streaming", "kube-proxy")}
+"""Versions of staging modules that the module proxy does not have, and the nearest one, which takes their place.
+
+None of them holds what decides, stores or serves an object that tests look at.
+"""
 
 
 def write(folder: Path, binaries: Iterable[Binary]) -> None:
