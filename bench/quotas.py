@@ -72,8 +72,8 @@ def cases(nodes: int, pods: int) -> Mapping[str, SharedCluster]:
 
 @click.command(context_settings={"show_default": True})
 @click.option("--nodes", type=click.IntRange(1), default=5000, help="Nodes in the cluster.")
-@click.option("--pods", type=click.IntRange(2), default=6000, help="Pods in the backlog.")
-@click.option("--runs", type=click.IntRange(1), default=3, help="How often each case is measured; the median counts.")
+@click.option("--pods", type=click.IntRange(2), default=20_000, help="Pods in the backlog.")
+@click.option("--runs", type=click.IntRange(1), default=5, help="How often each case is measured; the median counts.")
 @click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", help="How to report.")
 def main(nodes: int, pods: int, runs: int, output: str) -> None:
     """Measure what quotas cost Muster's event loop with a stub API server."""
