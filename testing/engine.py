@@ -7,14 +7,15 @@ hour costs nothing. The scheduler can be killed and restarted on the current clu
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from random import Random
 from typing import Any
 
 import yaml
 
 from muster.framework.cache.recount import differences
-from muster.framework.config import load, resolve
+from muster.framework.config import KubeSchedulerConfiguration, ResolvedProfile, load, resolve
 from muster.framework.contract import Lister, Node, Plugin, Pod
 from muster.framework.contract.plugin import extension_points
 from muster.framework.embedded.clock import VirtualClock
@@ -191,6 +192,17 @@ class VirtualScheduler(RecordedReports):
 
 def engine_of(configuration: bytes, plugins: Iterable[type[Plugin]], ports: Ports) -> Engine:
     """The engine of a KubeSchedulerConfiguration in YAML, which may enable `plugins` besides those of Muster."""
+    return build_engine(*_read(configuration, tuple(plugins)), ports)
+
+
+@lru_cache(maxsize=32)
+def _read(
+    configuration: bytes, plugins: tuple[type[Plugin], ...]
+) -> tuple[KubeSchedulerConfiguration, Sequence[ResolvedProfile], Mapping[str, type[Plugin]]]:
+    """The configuration, its profiles, and the classes of their plugins by name.
+
+    All of it is immutable, and tests start thousands of engines with the same few configurations.
+    """
     found = load(configuration, "configuration.yaml")
     registry = {**IN_TREE, **{plugin.name: plugin for plugin in plugins}}
     profiles = resolve(
@@ -200,7 +212,7 @@ def engine_of(configuration: bytes, plugins: Iterable[type[Plugin]], ports: Port
         args_models={name: plugin.args_model for name, plugin in registry.items() if plugin.args_model is not None},
         known_unimplemented=KNOWN_UNIMPLEMENTED,
     )
-    return build_engine(found, profiles, registry, ports)
+    return found, profiles, registry
 
 
 def configuration_of(
