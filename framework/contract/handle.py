@@ -180,7 +180,7 @@ class WaitingPod(Protocol):
         ...
 
     def allow(self, plugin: str) -> None:
-        """`plugin` lets the pod pass; the pod is bound when every plugin has done so for which it waits."""
+        """`plugin` lets the pod pass; the pod is bound once every plugin that it waits for has allowed it."""
         ...
 
     def reject(self, plugin: str, message: str) -> None:
