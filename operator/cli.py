@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 _SUBCOMMANDS = {
-    "demo": "Watch it at work on an embedded cluster; needs no cluster.",
+    "demo": "See Muster at work on an embedded cluster; no cluster of your own is needed.",
     "run": "Schedule pods until stopped.",
     "why": "Show what a pod or a PodGroup waits for.",
     "groups": "List PodGroups with what each lacks.",
@@ -27,7 +27,7 @@ _SUBCOMMANDS = {
     "web": "Show queue, nodes and reasons in a browser.",
     "hold": "Keep the pods of a PodGroup from being started.",
     "resume": "Let the pods of a held PodGroup be started again.",
-    "explain": "Show why a pod goes where it goes, or nowhere.",
+    "explain": "Show why a pod is placed on its node, or why no node fits.",
     "sandbox": "Serve an embedded Kubernetes API to try things on.",
     "replay": "Decide a recording again, and show what is decided differently.",
     "defrag": "Propose pods to move so that what waits starts, or nodes become free.",

@@ -152,10 +152,10 @@ KNOWN_UNIMPLEMENTED: Final = frozenset(
 
 
 def discover(enabled: Collection[str], found: Iterable[EntryPoint] | None = None) -> Mapping[str, type[Plugin]]:
-    """The plugins of this tree, and those of `enabled` that other packages bring, by name.
+    """The plugins of this tree, and the plugins in `enabled` that other packages provide, by name.
 
-    Only packages that bring one of `enabled` are imported, so a package that is not used cannot fail. A name that no
-    package brings is left to `resolve`.
+    Only packages that provide one of `enabled` are imported, so a package that is not used cannot fail. A name that no
+    package provides is left to `resolve`.
 
     Args:
         enabled: the names that a profile enables.
@@ -216,8 +216,8 @@ def guarded(profile: ResolvedProfile) -> ResolvedProfile:
     """The profile with PodLimits in front, and Reservation and CapacityScheduling behind its filters.
 
     Of several plugins that reject a pod at PreFilter, the last one is the reason: quotas go before capacity. If
-    Coscheduling runs at Permit, it also runs at `_OF_MEMBERS`: it counts there which members have nodes, which profiles
-    for scheduler-plugins, where the scheduler's snapshot tells, need not list.
+    Coscheduling runs at Permit, it also runs at `_OF_MEMBERS`, where it counts the members that have nodes. Profiles
+    written for scheduler-plugins may omit these points, because its plugin reads the scheduler's snapshot instead.
     """
     points = {point: [each for each in refs if each.name not in ALWAYS] for point, refs in profile.points.items()}
     limits, reservation, quotas = (PluginRef(name, 0) for name in ALWAYS)

@@ -41,8 +41,8 @@ class WatchedKind(Generic[Obj]):
 
     Attributes:
         resource: the name in its cluster events. A kind of `EventResource` has the name there; any other kind is named
-            `<plural>.<version>.<group>`, as by kube-scheduler's plugins. Muster's own plugins name a few kinds by their
-            `kind` alone, such as ElasticQuota; recordings have these names.
+            `<plural>.<version>.<group>`, as by kube-scheduler's plugins. Only PriorityClass and DeviceTaintRule, kinds
+            of Kubernetes itself, are named by their `kind`. Recordings have these names.
         path: of the list over all namespaces, e.g. `/apis/scheduling.x-k8s.io/v1alpha1/podgroups`.
         type: the struct to decode; only its fields are kept.
         optional: whether scheduling starts without it while the API does not serve it.
@@ -180,7 +180,7 @@ class WaitingPod(Protocol):
         ...
 
     def allow(self, plugin: str) -> None:
-        """`plugin` lets the pod pass; the pod is bound when every plugin has done so for which it waits."""
+        """`plugin` lets the pod pass; the pod is bound once every plugin that it waits for has allowed it."""
         ...
 
     def reject(self, plugin: str, message: str) -> None:

@@ -132,7 +132,7 @@ class GroupBook(ABC, Generic[G, R]):
         if another:
             self._announcements.forget(record)
             record.reported, record.answered, record.next_write = None, None, 0.0
-            record.was_incomplete = False
+            record.left_out_members = False
         self._group_changed(record, known, another=another)
         self.mark_changed(group)
 

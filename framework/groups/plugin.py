@@ -120,11 +120,12 @@ class GangPlugin(
         return None
 
     def _on_member_admitted(self, record: GroupRecord[Any]) -> None:
-        """PreEnqueue admitted a member of a group that lacked members in its last attempt.
+        """PreEnqueue admitted a member of a group whose last attempt left out members that exist, such as gated ones.
 
-        The group may be complete now: it is retried in a moment, with all members that arrive until then.
+        The group may be complete now: it is retried in a moment, with all members that arrive until then. A member
+        that did not exist is reported by `_on_member_added`.
         """
-        record.was_incomplete = False
+        record.left_out_members = False
         self._retry_soon(record.key)
 
     def _on_member_added(self, group: str) -> None:
@@ -177,7 +178,7 @@ class GangPlugin(
         self._held.report(pod, status)
         if status is None and group is not None:
             record = self._groups.record(group)
-            if record.was_incomplete:
+            if record.left_out_members:
                 self._on_member_admitted(record)
 
     def on_pod_decision(self, decision: PodDecision) -> None:

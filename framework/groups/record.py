@@ -121,7 +121,7 @@ class GroupRecord(Generic[G]):
         ended: members that have ended, by UID.
         unaccounted: UIDs of members that left the pod informer; whether they ended or were deleted is not known yet,
             and the counts omit them.
-        was_incomplete: whether members that exist were missing in the last attempt.
+        left_out_members: whether its last attempt left out members that exist.
         decided: the latest announcement; None before the first.
         announced: the latest announcement that was passed on.
         announcing: the timer after which `decided` is passed on.
@@ -142,7 +142,7 @@ class GroupRecord(Generic[G]):
     kinds: Counter[MemberKind] = field(default_factory=Counter)
     ended: dict[str, EndedMember] = field(default_factory=dict)
     unaccounted: set[str] = field(default_factory=set)
-    was_incomplete: bool = False
+    left_out_members: bool = False
     decided: Announcement | None = None
     announced: Announcement | None = None
     announcing: Timer | None = None

@@ -70,7 +70,7 @@ class SchedulerMetrics:
     )
     scheduling_algorithm_duration: Histogram = _histogram(
         "scheduler_scheduling_algorithm_duration_seconds",
-        "[BETA] Duration of the choice of a node.",
+        "[BETA] Time taken to choose a node.",
         bounds=_MILLISECONDS,
     )
     extension_point_duration: Histogram = _histogram(
@@ -159,7 +159,7 @@ class SchedulerMetrics:
     )
     podgroup_scheduling_algorithm_duration: Histogram = _histogram(
         "scheduler_podgroup_scheduling_algorithm_duration_seconds",
-        "[ALPHA] Duration of the choice of nodes for a pod group.",
+        "[ALPHA] Time taken to choose nodes for a pod group.",
         bounds=_MILLISECONDS,
     )
     podgroup_quorum_duration: Histogram = _histogram(

@@ -1,4 +1,4 @@
-"""Event handlers: they bring the reports of informers into cache and queue, and derive cluster events from them.
+"""Event handlers: they pass what informers report to the cache and the queue, and derive cluster events from it.
 
 The operator's informers call them in the order of the watch. They keep the latest version of every pod that names one
 of Muster's schedulers for failure handling: at the end of its attempt a pod may have been deleted, bound by another

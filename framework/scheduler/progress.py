@@ -1,7 +1,7 @@
 """The progress of attempts as the process and operators see it: bindings in flight, metrics and log lines.
 
-`schedule_one` reports here what it does. `Scheduler.binding` reads the bindings in flight, by which the operator's loop
-limits how many there are. Nothing here changes a decision.
+`schedule_one` reports here what it does. `Scheduler.bindings_in_flight` counts them from here, and the operator's loop
+limits their number. Nothing here changes a decision.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ class Reports:
         self._event(pod, type="Normal", reason="Scheduled", action="Binding", note=note)
 
     def warn(self, pod: PodInfo, note: str) -> None:
-        """Record an Event that the pod cannot be scheduled, without a change of its condition."""
+        """Record the Event `FailedScheduling`, without a change of the pod's condition."""
         self._event(pod, type="Warning", reason="FailedScheduling", action="Scheduling", note=note)
 
     def gated(self, pod: PodInfo, message: str) -> None:

@@ -50,7 +50,7 @@ class Scheduler:
         self._worker = Worker(services.call_watch)
 
     @property
-    def binding(self) -> int:
+    def bindings_in_flight(self) -> int:
         """How many pods are on their way to be bound, see `PodsBeingBound`; the ports' `wake` is called as it falls."""
         return len(self._pods.being_bound)
 

@@ -2,7 +2,7 @@
 
 What belongs here: options, their checks, and output. What does not: anything that another program would call.
 
-Seven modules are no subcommands: `common`, `files`, `output`, `one_group` and `effective_configuration` have options
-that several subcommands share, `candidates` has what shell completion offers, and `scaffold` the package that
-`muster plugin new` writes.
+Modules that are no subcommands: `common`, `files`, `output` and `effective_configuration` have options that several
+subcommands share, `one_group` those of `hold` and `resume`, `moves` those of `defrag`; `completion_candidates` has what
+shell completion offers, and `scaffold` the package that `muster plugin new` writes.
 """

@@ -1,4 +1,4 @@
-"""The options of `muster defrag`: what moves are to reach, and whether and how they are carried out.
+"""The options of `muster defrag`: the goal of the moves, and whether and how to carry them out.
 
 The command takes them as two values, `DefragQuestion` and `Applying`.
 """

@@ -78,7 +78,7 @@ class SchedulingLoop:
         if not ready:
             return None
         if not scheduler.under_way:
-            waiting = f"{ready} pods are ready and {scheduler.binding} are being bound"
+            waiting = f"{ready} pods are ready and {scheduler.bindings_in_flight} are being bound"
             return f"nothing has been decided for {since:.0f} s while {waiting}"
         if since >= _LONG_DECISION_SECONDS:
             return f"one decision has been under way for {since:.0f} s while {ready} pods are ready"
@@ -119,7 +119,7 @@ class SchedulingLoop:
             return True
         self._engine.queue.flush(began)
         while self._may_schedule():
-            if scheduler.binding >= self._max_bindings:
+            if scheduler.bindings_in_flight >= self._max_bindings:
                 return False
             if not scheduler.step():
                 return False
@@ -135,7 +135,7 @@ class SchedulingLoop:
     def _follow_progress(self) -> None:
         """Record the time if a pod was decided or bound since the last slice, or if no entity was ready."""
         scheduler = self._engine.scheduler
-        progress = scheduler.decided, scheduler.binding
+        progress = scheduler.decided, scheduler.bindings_in_flight
         if progress != self._progress or not (self._engine.queue.contents.has_ready and self._may_schedule()):
             self._progress, self._progressed = progress, self._clock.now()
 

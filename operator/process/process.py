@@ -203,7 +203,7 @@ class Process:
 
     def _is_idle(self) -> bool:
         engine = self.engine
-        return not (engine.queue.pop_is_due() or engine.scheduler.binding or engine.standstill.has_delayed)
+        return not (engine.queue.pop_is_due() or engine.scheduler.bindings_in_flight or engine.standstill.has_delayed)
 
     def _may_schedule(self) -> bool:
         return not self._draining and self.leadership.may_write()

@@ -65,7 +65,7 @@ class ElasticQuota(Wire):
         return self.metadata.key
 
 
-ELASTIC_QUOTAS = WatchedKind(KIND, LIST_PATH, ElasticQuota, optional=True)
+ELASTIC_QUOTAS = WatchedKind(f"{PLURAL}.{VERSION}.{GROUP}", LIST_PATH, ElasticQuota, optional=True, kind=KIND)
 
 RECORDED = RecordedContents(
     fields={

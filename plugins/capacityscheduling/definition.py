@@ -70,7 +70,7 @@ def schema() -> dict[str, Any]:
         "min": _amounts("What the namespace is guaranteed. Others may borrow what it does not use."),
         "max": _amounts("The most that the namespace may use. A resource that is not named is not limited."),
     }
-    status = {"used": _amounts("What the pods of the namespace that have nodes request together.")}
+    status = {"used": _amounts("The total requests of the pods of the namespace that have nodes.")}
     return {
         "description": _about(ElasticQuota),
         "properties": {

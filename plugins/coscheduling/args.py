@@ -35,7 +35,7 @@ class CoschedulingArgs(PluginArgs):
     placement: Text = TRANSACTION
 
     def problems(self, path: str) -> Iterator[Problem]:
-        """The problems with the values; `path` is where the arguments stand."""
+        """The problems with the values; `path` is the path of the arguments in the configuration."""
         for field, value in (
             ("permitWaitingTimeSeconds", self.permit_waiting_time_seconds),
             ("deniedPGExpirationTimeSeconds", self.denied_pg_expiration_time_seconds),

@@ -74,7 +74,7 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
                 record.state.refused.pop(old.key, None)
             return
         if record.state is None:
-            record.state, record.was_incomplete = GroupState(), False
+            record.state, record.left_out_members = GroupState(), False
         if old is None and new.node_name:
             self.min_resources.found_bound(record, new)
             record.state.quorum_announced = record.state.quorum_announced or record.quorum_is_bound

@@ -259,14 +259,14 @@ class Coscheduling(
         elif cause is None or cause.plugin == self.name:
             return
         elif cause.code is Code.PENDING and not cause.plugin:
-            record.was_incomplete = True
+            record.left_out_members = True
             elsewhere = self._groups.left_to_others(group)
             unqueued = sum(1 for _ in record.unplaced_pods()) - elsewhere.total() - decision.placed
             text = messages.too_few_tried(decision.placed, decision.missing, elsewhere, max(0, unqueued))
             self._groups.announce(group, PodGroupReason.WAITING_FOR_PODS, text)
         else:
             if cause.code is Code.PENDING:
-                record.was_incomplete = True
+                record.left_out_members = True
             elif decision.evictions is None and not cause.condition_reason:
                 self._activation.failed(group)
             text = messages.group_failed(group, cause.message)

@@ -137,7 +137,7 @@ class PodGroupRecord(GroupRecord[PodGroup]):
 
     def tried(self) -> None:
         """The group was tried with all members that exist."""
-        self.was_incomplete = False
+        self.left_out_members = False
         if self.state is not None:
             self.state.has_newcomer = False
 

@@ -1,8 +1,10 @@
 """GangScheduling: the extension points, each a few lines on top of `NativePodGroups`.
 
 The methods that decide (PreEnqueue, PreFilter, `reject_group`) change nothing; the methods that follow decisions carry
-out the consequences. kube-scheduler's plugin also lets pods wait at Permit until their group has its quorum: here
-`GroupScheduler` places all of them in one decision, and binds none if the quorum is lost before binding.
+out the consequences. PreEnqueue, Reserve and `on_pod` are inherited from `GangPlugin` (`framework/groups/plugin.py`),
+`reject_group` from `NativeGangPlugin` (`base`). kube-scheduler's plugin also lets pods wait at Permit until their group
+has its quorum: here `GroupScheduler` places all of them in one decision, and binds none if the quorum is lost before
+binding.
 """
 
 from __future__ import annotations
@@ -205,7 +207,7 @@ class GangScheduling(
         status = decision.status
         record = self._groups.record(decision.group)
         if record.group is not None:
-            record.was_incomplete |= status.code is Code.PENDING
+            record.left_out_members |= status.code is Code.PENDING
             record.was_unfit |= status.code is not Code.PENDING
         reason = reason_of(status)
         note = "" if decision.no_domain is None else messages.closest(decision.no_domain)

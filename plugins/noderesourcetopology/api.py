@@ -92,7 +92,13 @@ class NodeResourceTopology(Wire):
         return next((each.value for each in self.attributes if each.name == name), None)
 
 
-TOPOLOGIES = WatchedKind(KIND, f"/apis/{GROUP}/v1alpha2/{PLURAL}", NodeResourceTopology, optional=True)
+TOPOLOGIES = WatchedKind(
+    f"{PLURAL}.v1alpha2.{GROUP}",
+    f"/apis/{GROUP}/v1alpha2/{PLURAL}",
+    NodeResourceTopology,
+    optional=True,
+    kind=KIND,
+)
 
 RECORDED = RecordedContents(
     fields={

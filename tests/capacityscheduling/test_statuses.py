@@ -10,6 +10,7 @@ from muster.framework.contract import ApiError
 from muster.framework.contract.api import MERGE_PATCH, NoApi
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 from muster.plugins.capacityscheduling.plugin import CapacityScheduling
 from muster.testing import VirtualScheduler
 from tests.builders import make_node, make_pod
@@ -41,7 +42,7 @@ class Statuses(NoApi):
             merged = {**quota.get("status", {}).get("used", {}), **used}
             quota["status"] = {"used": {key: text for key, text in merged.items() if text is not None}}
 
-        self.world.api.change("elasticquotas", f"{namespace}/{name}", merge)
+        self.world.api.change(ELASTIC_QUOTAS.resource, f"{namespace}/{name}", merge)
         return b"{}"
 
 
@@ -57,7 +58,7 @@ class World(VirtualScheduler):
 
     def used(self, key: str) -> dict[str, str]:
         """What the status of a quota says."""
-        found: dict[str, str] = self.api.objects["elasticquotas"][key].get("status", {}).get("used", {})
+        found: dict[str, str] = self.api.objects[ELASTIC_QUOTAS.resource][key].get("status", {}).get("used", {})
         return found
 
 
@@ -65,7 +66,7 @@ class World(VirtualScheduler):
 def world() -> World:
     world = World()
     world.add_nodes(make_node("node"))
-    world.api.put("elasticquotas", make_quota("ml", min={"cpu": "2"}, max={"cpu": "4", "gpu": "1"}))
+    world.api.put(ELASTIC_QUOTAS.resource, make_quota("ml", min={"cpu": "2"}, max={"cpu": "4", "gpu": "1"}))
     return world
 
 
@@ -88,7 +89,7 @@ async def test_a_status_is_written_once_for_changes_that_come_together(world: Wo
 
 async def test_a_resource_that_is_named_no_more_is_taken_out(world: World) -> None:
     await world.run(3.0)
-    world.api.change("elasticquotas", "ml/quota", lambda quota: quota["spec"]["max"].pop("gpu"))
+    world.api.change(ELASTIC_QUOTAS.resource, "ml/quota", lambda quota: quota["spec"]["max"].pop("gpu"))
     await world.run(3.0)
     assert world.used("ml/quota") == {"cpu": "0"}
 
@@ -117,7 +118,7 @@ async def test_a_write_that_fails_is_repeated(world: World, status: int) -> None
 async def test_a_quota_that_is_gone_is_left_alone(world: World) -> None:
     world.statuses.failing = 404
     await world.run(5.0)
-    world.api.delete("elasticquotas", "ml/quota")
+    world.api.delete(ELASTIC_QUOTAS.resource, "ml/quota")
     world.statuses.failing = 0
     await world.run(60.0)
     assert world.statuses.written == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.plugins.capacityscheduling.api import PARENT
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS, PARENT
 from tests.builders import make_node
 from tests.capacityscheduling.world import QuotaWorld, request
 
@@ -71,7 +71,7 @@ async def test_a_quota_that_changes_wakes_it(world: QuotaWorld, change: str) -> 
     if change == "raised":
         world.add_quota("ml", max={"cpu": "3"})
     else:
-        world.api.delete("elasticquotas", "ml/quota")
+        world.api.delete(ELASTIC_QUOTAS.resource, "ml/quota")
     await world.run(2.0)
     assert world.placed("ml") == ["a", "b", "c"]
 
@@ -156,7 +156,7 @@ async def test_a_parent_bounds_its_children_together() -> None:
     assert len(world.placed("ml")) + len(world.placed("dev")) == 3
     waiting = [key for key in world.api.pods if not world.node_of(key)]
     assert {world.reason(key)[0] for key in waiting} == {"QuotaExceeded"}
-    world.api.change("elasticquotas", "dev/quota", lambda quota: quota["metadata"]["annotations"].pop(PARENT))
+    world.api.change(ELASTIC_QUOTAS.resource, "dev/quota", lambda quota: quota["metadata"]["annotations"].pop(PARENT))
     await world.run(2.0)
     assert len(world.placed("dev")) == 3
 
@@ -186,7 +186,7 @@ async def test_a_change_of_only_the_status_wakes_no_pod(world: QuotaWorld) -> No
     world.come("ml", *"abc")
     await world.settle()
     decided = world.engine.scheduler.decided
-    world.api.change("elasticquotas", "ml/quota", lambda quota: quota.update(status={"used": {"cpu": "2"}}))
+    world.api.change(ELASTIC_QUOTAS.resource, "ml/quota", lambda quota: quota.update(status={"used": {"cpu": "2"}}))
     await world.settle()
     assert world.engine.scheduler.decided == decided
 

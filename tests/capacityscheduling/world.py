@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 from muster.plugins.capacityscheduling.plugin import CapacityScheduling
 from muster.plugins.capacityscheduling.shared import ledger_in
 from muster.plugins.capacityscheduling.tree import Quota
@@ -22,7 +23,7 @@ class QuotaWorld(Evicting, World):
 
     def add_quota(self, namespace: str, **fields: Any) -> str:
         """A quota comes, or is replaced; see `make_quota`."""
-        return self.api.put("elasticquotas", make_quota(namespace, **fields))
+        return self.api.put(ELASTIC_QUOTAS.resource, make_quota(namespace, **fields))
 
     def nodes(self, count: int, cpu: str = "4", **more: str) -> None:
         """Nodes come, with so many cores each."""

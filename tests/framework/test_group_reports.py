@@ -38,9 +38,9 @@ def test_a_patch_that_is_accepted_late_reports_nothing_of_the_team_that_took_the
 def test_a_team_that_was_made_again_has_nothing_of_the_one_before() -> None:
     book, record, report = refused()
     report.accepted(b"{}")
-    record.next_write, record.was_incomplete = 7.0, True
+    record.next_write, record.left_out_members = 7.0, True
     book.follow_group(KEY, team("two"))
-    assert (record.announced, record.reported, record.next_write, record.was_incomplete) == (None, None, 0.0, False)
+    assert (record.announced, record.reported, record.next_write, record.left_out_members) == (None, None, 0.0, False)
 
 
 def test_the_servers_answer_is_the_latest_version_until_the_informer_reports_the_object_again() -> None:

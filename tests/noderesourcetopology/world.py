@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from muster.plugins.noderesourcetopology.api import TOPOLOGIES
 from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import PodDict, make_node
 from tests.coscheduling.objects import GROUP_LABEL, make_group
@@ -36,7 +37,7 @@ class NumaWorld(Evicting, VirtualScheduler):
         zones = [{"cpu": cpu, "memory": "16Gi"} for cpu in free or ("4", "4")]
         more = {"pods": known, "policy": SINGLE, **more}
         topology = make_topology(node, *zones, taken=[{"cpu": cpu} for cpu in taken], **more)
-        self.api.put("noderesourcetopologies", topology)
+        self.api.put(TOPOLOGIES.resource, topology)
 
     def come(self, *names: str, cpu: str = "4", priority: int = 0) -> list[str]:
         """Pods of the class Guaranteed come."""

@@ -2,6 +2,7 @@
 
 from muster.framework.groups import MIN_RUN, PREEMPTION_DELAY
 from muster.framework.model.times import rfc3339
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 from muster.testing import configuration_of
 from tests.builders import PodDict, make_node, make_pod
 from tests.capacityscheduling.objects import make_quota
@@ -48,7 +49,7 @@ class TimingWorld(Evicting, StoredConditions):
     def quota(self, namespace: str, cpu: str, *, most: str | None = None) -> None:
         """A namespace is guaranteed so many cores, and may use so many; without `most`, no quota limits it."""
         limit = None if most is None else {"cpu": most}
-        self.api.put("elasticquotas", make_quota(namespace, min={"cpu": cpu}, max=limit))
+        self.api.put(ELASTIC_QUOTAS.resource, make_quota(namespace, min={"cpu": cpu}, max=limit))
 
     # What came of it.
 

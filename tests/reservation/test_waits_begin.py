@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 from muster.plugins.reservation.plugin import reserved_in
 from muster.testing import configuration_of
 from tests.builders import make_node, make_pod
@@ -66,11 +67,11 @@ async def test_a_gang_waits_for_nodes_since_it_lacks_no_members(cluster: FullClu
 
 @pytest.mark.parametrize("change", [False, True], ids=["one leader", "two leaders"])
 async def test_a_pod_waits_for_nodes_since_quota_lets_it_in(cluster: FullCluster, change: bool) -> None:
-    cluster.api.put("elasticquotas", make_quota("default", max={"cpu": "2"}))
+    cluster.api.put(ELASTIC_QUOTAS.resource, make_quota("default", max={"cpu": "2"}))
     cluster.add(make_pod("large").requests(cpu="4"))
     await cluster.pass_time(AFTER + 10)
     assert cluster.reasons() == {"QuotaExceeded"}
-    cluster.api.put("elasticquotas", make_quota("default", max={"cpu": "4"}))
+    cluster.api.put(ELASTIC_QUOTAS.resource, make_quota("default", max={"cpu": "4"}))
     await cluster.pass_time_with_leaders(AFTER - 2, change=change)
     assert cluster.reasons() == {"Unschedulable"}
     assert cluster.holders() == []

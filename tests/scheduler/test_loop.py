@@ -144,10 +144,10 @@ async def test_a_pod_that_loses_its_node_before_its_binding_allows_a_further_dec
     create(stage, 2)
     loop = SchedulingLoop(stage.engine, stage.clock, may_schedule=lambda: True, max_bindings=2)
     assert [stage.engine.scheduler.step() for _ in range(2)] == [True, True]
-    assert stage.engine.scheduler.binding == 2
+    assert stage.engine.scheduler.bindings_in_flight == 2
     stage.drop_node("one")
     await turns()
-    assert (stage.binds, stage.engine.scheduler.binding) == ([], 0)
+    assert (stage.binds, stage.engine.scheduler.bindings_in_flight) == ([], 0)
     assert loop.stalled() is None
 
 

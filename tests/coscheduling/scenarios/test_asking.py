@@ -71,7 +71,7 @@ def seen(world: World) -> dict[str, Any]:
         "queue": [str(line) for line in world.engine.queue.contents.dump()],
         "announced": {group: world.groups.record(group).announced for group in world.groups},
         "states": {group: repr(world.groups.state(group)) for group in world.groups},
-        "incomplete": {group for group in world.groups if world.groups.record(group).was_incomplete},
+        "incomplete": {group for group in world.groups if world.groups.record(group).left_out_members},
         "denied": {group for group in world.groups if world.groups.is_denied(group)},
         "permitted": {group for group in world.groups if world.groups.has_min_resources(group)},
         "reserved": {group: world.groups.min_resources.of(group) for group in world.groups},
