@@ -7,10 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings
 from xdist.remote import Producer
 
 from tests.controlplane.api import Api
@@ -51,22 +49,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = longest_first(items)
 
 
-@settings(max_examples=1, database=None)
-@given(st.none())
-def _draw(_: None) -> None:
-    """The first test of Hypothesis: it registers NumPy's random, and has to find what refers to it."""
-    np.random.random()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _all_that_stays_is_out_of_the_collectors_way() -> None:
-    """Thousands of collected tests and all modules: a collection that goes through them takes a second."""
-    if not gc.get_freeze_count():
-        _draw()
-        gc.collect()
-        gc.freeze()
-
-
 @pytest.fixture(scope="session", autouse=True)
 def _no_loop_but_the_tests_own() -> None:
     """Python 3.11 makes an event loop for pytest-asyncio's first look at the current one, and nobody closes it."""
@@ -76,10 +58,9 @@ def _no_loop_but_the_tests_own() -> None:
 @pytest.fixture(autouse=True)
 def _collector_as_it_was() -> Iterator[None]:
     """A command takes all that there is for what stays, where no collector looks, nor hypothesis for its own random."""
-    before, frozen = (gc.isenabled(), gc.get_threshold()), gc.get_freeze_count()
+    before = gc.isenabled(), gc.get_threshold()
     yield
-    if gc.get_freeze_count() > frozen:
-        gc.unfreeze()
+    gc.unfreeze()
     assert (gc.isenabled(), gc.get_threshold()) == before
 
 
