@@ -236,17 +236,21 @@ class Tenants:
         self._cluster.delete(f"{_PODS.format(meta['namespace'])}/{meta['name']}")
 
     def _judge_evictions(self) -> None:
-        """Find out whether all that evicted have started: the Event of an eviction names a pod of the claimant."""
+        """Find out whether all that evicted have started: the Event of an eviction names a pod of the claimant.
+
+        A claimant has `REACTION_SECONDS` to start, so the last ones are judged only if they did.
+        """
+        judged_until = self._cluster.now() - REACTION_SECONDS
         for event in self._cluster.get("/apis/events.k8s.io/v1/events")["items"]:
             if event["reason"] != "Preempted":
                 continue
             self.seen.evictions += 1
             name = self._job_of[event["related"]["uid"]]
-            started = self._jobs[name].started
-            if started is None:
+            started, at = self._jobs[name].started, parse_time(event["eventTime"])
+            if started is not None:
+                self.seen.longest = max(self.seen.longest, started - at)
+            elif at < judged_until:
                 self.seen.left.append(name)
-            else:
-                self.seen.longest = max(self.seen.longest, started - parse_time(event["eventTime"]))
 
 
 def _waits(pod: Mapping[str, Any]) -> bool:
