@@ -48,7 +48,7 @@ class MemberCounts:
 
     Attributes:
         pods: all of them, including ended ones.
-        scheduled: members that have a node and have not failed.
+        scheduled: members that are bound and have not failed.
         running, succeeded, failed: by the phase of the pod.
         gated: members with scheduling gates.
     """

@@ -59,7 +59,7 @@ class SharedParts:
 
 
 class Framework:
-    """The plugins of one profile, with a part for each extension point.
+    """The plugins of one profile, with a part for each extension point after PreEnqueue.
 
     Attributes:
         name: its schedulerName.

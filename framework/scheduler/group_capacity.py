@@ -2,8 +2,8 @@
 
 For each signature, the plugins that compute capacity (`CapacityPlugin`) say how many such pods each node can take. The
 sums are kept, and computed again only for rows that a journal names, so it costs next to nothing to find that a group
-of thousands does not fit. The queue checks capacity before it wakes a group, and `GroupScheduler` before it continues
-a trial. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit.
+of thousands does not fit. The queue checks capacity before it wakes a group, and `GroupTrials` before a trial
+continues. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit.
 """
 
 from __future__ import annotations

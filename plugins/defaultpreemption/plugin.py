@@ -2,7 +2,7 @@
 
 PostFilter finds the node where evictions cost least, and the victims there, and changes nothing; `muster explain` asks
 it too. When the scheduler acts on the decision, the executor evicts the victims, and PreEnqueue keeps the pod out of
-the queue meanwhile. The rules are those of kube-scheduler's plugin of this name. What plugins say besides, by an
+activeQ meanwhile. The rules are those of kube-scheduler's plugin of this name. What plugins say besides, by an
 `EvictionRule` and its limit, changes which pods may be evicted, and when.
 """
 
