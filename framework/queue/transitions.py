@@ -48,7 +48,7 @@ class Place(Enum):
     BACKOFF = "backoff", "backoff"
     """backoffQ: was rejected by a plugin and waits for its backoff; tried earlier if nothing is ready."""
     ERROR_BACKOFF = "error backoff", "backoff"
-    """backoffQ: failed with an error and waits for its backoff, whatever happens."""
+    """backoffQ: failed with an error and waits for its backoff, even if nothing is ready; an activation may end it."""
     UNSCHEDULABLE = "unschedulable", "unschedulable"
     """unschedulablePods: waits for an event that one of its rejecting plugins registered for."""
     GATED = "gated", "gated"
