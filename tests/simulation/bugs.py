@@ -192,7 +192,7 @@ BUGS = {
         "muster.framework.groups.healing",
         "tolerated = policy is HealingPolicy.SHRINK and",
         "tolerated = policy is HealingPolicy.SHRINK or",
-        ("member_is_lost",),
+        ("owner_comes", "member_is_lost"),
     ),
     "a lost member that its successor hides": Bug(
         "muster.framework.groups.healing",
