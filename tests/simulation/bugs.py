@@ -68,7 +68,6 @@ BUGS = {
         "muster.operator.leader.elector",
         "return self._renewed is not None and self._time.now() < self._renewed + self._terms.renew_deadline",
         "return self._renewed is not None",
-        ("leader_stands",),
     ),
     "a list that tells no deletions": Bug(
         "muster.operator.kube.store",
@@ -192,13 +191,13 @@ BUGS = {
         "muster.framework.groups.healing",
         "tolerated = policy is HealingPolicy.SHRINK and",
         "tolerated = policy is HealingPolicy.SHRINK or",
-        ("member_is_lost",),
+        ("owner_comes", "member_is_lost"),
     ),
     "a lost member that its successor hides": Bug(
         "muster.framework.groups.healing",
         "return self.members.keys() - bound.keys()",
         "return self.members.keys() - bound.keys() if len(bound) < len(self.members) else set()",
-        ("owner_comes", "member_is_lost"),
+        ("healing-policy",),
     ),
     "a claim of several devices that one is enough for": Bug(
         "muster.plugins.dynamicresources.search",
@@ -207,7 +206,7 @@ BUGS = {
         ("devices_come",),
     ),
     "a reservation that keeps nobody off": Bug(
-        "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:", ("stream_begins",)
+        "muster.plugins.reservation.plugin", "        if kept_off is None:", "        if True:"
     ),
     "a reservation that outlasts the wait of its pod": Bug(
         "muster.plugins.reservation.reserved_capacity", "self.release(capacity.holder)", "pass"
