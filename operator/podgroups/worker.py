@@ -80,9 +80,10 @@ class GroupWorker(ABC):
         self._tasks = [asyncio.create_task(pace(work)) for work in self._coroutines()]
 
     async def stop(self) -> None:
-        """Stop the worker; a write in flight gets a few seconds."""
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._reconciling.acquire(), _LAST_WRITE_SECONDS)
+        """Stop the worker. A write in flight gets a few seconds while this process leads; otherwise it is cancelled."""
+        if self._ports.leading():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._reconciling.acquire(), _LAST_WRITE_SECONDS)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -176,6 +176,16 @@ async def test_a_worker_that_stops_ends_the_write_that_it_began_and_begins_no_ot
     assert stage.writes("ml/eval") == 0
 
 
+async def test_a_worker_of_a_process_that_leads_no_more_waits_for_no_answer(stage: Stage) -> None:
+    stage.client.answering.clear()
+    stage.client.put(pod_group())
+    await settle()
+    stage.leads = False
+    stopping = asyncio.create_task(stage.controller.stop())
+    await settle()
+    assert stopping.done()
+
+
 async def test_the_schedulers_announcement_is_written_and_recorded(stage: Stage) -> None:
     stage.client.put(pod_group())
     stage.come(PENDING, PENDING)
