@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from ..model.pod import UNSCHEDULABLE
 from ..model.pod_info import PodInfo
 from ..snapshot.view import Rows
 from .extender import Victims
@@ -46,8 +45,8 @@ class PodGroupInfo:
     missing: int
     priority: int
     may_preempt: bool
-    reason: str = UNSCHEDULABLE
-    terse: bool = False
+    reason: str
+    terse: bool
 
 
 @dataclass(frozen=True, slots=True)
