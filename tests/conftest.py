@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -62,6 +63,17 @@ def _collector_as_it_was() -> Iterator[None]:
     yield
     gc.unfreeze()
     assert (gc.isenabled(), gc.get_threshold()) == before
+
+
+@pytest.fixture(autouse=True)
+def _loggers_as_they_were() -> Iterator[None]:
+    """A command that runs inside a test sets the handlers and the levels of its process, `muster run` even in vain."""
+    loggers = [logging.getLogger(name) for name in ("", "muster", "kopf", "kopf._core", "aiohttp.access")]
+    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
+    yield
+    for logger, level, handlers in before:
+        logger.setLevel(level)
+        logger.handlers[:] = handlers
 
 
 @pytest.fixture(scope="session")

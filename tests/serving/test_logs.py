@@ -6,7 +6,6 @@ import io
 import json
 import logging
 import socket
-from collections.abc import Iterator
 from datetime import datetime
 
 import pytest
@@ -28,18 +27,6 @@ pytestmark = pytest.mark.timeout(method="thread")
 
 LOG = logging.getLogger("muster.operator.binder")
 MOMENT = datetime(2026, 11, 21, 9, 40, 1, 123456).timestamp()
-
-
-@pytest.fixture(autouse=True)
-def restored() -> Iterator[None]:
-    """Puts the loggers back as pytest wants them."""
-    names = ("", "muster", "kopf", "kopf._core", "aiohttp.access")
-    loggers = [logging.getLogger(name) for name in names]
-    before = [(logger, logger.level, list(logger.handlers)) for logger in loggers]
-    yield
-    for logger, was, handlers in before:
-        logger.setLevel(was)
-        logger.handlers[:] = handlers
 
 
 def record(message: str = "Bound pod", severity: int = logging.INFO, **extra: object) -> logging.LogRecord:
