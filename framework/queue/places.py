@@ -296,4 +296,4 @@ class Places:
 
 def _first_pod(entity: QueuedEntity) -> PodInfo:
     """The pod by which the tenant of an entity and its turn are found: all pods of a group are in one namespace."""
-    return next(iter(entity.all_pods()))
+    return next(iter(entity.pods.values())).info

@@ -59,11 +59,14 @@ def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
     """The requests of these pods together."""
     total = {PODS: 0}
     for pod in pods:
-        total[PODS] += 1
-        for resource, amount in pod.signature.requests.items():
-            if amount:
-                total[resource] = total.get(resource, 0) + amount
+        for resource, amount in need_of_one(pod).items():
+            total[resource] = total.get(resource, 0) + amount
     return total
+
+
+def need_of_one(pod: PodInfo) -> dict[str, int]:
+    """The requests of a pod, itself included; without zeros."""
+    return {PODS: 1, **{resource: amount for resource, amount in pod.signature.requests.items() if amount}}
 
 
 def needed_at_once(pods: Iterable[PodInfo], missing: int, *, most: bool = False) -> dict[str, int]:
@@ -89,6 +92,8 @@ def rejection_of(
 ) -> QuotaRejection | None:
     """The quota that keeps pods of this quota's namespace with such a need from being placed; None if none does."""
     for each in quota.path:
+        if not each.max:
+            continue
         used = used_of(each)
         for resource, limit in each.max.items():
             amount = need.get(resource, 0)
@@ -100,7 +105,7 @@ def rejection_of(
         if resource not in lent:
             continue
         for each in quota.path:
-            if _covers(each, resource, amount, used_of(each), ahead=ahead):
+            if _taken(each, resource, used_of(each), ahead) + amount <= each.min.get(resource, 0):
                 break
         else:
             root = quota.path[-1]
@@ -118,9 +123,9 @@ def is_within(
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
-    used = used_of(quota)
+    used, least = used_of(quota), quota.min
     for resource, amount in need.items():
-        if resource in lent and not _covers(quota, resource, amount, used, ahead=ahead):
+        if resource in lent and _taken(quota, resource, used, ahead) + amount > least.get(resource, 0):
             return False
     return True
 
@@ -135,10 +140,6 @@ def is_guaranteed(
 ) -> bool:
     """Whether such pods may claim their place: they are within `min`, and need something that some quota guarantees."""
     return not lent.isdisjoint(need) and is_within(quota, need, used_of, lent, ahead=ahead)
-
-
-def _covers(quota: Quota, resource: str, amount: int, used: Amounts, *, ahead: Mapping[Quota, Amounts]) -> bool:
-    return _taken(quota, resource, used, ahead) + amount <= quota.min.get(resource, 0)
 
 
 def _taken(quota: Quota, resource: str, used: Amounts, ahead: Mapping[Quota, Amounts]) -> int:

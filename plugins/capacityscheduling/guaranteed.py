@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from muster.framework.model.pod_info import PodInfo
 
-from .borrowing import need_of
+from .borrowing import need_of, need_of_one
 from .tree import Amounts, Quota
 
 
@@ -73,7 +73,7 @@ def _fitting(unit: RunningUnit, left: Amounts) -> Sequence[PodInfo]:
     """The pods of the unit that fit: all, or as many as leave out only what it can spare, or none."""
     open_, fitting = dict(left), 0
     for pod in unit.pods:
-        need = need_of((pod,))
+        need = need_of_one(pod)
         if any(need.get(resource, 0) > amount for resource, amount in open_.items()):
             break
         for resource in open_:

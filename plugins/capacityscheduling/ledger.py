@@ -1,19 +1,21 @@
 """The ledger: what is used of each quota, its own namespace and the quotas under it together.
 
-The snapshot sums by namespace; the ledger adds these sums up along the tree, and again only for namespaces whose usage
-has changed. It keeps no books of pods, so it agrees with a recount at any time: in a trial, after it is undone, and
-after a restart. One ledger serves the plugins of all profiles.
+The snapshot sums by namespace, and this is the usage of a quota with no others under it. For the others the ledger adds
+these sums up along the tree, and again only for namespaces whose usage has changed. It keeps no books of pods, so it
+agrees with a recount at any time: in a trial, after it is undone, and after a restart. One ledger serves the plugins of
+all profiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 
 from muster.framework.contract.columns import NamespaceUsage
 
 from .tree import Amounts, Quota, QuotaTree
 
 _Sums = dict[str, int]
+_NOTHING: Amounts = {}
 
 
 class QuotaLedger:
@@ -28,10 +30,8 @@ class QuotaLedger:
         self.tree = QuotaTree()
         self.planted = 0
         self._usage = usage
-        self._own: dict[str, tuple[_Sums, _Sums, _Sums]] = {}
-        self._used: dict[Quota, _Sums] = {}
-        self._settled: dict[Quota, _Sums] = {}
-        self._removed: dict[Quota, _Sums] = {}
+        self._counted: dict[str, Amounts] = {}
+        self._sums: dict[Quota, _Sums] = {}
         self._moved: dict[Quota, None] = {}
         self._over: dict[Quota, None] = {}
 
@@ -39,19 +39,18 @@ class QuotaLedger:
         """These are the quotas from now on."""
         self.tree = tree
         self.planted += 1
-        self._own, self._over = {}, {}
-        quotas = [*tree.root.subtree()]
-        self._used = {quota: {} for quota in quotas}
-        self._settled = {quota: {} for quota in quotas}
-        self._removed = {quota: {} for quota in quotas}
+        self._counted, self._over = {}, {}
+        self._sums = {quota: {} for quota in tree.root.subtree() if quota.children}
         self._moved = dict.fromkeys(tree.by_namespace.values())
         self._usage.take_changed()
         self._count(tree.by_namespace)
 
     def used(self, quota: Quota) -> Amounts:
         """The present usage, in a trial with its changes. Valid until usage changes."""
+        if not quota.children:
+            return self._usage.used(quota.namespace)
         self._refresh()
-        return self._used[quota]
+        return self._sums[quota]
 
     def own(self, quota: Quota) -> Amounts:
         """The present usage of the quota's own namespace. Valid until usage changes."""
@@ -59,8 +58,7 @@ class QuotaLedger:
 
     def settled(self, quota: Quota) -> Amounts:
         """The usage outside of all trials. Valid until usage changes."""
-        self._refresh()
-        return self._settled[quota]
+        return self._total(quota, self._usage.settled)
 
     @property
     def any_removed(self) -> bool:
@@ -69,10 +67,10 @@ class QuotaLedger:
 
     def refilled(self, quota: Quota) -> Amounts:
         """The usage if all pods came back that a trial has removed. Valid until usage changes."""
-        used, removed = self.used(quota), self._removed[quota]
+        used, removed = self.used(quota), self._total(quota, self._usage.removed)
         return {name: used.get(name, 0) + removed.get(name, 0) for name in used.keys() | removed.keys()}
 
-    def take_moved(self) -> Iterable[Quota]:
+    def take_moved(self) -> Collection[Quota]:
         """The quotas of namespaces whose usage has changed since the last call; all after a change of quotas."""
         self._refresh()
         moved, self._moved = self._moved, {}
@@ -107,33 +105,37 @@ class QuotaLedger:
     def _count(self, namespaces: Iterable[str]) -> None:
         for namespace in namespaces:
             quota = self.tree.by_namespace.get(namespace)
-            if quota is not None:
-                usage, before = self._usage, self._own.get(namespace, ({}, {}, {}))
-                now = {**usage.used(namespace)}, {**usage.settled(namespace)}, {**usage.removed(namespace)}
-                self._own[namespace] = now
-                for sums, old, new in zip((self._used, self._settled, self._removed), before, now, strict=True):
-                    if old != new:
-                        _move(sums, quota, old, new)
-                self._moved[quota] = None
-                self._judge(quota)
+            if quota is None:
+                continue
+            before, now = self._counted.get(namespace, _NOTHING), {**self._usage.used(namespace)}
+            self._counted[namespace] = now
+            above = [self._sums[each] for each in (quota.path if quota.children else quota.path[1:])]
+            for resource in before.keys() | now.keys():
+                by = now.get(resource, 0) - before.get(resource, 0)
+                if by:
+                    for sums in above:
+                        sums[resource] = sums.get(resource, 0) + by
+            self._moved[quota] = None
+            self._judge(quota)
+
+    def _total(self, quota: Quota, amounts_of: Callable[[str], Amounts]) -> Amounts:
+        """The amounts of all namespaces under the quota together."""
+        if not quota.children:
+            return amounts_of(quota.namespace)
+        total: _Sums = {}
+        for each in quota.subtree():
+            for resource, amount in amounts_of(each.namespace).items():
+                total[resource] = total.get(resource, 0) + amount
+        return total
 
     def _judge(self, changed: Quota) -> None:
         """Note which of the quotas on the path up borrow; the root never does."""
         for quota in changed.path[:-1]:
-            used, least = self._used[quota], quota.min
+            used = self._sums[quota] if quota.children else self._counted[quota.namespace]
+            least = quota.min
             for name in self.tree.lent:
                 if used.get(name, 0) > least.get(name, 0):
                     self._over[quota] = None
                     break
             else:
                 self._over.pop(quota, None)
-
-
-def _move(sums: Mapping[Quota, _Sums], quota: Quota, before: Amounts, after: Amounts) -> None:
-    """Add the difference on the path up."""
-    for resource in before.keys() | after.keys():
-        by = after.get(resource, 0) - before.get(resource, 0)
-        if by:
-            for each in quota.path:
-                found = sums[each]
-                found[resource] = found.get(resource, 0) + by

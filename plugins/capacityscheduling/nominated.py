@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from muster.framework.model.pod_info import PodInfo
 
-from .borrowing import is_guaranteed, need_of
+from .borrowing import is_guaranteed, need_of_one
 from .ledger import QuotaLedger
 from .tree import Quota, branch
 
@@ -40,7 +40,7 @@ class Nominated:
         rest = Nominated({quota: {**sums} for quota, sums in self.ahead.items()}, self.claims, {*self.uids})
         for pod in twice:
             rest.uids.discard(pod.uid)
-            rest.count(ledger.tree.by_namespace[pod.namespace], need_of((pod,)), -1)
+            rest.count(ledger.tree.by_namespace[pod.namespace], need_of_one(pod), -1)
         return rest
 
     def count(self, quota: Quota, need: _Sums, times: int = 1) -> None:
@@ -66,7 +66,7 @@ def nominated_beside(
         quota = by_namespace.get(nominee.namespace)
         if quota is None or nominee.uid == pod.uid or nominee.uid in own:
             continue
-        need = need_of((nominee,))
+        need = need_of_one(nominee)
         side = None if seen_from is None else branch(quota, seen_from)
         claims = side is not None and is_guaranteed(side, need, ledger.used, ledger.tree.lent)
         if nominee.priority >= pod.priority or claims:

@@ -44,9 +44,8 @@ from muster.framework.contract import (
 )
 
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
-from .borrowing import QuotaRejection, is_guaranteed, need_of, needed_at_once, rejection_of
+from .borrowing import QuotaRejection, is_guaranteed, need_of, need_of_one, needed_at_once, rejection_of
 from .claims import Claims
-from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
 from .shared import SharedQuotas, decide_alike
 from .tree import Amounts, Quota
@@ -118,48 +117,43 @@ class CapacityScheduling(
         if changed and self._shared.short:
             self.handle.activate({pod.key: pod for pod in self._shared.short.values()})
 
-    @property
-    def _ledger(self) -> QuotaLedger:
-        return self._shared.ledger
-
     # The queue.
 
     def tenants_moved(self) -> Sequence[str] | None:
         """See `Turns`."""
-        return self._shared.turns.moved(self._ledger)
+        return self._shared.turns.moved(self._shared.ledger)
 
     def tenant_of(self, pod: PodInfo) -> str:
         """The namespace, if it has a quota."""
-        return pod.namespace if pod.namespace in self._ledger.tree.by_namespace else ""
+        return pod.namespace if pod.namespace in self._shared.ledger.tree.by_namespace else ""
 
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
         """See `Turns`."""
-        return self._shared.turns.turn_of(tenant, pod, self._ledger)
+        return self._shared.turns.turn_of(tenant, pod, self._shared.ledger)
 
     # Deciding.
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Rejects a pod that quotas do not let in, and the first member of a gang if they do not let in its quorum."""
-        quota = self._ledger.tree.by_namespace.get(pod.namespace)
+        quota = self._shared.ledger.tree.by_namespace.get(pod.namespace)
         if quota is None:
             return _SKIP
         together = state.get(WaitingTogether.KEY)
         gang = together if isinstance(together, WaitingTogether) else None
         nominated = self._nominated(pod, gang)
-        need = need_of((pod,))
+        need = need_of_one(pod)
         as_one = gang is not None and gang.missing > 1 and gang.pods[0].uid == pod.uid
         wanted = needed_at_once(gang.pods, gang.missing) if as_one and gang is not None else need
         rejection = self._rejection(quota, wanted, nominated)
-        note = _Note(
-            quota, need, nominated, rejection is not None or self._binds(quota, gang, nominated), bool(nominated.claims)
-        )
-        state.write(NAME, note)
-        if rejection is not None:
-            if as_one:
-                state.write(REJECTED_AS_ONE, True)
-            text = rejection.told(pod.namespace)
-            return Status.unschedulable(text).with_condition_reason(QUOTA_EXCEEDED)
-        return None if note.binding or note.yields else _SKIP
+        binding = rejection is not None or (gang is not None and self._binds(quota, gang, nominated))
+        if not (binding or nominated.claims):
+            return _SKIP
+        state.write(NAME, _Note(quota, need, nominated, binding, bool(nominated.claims)))
+        if rejection is None:
+            return None
+        if as_one:
+            state.write(REJECTED_AS_ONE, True)
+        return Status.unschedulable(rejection.told(pod.namespace)).with_condition_reason(QUOTA_EXCEEDED)
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
         """Asks the quota again where a trial may have changed what is used; keeps others off what claims free."""
@@ -181,7 +175,7 @@ class CapacityScheduling(
         [row], [name] = nodes.indices().tolist(), nodes.names()
         there = nodes.snapshot.pods[row]
         placed = [pod for pod in self.handle.nominator.nominated_pods(name) if pod.uid in there]
-        return nominated.without(placed, self._ledger)
+        return nominated.without(placed, self._shared.ledger)
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         """See `Claims`."""
@@ -208,19 +202,19 @@ class CapacityScheduling(
         """QUEUE if quotas would let the pod in now, or may after evictions, as quotas are used less."""
         if isinstance(old, ElasticQuota) and isinstance(new, ElasticQuota) and decide_alike(old, new):
             return Hint.SKIP
-        by_namespace = self._ledger.tree.by_namespace
+        by_namespace = self._shared.ledger.tree.by_namespace
         quota = by_namespace.get(pod.namespace)
-        if quota is None or self._rejection(quota, need_of((pod,)), self._nominated(pod, None)) is None:
+        if quota is None or self._rejection(quota, need_of_one(pod), self._nominated(pod, None)) is None:
             return Hint.QUEUE
         is_of_use = old.namespace in by_namespace if isinstance(old, PodInfo) else not isinstance(new, Node)
         priority = self.handle.nominator.priority_of(pod)
         return Hint.queue_if(is_of_use and any(other < priority for other in self.handle.snapshot.priorities))
 
     def _rejection(self, quota: Quota, need: Amounts, nominated: Nominated) -> QuotaRejection | None:
-        return rejection_of(quota, need, self._ledger.used, self._ledger.tree.lent, ahead=nominated.ahead)
+        return rejection_of(quota, need, self._shared.ledger.used, self._shared.ledger.tree.lent, ahead=nominated.ahead)
 
     def _is_guaranteed(self, note: _Note, nominated: Nominated) -> bool:
-        ledger = self._ledger
+        ledger = self._shared.ledger
         return is_guaranteed(note.quota, note.need, ledger.used, ledger.tree.lent, ahead=nominated.ahead)
 
     def _nominated(self, pod: PodInfo, gang: WaitingTogether | None) -> Nominated:
@@ -228,12 +222,12 @@ class CapacityScheduling(
         if not nominations:
             return NOTHING_NOMINATED
         own = frozenset() if gang is None else {each.uid for each in gang.pods}
-        return nominated_beside(pod, own, nominations, self._ledger)
+        return nominated_beside(pod, own, nominations, self._shared.ledger)
 
-    def _binds(self, quota: Quota, gang: WaitingTogether | None, nominated: Nominated) -> bool:
+    def _binds(self, quota: Quota, gang: WaitingTogether, nominated: Nominated) -> bool:
         """Whether the quota would reject the gang if all pods came back that a trial of preemption has removed."""
-        ledger = self._ledger
-        if gang is None or not ledger.any_removed:
+        ledger = self._shared.ledger
+        if not ledger.any_removed:
             return False
         need = self._need_together(gang)
         return rejection_of(quota, need, ledger.refilled, ledger.tree.lent, ahead=nominated.ahead) is not None
@@ -269,32 +263,35 @@ class CapacityScheduling(
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Notes pods that lack capacity on nodes; a placed pod is used from now on."""
+        if not self._shared.objects:
+            return
         self._shared.statuses.changed()
         self._follow((decision,))
         if decision.status is None:
-            self._shared.turns.placed((decision.pod.namespace,), self._ledger)
+            self._shared.turns.placed((decision.pod.namespace,), self._shared.ledger)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Notes members of a group that lack capacity on nodes; those that were placed are used from now on."""
+        if not self._shared.objects:
+            return
         self._shared.statuses.changed()
         self._follow(decision.members)
         if decision.status is None:
-            self._shared.turns.placed({each.pod.namespace for each in decision.members}, self._ledger)
+            self._shared.turns.placed({each.pod.namespace for each in decision.members}, self._shared.ledger)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Follows usage, which may have changed. A pod that has a node or is gone waits no more."""
-        self._shared.statuses.changed()
+        if self._shared.objects:
+            self._shared.statuses.changed()
         if self._shared.short and (pod := old or new) is not None and (new is None or new.node_name):
             self._shared.short.pop(pod.uid, None)
 
     def _follow(self, decisions: Iterable[PodDecision]) -> None:
-        tree, short = self._ledger.tree, self._shared.short
-        if not tree:
-            return
+        by_namespace, short = self._shared.ledger.tree.by_namespace, self._shared.short
         for each in decisions:
             status = each.status
             if status is not None and status.rejected and not status.condition_reason:
-                if each.pod.namespace in tree.by_namespace:
+                if each.pod.namespace in by_namespace:
                     short[each.pod.uid] = each.pod
             else:
                 short.pop(each.pod.uid, None)

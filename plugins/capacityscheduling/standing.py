@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from muster.framework.contract import PodInfo
 from muster.framework.model.requests import CPU, PODS, quantity
 
-from .borrowing import is_guaranteed, need_of
+from .borrowing import is_guaranteed, need_of_one
 from .ledger import QuotaLedger
 from .tree import Quota
 
@@ -47,7 +47,7 @@ def unmet(ledger: QuotaLedger, short: Iterable[PodInfo]) -> dict[str, float]:
     found = {quota.key: 0.0 for quota in ledger.tree.by_namespace.values()}
     for pod in short:
         quota = ledger.tree.by_namespace.get(pod.namespace)
-        if quota is not None and is_guaranteed(quota, need_of((pod,)), ledger.settled, ledger.tree.lent):
+        if quota is not None and is_guaranteed(quota, need_of_one(pod), ledger.settled, ledger.tree.lent):
             found[quota.key] += 1
     return found
 

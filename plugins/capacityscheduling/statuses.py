@@ -20,11 +20,11 @@ from .tree import Amounts
 
 log = logging.getLogger(__name__)
 
-_GATHER_SECONDS = 1.0
+_GATHER_SECONDS = 2.0
 """The time in which changes are gathered."""
 _RETRY_SECONDS = 10.0
 _MOST_AT_ONCE = 50
-"""Statuses that are written in one round."""
+"""Statuses that are written in one round. The next round begins with the quota after the last one."""
 _NOT_FOUND = 404
 
 
@@ -37,10 +37,11 @@ class QuotaStatuses:
         self._ledger = ledger
         self._is_armed = False
         self._is_failing = False
+        self._begin_at = 0
 
     def changed(self) -> None:
         """Usage, or a quota, may have changed. Called often."""
-        if not self._is_armed and self._objects:
+        if not self._is_armed:
             self._arm(_GATHER_SECONDS)
 
     def _arm(self, seconds: float) -> None:
@@ -61,12 +62,15 @@ class QuotaStatuses:
     def _stale(self) -> dict[str, dict[str, str | None]]:
         """By key of each quota whose status is not up to date, the amounts to write; None for one to take out."""
         ledger = self._ledger()
+        quotas = [*ledger.tree.by_namespace.values()]
+        at, self._begin_at = min(self._begin_at, len(quotas)), 0
         found: dict[str, dict[str, str | None]] = {}
-        for quota in ledger.tree.by_namespace.values():
+        for place, quota in enumerate(quotas[at:] + quotas[:at], start=at + 1):
             obj = self._objects.get(quota.key)
             if obj is not None and (changes := _changes(obj, ledger.settled(quota))):
                 found[quota.key] = changes
             if len(found) == _MOST_AT_ONCE:
+                self._begin_at = place % len(quotas)
                 break
         return found
 

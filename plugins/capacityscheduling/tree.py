@@ -31,6 +31,7 @@ class Quota:
         weight: its weight among those that borrow.
         path: the quota, its parent and so on, up to the root.
         children: the quotas directly under it.
+        together: the namespaces of all quotas under the same one right below the root, its own included.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Quota:
     weight: int = 1
     path: tuple[Quota, ...] = ()
     children: list[Quota] = field(default_factory=list)
+    together: tuple[str, ...] = ()
 
     def subtree(self) -> Iterator[Quota]:
         """The quota and all that are under it."""
@@ -123,6 +125,11 @@ class QuotaTree:
                 path.append(parents[path[-1].key])
             quota.path = tuple(path)
             path[1].children.append(quota)
+        for top in self.root.children:
+            below = [*top.subtree()]
+            together = tuple(quota.namespace for quota in below)
+            for quota in below:
+                quota.together = together
 
     def _cut(self, parents: dict[str, Quota]) -> None:
         """Put quotas that are too far from the root directly under it."""

@@ -17,7 +17,7 @@ from itertools import count
 
 from muster.framework.contract import PodInfo
 
-from .borrowing import is_within, need_of
+from .borrowing import is_within, need_of_one
 from .ledger import QuotaLedger
 
 _WITHIN, _BORROWS = [0.0, 0.0, 0.0], 1.0
@@ -37,16 +37,18 @@ class Turns:
 
         The turns of quotas under one parent depend on one another.
         """
+        if self._planted == ledger.planted and not ledger.tree.by_namespace:
+            return ()
         changed = ledger.take_moved()
         if self._planted != ledger.planted:
             self._planted = ledger.planted
             known = {quota.key for quota in ledger.tree.by_namespace.values()}
             self._last_placed = {key: at for key, at in self._last_placed.items() if key in known}
             return None
-        found: dict[str, None] = {}
-        for quota in changed:
-            found.update((each.namespace, None) for each in quota.path[-2].subtree())
-        return [*found]
+        if len(changed) == 1:
+            [quota] = changed
+            return quota.together
+        return [*dict.fromkeys(namespace for quota in changed for namespace in quota.together)]
 
     def placed(self, namespaces: Iterable[str], ledger: QuotaLedger) -> None:
         """Pods of these namespaces were placed together."""
@@ -60,7 +62,7 @@ class Turns:
         quota = ledger.tree.by_namespace.get(namespace)
         if quota is None:
             return ()
-        need, lent, found = need_of((pod,)), ledger.tree.lent, list[float]()
+        need, lent, found = need_of_one(pod), ledger.tree.lent, list[float]()
         for each in reversed(quota.path[:-1]):
             within = is_within(each, need, ledger.used, lent)
             found += _WITHIN if within else (_BORROWS, ledger.share(each), float(self._last_placed.get(each.key, 0)))

@@ -87,6 +87,17 @@ async def test_a_status_is_written_once_for_changes_that_come_together(world: Wo
     assert world.statuses.written == ["ml/quota"]
 
 
+async def test_quotas_that_change_all_the_time_do_not_keep_others_from_their_statuses(world: World) -> None:
+    world.add_nodes(make_node("large", pods="1000"))
+    names = [f"busy-{n:02}" for n in range(50)]
+    for name in (*names, "last"):
+        world.api.put(ELASTIC_QUOTAS.resource, make_quota(name, min={"cpu": "1"}))
+    for second in range(10):
+        world.add(*(make_pod(f"p{second}", namespace=name).requests(cpu="1m") for name in names))
+        await world.run(1.0)
+    assert world.used("last/quota") == {"cpu": "0"}
+
+
 async def test_a_resource_that_is_named_no_more_is_taken_out(world: World) -> None:
     await world.run(3.0)
     world.api.change(ELASTIC_QUOTAS.resource, "ml/quota", lambda quota: quota["spec"]["max"].pop("gpu"))
