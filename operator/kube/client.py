@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from .errors import Fenced
 from .transport import RequestOutcome, path_with
-from .versions import ServedVersions, body_at
+from .versions import ServedVersions, body_at, versioned
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
     from contextlib import AbstractAsyncContextManager
 
     from .transport import Params, Reply
@@ -157,16 +157,6 @@ class ApiClient:
         return await self._transport.request("GET", path, within=self._timeout)
 
     async def _write(self, method: str, path: str, body: bytes | None, content_type: str | None) -> Reply:
-        async def send(there: str) -> Reply:
-            return await self._transport.request(
-                method,
-                there,
-                body=body if there == path else body_at(there, body),
-                content_type=content_type,
-                within=self._timeout,
-                may_send=self._may_write,
-            )
-
         self._backlog += 1
         try:
             if self._limiter is not None:
@@ -181,10 +171,20 @@ class ApiClient:
             if not self._may_write():
                 raise Fenced("this process does not hold the lease")
             self._on_write(method, written(path))
-            return await self._versions.reply(path, send)
+            if versioned(path) is None:
+                return await self._send(method, path, body, content_type)
+            return await self._versions.reply(
+                path,
+                lambda there: self._send(method, there, body if there == path else body_at(there, body), content_type),
+            )
         finally:
             self._writes_in_flight -= 1
             self._gate.release()
+
+    def _send(self, method: str, path: str, body: bytes | None, content_type: str | None) -> Awaitable[Reply]:
+        return self._transport.request(
+            method, path, body=body, content_type=content_type, within=self._timeout, may_send=self._may_write
+        )
 
 
 def written(path: str) -> str:
