@@ -13,6 +13,7 @@ import socket
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from random import random as _random
 from typing import TYPE_CHECKING
 
@@ -305,4 +306,10 @@ def _series(sighting: Sighting) -> _Series:
 
 
 def _timestamp(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    whole, micros = divmod(int(seconds) * 1_000_000 + round(seconds % 1 * 1e6), 1_000_000)
+    return f"{_to_the_second(whole)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=16)
+def _to_the_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat()
