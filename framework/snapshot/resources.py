@@ -20,8 +20,11 @@ Amounts = npt.NDArray[np.int64]
 _FIRST = (CPU, MEMORY, EPHEMERAL_STORAGE)
 _FREE = ""
 
-MOST_RESOURCES = 256
-"""Resources that nodes may offer together; one more counts as not offered."""
+MOST_RESOURCES = 1024
+"""Resources that nodes may offer together, with up to 8,192 rows; one more counts as not offered."""
+LEAST_MOST_RESOURCES = 256
+"""The same with any number of rows. In between, columns times rows are bounded: each takes 17 bytes."""
+_MOST_AMOUNTS = MOST_RESOURCES * 8192
 MOST_RESOURCES_OF_A_NODE = 64
 """Resources that one node may offer, so that no node takes the columns of all others."""
 
@@ -139,14 +142,15 @@ class ResourceColumns:
         known = self._index.get(resource)
         if known is not None:
             return known
-        if len(self._index) >= MOST_RESOURCES:
+        most = most_resources(self.allocatable.shape[1])
+        if len(self._index) >= most:
             log.warning(
                 "Nodes offer too many resources, one counts as not offered",
-                extra={"pairs": {"resource": resource, "most": MOST_RESOURCES}},
+                extra={"pairs": {"resource": resource, "most": most}},
             )
             return None
         if _FREE not in self.names:
-            self._widen()
+            self._widen(most)
         index = self.names.index(_FREE)
         self.names[index] = resource
         self._index[resource] = index
@@ -166,10 +170,10 @@ class ResourceColumns:
         del self._index[resource]
         self.layout += 1
 
-    def _widen(self) -> None:
+    def _widen(self, most: int) -> None:
         """Add free columns, as many as there are, so that many resources are copied few times."""
         count, capacity = self.allocatable.shape
-        more = min(count, MOST_RESOURCES - count)
+        more = min(count, most - count)
         self.names += [_FREE] * more
         self.allocatable = np.vstack([self.allocatable, np.zeros((more, capacity), np.int64)])
         self.requested = np.vstack([self.requested, np.zeros((more, capacity), np.int64)])
@@ -194,6 +198,11 @@ class ResourceColumns:
             del claims[row]
             if not claims:
                 del self._unoffered[resource]
+
+
+def most_resources(rows: int) -> int:
+    """The resources that nodes may offer together, in columns of so many rows."""
+    return min(MOST_RESOURCES, max(LEAST_MOST_RESOURCES, _MOST_AMOUNTS // rows))
 
 
 def _bounded(amounts: Mapping[str, int]) -> Mapping[str, int]:

@@ -3,7 +3,12 @@
 import numpy as np
 import pytest
 
-from muster.framework.snapshot.resources import MOST_RESOURCES, MOST_RESOURCES_OF_A_NODE, ResourceColumns
+from muster.framework.snapshot.resources import (
+    MOST_RESOURCES,
+    MOST_RESOURCES_OF_A_NODE,
+    ResourceColumns,
+    most_resources,
+)
 from tests.builders import make_pod
 from tests.cache.objects import pod
 
@@ -123,12 +128,18 @@ def test_no_node_offers_more_resources_than_it_may(caplog: pytest.LogCaptureFixt
     assert "A node offers too many resources" in caplog.text
 
 
+@pytest.mark.parametrize(("rows", "most"), [(1, 1024), (8192, 1024), (16384, 512), (32768, 256), (131072, 256)])
+def test_more_rows_leave_memory_for_fewer_resources(rows: int, most: int) -> None:
+    assert most_resources(rows) == most
+
+
 def test_all_nodes_together_offer_no_more_resources_than_there_are_columns(caplog: pytest.LogCaptureFixture) -> None:
-    columns = ResourceColumns(400)
-    for row in range(400):
+    columns = ResourceColumns(1200)
+    for row in range(1200):
         columns.set_allocatable(row, {"cpu": 4000, f"example.com/{row}": 1})
     assert len(columns.names) == MOST_RESOURCES
-    assert (offers(columns, 0), offers(columns, 399)) == ({"cpu": 4000, "example.com/0": 1}, {"cpu": 4000})
+    assert offers(columns, 1000) == {"cpu": 4000, "example.com/1000": 1}
+    assert offers(columns, 1199) == {"cpu": 4000}
     assert "Nodes offer too many resources" in caplog.text
 
 
