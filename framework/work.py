@@ -133,6 +133,9 @@ class Worker:
     """Runs one function at a time, each in a copy of the context in which it was begun.
 
     `observed` is notified when the function pauses and continues.
+
+    Attributes:
+        busy: whether a function is in progress.
     """
 
     def __init__(self, observed: WorkObserver | None = None) -> None:
@@ -141,16 +144,13 @@ class Worker:
         self._stack.job = self._job
         self._observed = observed
         self._suspended: Any = None
-
-    @property
-    def busy(self) -> bool:
-        """Whether a function is in progress."""
-        return self._job.function is not None
+        self.busy = False
 
     def begin(self, function: Callable[[], object]) -> None:
         """Take a function on; `go_on` runs it. Raises RuntimeError while there is another one."""
         if self.busy:
             raise RuntimeError("the worker has not ended what it began")
+        self.busy = True
         self._job.take_on(function)
         self._stack.gr_context = copy_context()
 
@@ -163,8 +163,8 @@ class Worker:
         """End the function at its checkpoint, or complete it if it has committed. Does nothing without a function."""
         job = self._job
         if not job.begun:
-            job.function = None
-        elif job.function is not None:
+            job.function, self.busy = None, False
+        elif self.busy:
             job.ending, job.is_over = Aborted(), at_each
             try:
                 self._resume()
@@ -179,7 +179,8 @@ class Worker:
             if error is not None and job.ending is None:
                 job.ending = error
         stack.switch() if stack else stack.switch(job)
-        if job.function is None:
+        self.busy = job.function is not None
+        if not self.busy:
             job.is_over = never
             stack.gr_context = None
         elif self._observed is not None:
@@ -187,7 +188,7 @@ class Worker:
         error, job.failure = job.failure, None
         if error is not None:
             raise error
-        return job.function is None
+        return not self.busy
 
 
 def _job() -> _Job | None:
