@@ -27,17 +27,22 @@ class NodeView:
         snapshot: what the rows belong to.
         rows: intp, shape (nodes,), the rows; None stands for every row below the snapshot's height, free rows included,
             which is what kept verdicts and scores are computed over.
+        within: the index for the last axis of a column; a slice, which copies nothing, wherever one will do.
     """
 
-    __slots__ = ("_one", "rows", "snapshot")
+    __slots__ = ("rows", "snapshot", "within")
 
     def __init__(self, snapshot: SnapshotReader, rows: Rows | None) -> None:
         self.snapshot = snapshot
         self.rows = rows
-        self._one: slice | None = None
-        if rows is not None and len(rows) == 1:
+        self.within: slice | Rows
+        if rows is None:
+            self.within = slice(snapshot.height)
+        elif len(rows) == 1:
             row = int(rows[0])
-            self._one = slice(row, row + 1)
+            self.within = slice(row, row + 1)
+        else:
+            self.within = rows
 
     @classmethod
     def ascending(cls, snapshot: SnapshotReader, rows: Rows) -> NodeView:
@@ -54,13 +59,6 @@ class NodeView:
     def indices(self) -> Rows:
         """intp, shape (nodes,): the rows, spelled out."""
         return np.arange(self.snapshot.height) if self.rows is None else self.rows
-
-    @property
-    def within(self) -> slice | Rows:
-        """The index for the last axis of a column; a slice, which copies nothing, wherever one will do."""
-        if self.rows is None:
-            return slice(self.snapshot.height)
-        return self.rows if self._one is None else self._one
 
     def of(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """The part of a column of shape (capacity,) or (n, capacity). Not to be written: it may share its memory."""
