@@ -20,6 +20,7 @@ class Attempt:
 
     Attributes:
         queued: the pod with its history.
+        pod: the pod as it was when the attempt began, or was continued.
         framework: of the profile that decides for the pod.
         state: the plugins' notes on the attempt.
         started: when the cycle began, seconds on the engine's clock.
@@ -41,6 +42,7 @@ class Attempt:
     """
 
     queued: QueuedPod
+    pod: PodInfo
     framework: Framework
     state: AttemptState
     started: float
@@ -58,11 +60,6 @@ class Attempt:
     waits_at_permit: bool = False
     displaced: bool = False
     was_set_aside: bool = False
-
-    @property
-    def pod(self) -> PodInfo:
-        """The pod as it was when the attempt began."""
-        return self.queued.info
 
     @property
     def profile(self) -> str:

@@ -70,12 +70,14 @@ class PodScheduler:
 
     def begin(self, queued: QueuedPod, entity: QueuedEntity) -> Attempt | None:
         """Begin an attempt; None for a pod that needs none, which leaves the queue."""
-        if self._skip_pod_schedule(queued.info):
+        pod = queued.info
+        if self._skip_pod_schedule(pod):
             return None
-        algorithm = self._services.algorithms[queued.info.pod.spec.scheduler_name]
+        algorithm = self._services.algorithms[pod.pod.spec.scheduler_name]
         state = AttemptState(sampled=self._services.ports.random() < _SAMPLED_SHARE)
         generation = self._services.cache.generation
-        return Attempt(queued, algorithm.framework, state, self._clock.now(), generation, entity.flushed, entity.group)
+        began = self._clock.now()
+        return Attempt(queued, pod, algorithm.framework, state, began, generation, entity.flushed, entity.group)
 
     def resume(self, attempts: Sequence[Attempt]) -> list[Attempt]:
         """The attempts to continue, with the current pods and cluster; pods that no longer wait are dropped."""
@@ -375,7 +377,7 @@ class FailureHandler:
             self._services.queue.done(attempt.pod.uid)
             self._services.nominator.clear(attempt.pod.uid)  # a follower may have nominated it to the node that it lost
             return False
-        attempt.queued.info = current
+        attempt.pod = attempt.queued.info = current
         return True
 
     def _nominate(self, attempt: Attempt) -> None:
