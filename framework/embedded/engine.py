@@ -54,8 +54,9 @@ class EmbeddedEngine:
 
     async def settle(self) -> None:
         """Run until nothing is ready at the present time."""
-        while self._decide() or self._loop.run_ready() or await self._answered():
-            pass
+        self._decide()
+        while self._loop.run_ready() or await self._answered():
+            self._decide()
 
     async def run(self, seconds: float) -> None:
         """Advance the clock by this time, and run all that becomes ready on the way."""
@@ -83,13 +84,10 @@ class EmbeddedEngine:
         moments = (self._clock.next_due(), self._engine.queue.next_deadline())
         return max(self._clock.now(), min((moment for moment in moments if moment is not None), default=float("inf")))
 
-    def _decide(self) -> bool:
-        worked = False
+    def _decide(self) -> None:
         while self.step():
-            worked = True
             for _ in range(self._turns_between()):
                 self._loop.turn()
-        return worked
 
     async def _answered(self) -> bool:
         """Wait for calls that are unanswered; whether there were any."""
