@@ -84,13 +84,19 @@ class SchedulingQueue:
         self._hints = hints = QueueingHints(policy, errors)
         self._policy = guarded = GuardedPolicy(policy, errors)
         self._places = places = Places(
-            guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=on_ready, order=tenants
+            guarded, hints, settings.backoff, now=now, metrics=metrics, on_entry=self._entered, order=tenants
         )
         self._batching = batching = Batching(places, guarded, hints, now=now)
         self._moves = Moves(places, batching, guarded, hints, settings=settings, now=now)
         self._in_flight = InFlightPods(hints)
         self.contents = QueueContents(places, self._in_flight)
         self._next_sweep = now()
+        self._on_ready = on_ready
+        self._is_exhausted = False  # if so, `pop` finds nothing until an entity enters a sub-queue
+
+    def _entered(self) -> None:
+        self._is_exhausted = False
+        self._on_ready()
 
     # Pods come, change and go.
 
@@ -139,6 +145,8 @@ class SchedulingQueue:
 
         For each of its pods `done`, `requeue` or `remove` must follow.
         """
+        if self._is_exhausted:
+            return None
         self._places.refresh_turns()
         entity = self._next()
         if entity is None:
@@ -222,6 +230,7 @@ class SchedulingQueue:
                 self._batching.release_first_in_turn()
             entity = self._places.first()
             if entity is None:
+                self._is_exhausted = True
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
                 self._places.move(entity, REFILE)  # the pod that left may have been the first
@@ -261,11 +270,11 @@ class SchedulingQueue:
         Costs next to nothing if no pod waits for such an event.
         """
         unschedulable_pods = self._places.unschedulable_pods
-        waits = bool(unschedulable_pods)
-        if not (self._in_flight or waits):
+        waits, flies = bool(unschedulable_pods), bool(self._in_flight)
+        if not (flies or waits):
             return
         happened = ObjectEvent(event, old, new)
-        if self._in_flight:
+        if flies:
             self._in_flight.record(happened)
         if waits:
             batches, entities = unschedulable_pods.concerned_by(event, Place.UNSCHEDULABLE)

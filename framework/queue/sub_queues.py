@@ -41,30 +41,30 @@ class LazyHeap(Generic[T]):
 
     Removing an item from the middle only makes its slot void. Void slots are dropped when they reach the top, and all
     at once when they outnumber the others.
+
+    Attributes:
+        live: the number of items.
     """
 
-    __slots__ = ("_live", "_slots")
+    __slots__ = ("_slots", "live")
 
     def __init__(self) -> None:
         self._slots: list[tuple[Any, ...]] = []  # (*key, ticket, item): comparing one flat tuple is fastest
-        self._live = 0
-
-    def __len__(self) -> int:
-        return self._live
+        self.live = 0
 
     def push(self, key: tuple[Hashable, ...], item: T) -> None:
         """Add an item that is in no heap."""
         item.ticket = ticket = next(_tickets)
         heappush(self._slots, (*key, ticket, item))
-        self._live += 1
+        self.live += 1
 
     def discard(self, item: T) -> None:
         """Take out an item that is in this heap."""
         item.ticket = 0
-        self._live -= 1
-        if not self._live:
+        self.live -= 1
+        if not self.live:
             self._slots.clear()  # keys of another kind may follow, which cannot be compared with these
-        elif len(self._slots) > 2 * self._live + _TOLERATED:
+        elif len(self._slots) > 2 * self.live + _TOLERATED:
             self._slots = [slot for slot in self._slots if slot[-1].ticket == slot[-2]]
             heapify(self._slots)
 
@@ -76,7 +76,7 @@ class LazyHeap(Generic[T]):
             item: T = slot[-1]
             if item.ticket == slot[-2]:
                 item.ticket = 0
-                self._live -= 1
+                self.live -= 1
                 return item
         return None
 
@@ -108,11 +108,11 @@ class BackoffQueue:
         self._heaps: dict[Place, LazyHeap[QueuedEntity]] = {Place.BACKOFF: LazyHeap(), Place.ERROR_BACKOFF: LazyHeap()}
 
     def __len__(self) -> int:
-        return sum(map(len, self._heaps.values()))
+        return sum(heap.live for heap in self._heaps.values())
 
     def count(self, place: Place) -> int:
         """The number of entities in this place."""
-        return len(self._heaps[place])
+        return self._heaps[place].live
 
     def add(self, entity: QueuedEntity) -> None:
         """Add an entity to the heap that its place names."""
@@ -130,14 +130,14 @@ class BackoffQueue:
     def completed(self, now: float) -> QueuedEntity | None:
         """An entity whose backoff is over; it stays in its heap. None if there is none."""
         for heap in self._heaps.values():
-            entity = heap.peek()
-            if entity is not None and not entity.is_backing_off(now):
+            if heap.live and (entity := heap.peek()) is not None and not entity.is_backing_off(now):
                 return entity
         return None
 
     def next_completion(self) -> float | None:
         """When the next backoff is over, seconds on the engine's clock; None if no entity backs off."""
-        ends = [entity.backoff_until for heap in self._heaps.values() if (entity := heap.peek()) is not None]
+        heaps = self._heaps.values()
+        ends = [entity.backoff_until for heap in heaps if heap.live and (entity := heap.peek()) is not None]
         return min(ends) + WINDOW_SECONDS if ends else None
 
 
