@@ -140,13 +140,13 @@ class Status:
         """
         if not isinstance(self.code, Code):
             raise TypeError(f"its status has code {self.code!r}, which is no Code")
-        if type(self.reasons) is not tuple or not all(isinstance(reason, str) for reason in self.reasons):
+        if type(self.reasons) is not tuple or not all([isinstance(reason, str) for reason in self.reasons]):
             raise TypeError("its status has reasons that are no tuple of texts")
         if not isinstance(self.error, BaseException | None):
             raise TypeError("its status has an error that is no exception")
         if not isinstance(self.condition_reason, str):
             raise TypeError("its status has a reason of the condition that is no text")
-        if all(len(reason) <= LONGEST for reason in self.reasons):
+        if max(map(len, self.reasons), default=0) <= LONGEST:
             return self
         return replace(self, reasons=tuple(map(cut, self.reasons)))
 

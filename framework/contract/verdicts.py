@@ -47,17 +47,22 @@ class StatusTable:
         Raises TypeError if it consists of anything but a code, texts and an exception.
         """
         known = self._numbers.get(status)
-        if known is None:
-            status = status.checked()
-            known = self._numbers.get(status)
-        if known is None and len(self._statuses) >= _ROOM and status not in _ANONYMOUS:
-            return self.number(next(each for each in _ANONYMOUS if each.code is status.code))
-        if known is None:
-            self._statuses.append(status)
-            known = self._numbers[status] = len(self._statuses)
-            if not status.rejected:
-                self.errors |= {known}
-        return known
+        if known is not None:
+            return known
+        checked = status.checked()
+        if checked is not status and (known := self._numbers.get(checked)) is not None:
+            return known
+        if len(self._statuses) >= _ROOM and checked not in _ANONYMOUS:
+            return self.number(next(each for each in _ANONYMOUS if each.code is checked.code))
+        self._statuses.append(checked)
+        number = self._numbers[checked] = len(self._statuses)
+        if not checked.rejected:
+            self.errors |= {number}
+        return number
+
+    def with_code(self, code: Code) -> Mask:
+        """bool, shape (numbers,): which numbers, from 0 on, stand for a status with this code."""
+        return np.array([False, *[status.code is code for status in self._statuses]])
 
     def __getitem__(self, number: int) -> Status:
         """The status with this number, counted from 1."""
@@ -179,9 +184,8 @@ class Diagnosis:
         hit: Mask = np.full(len(self.node_names), self.absent is not None and self.absent.code is code)
         hit[self.rejector != 0] = False
         for index, table in enumerate(self.tables, start=1):
-            has_code = np.array([False, *(table[number].code is code for number in range(1, len(table) + 1))])
             mine = self.rejector == index
-            hit[mine] = has_code[self.codes[mine]]
+            hit[mine] = table.with_code(code)[self.codes[mine]]
         return hit
 
     @classmethod
@@ -200,17 +204,16 @@ class Diagnosis:
         codes = which.astype(np.int32)
         return cls(node_names, codes, codes, ("",), (StatusTable((status,)),), absent)
 
-    def counts(self) -> Mapping[Status, int]:
-        """The number of nodes rejected with each status."""
-        found: dict[Status, int] = {}
+    def counts(self) -> Sequence[tuple[Status, int]]:
+        """The statuses with which nodes were rejected, and the number of these nodes."""
+        found: list[tuple[Status, int]] = []
         for index, table in enumerate(self.tables, start=1):
             numbers = np.bincount(self.codes[self.rejector == index])
             for number in np.flatnonzero(numbers).tolist():
-                status = table[number]
-                found[status] = found.get(status, 0) + int(numbers[number])
+                found.append((table[number], int(numbers[number])))
         unasked = int(np.count_nonzero(self.rejector == 0))
         if unasked and self.absent is not None:
-            found[self.absent] = found.get(self.absent, 0) + unasked
+            found.append((self.absent, unasked))
         return found
 
 
@@ -224,7 +227,7 @@ def fit_error(diagnosis: Diagnosis) -> str:
         text += f" {cut(diagnosis.prefilter_message)}."
     else:
         reasons: dict[str, int] = {}
-        for status, count in diagnosis.counts().items():
+        for status, count in diagnosis.counts():
             for reason in status.reasons:
                 reasons[reason] = reasons.get(reason, 0) + count
         parts = sorted(f"{count} {reason}" for reason, count in reasons.items())

@@ -119,6 +119,8 @@ class QueueingHints:
         if not entity.rejectors:
             return QueueingStrategy.AFTER_BACKOFF
         mine = [each for each in missed if each.target is None or each.target in entity.pods]
+        if not mine:
+            return QueueingStrategy.SKIP
         if any(self._helps(plugin, entity, each) for plugin in _in_order(entity.pending_plugins) for each in mine):
             return QueueingStrategy.IMMEDIATELY
         if any(each.kind.wildcard for each in mine):

@@ -22,6 +22,7 @@ from ..work import Aborted, Pause, at_once
 from .entity import NO_BACKOFF, QueuedEntity
 from .hints import Registrations
 
+_NO_KEY = Status.failure()
 _MOST_DOUBLINGS = 62
 _JITTER = 0.5
 
@@ -211,7 +212,7 @@ class GuardedPolicy:
 
     def sort_key(self, pods: Iterable[QueuedPod], pause: Pause = at_once) -> Key | Status:
         """The smallest key of these pods, of which there is at least one; an ERROR if none has a comparable key."""
-        found: Key | Status = Status.failure()
+        found: Key | Status = _NO_KEY
         for pod in pods:
             found = _smaller(found, self._key_of(pod))
             pause()

@@ -204,7 +204,7 @@ class Batch:
             self._backing_off.discard(entity)
             self._heap_of[entity] = self._ready
             self._ready.push(entity.sort_key, entity)
-        first = self._ready.peek() or self._backing_off.peek()
+        first = self._ready.peek() or entity
         if first is None:
             raise LookupError("the batch is empty")
         return first

@@ -221,7 +221,8 @@ def _are_in(table: StatusTable, codes: Codes) -> bool:
     """Whether the table has all these numbers. Mostly there is one: the node that the pod before was put on."""
     if len(codes) > _FEW:
         return int(codes.min()) >= 0 and int(codes.max()) <= len(table)
-    return all(0 <= number <= len(table) for number in codes.tolist())
+    numbers = codes.tolist()
+    return not numbers or (min(numbers) >= 0 and max(numbers) <= len(table))
 
 
 def integers(point: Point, plugin: Plugin, answer: object, nodes: int) -> npt.NDArray[np.int64]:

@@ -7,7 +7,7 @@ runs them in this order. A pod can be preempted during PreBind, but not once Bin
 from __future__ import annotations
 
 from ..contract.plugin import PreBindPlugin
-from ..contract.status import Code, Status
+from ..contract.status import SKIP, Code, Status
 from ..model.pod_info import PodInfo
 from .answers import not_cleared
 from .attempt_state import AttemptState
@@ -44,7 +44,7 @@ class BindingPlugins:
             elif status.code is not Code.SKIP:
                 return not_cleared(status)
         state.pre_bind_plugins = frozenset(plugin.name for plugin in todo)
-        return None if todo else Status.skip()
+        return None if todo else SKIP
 
     async def pre_bind(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """Let the plugins that `pre_flight` found work for do it. The first failure ends it."""
@@ -68,14 +68,14 @@ class BindingPlugins:
     async def bind(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:
         """Bind the pod by the first plugin that does not answer SKIP."""
         since = self._calls.now()
-        status: Status | None = Status.failure("no Bind plugin took the pod")
         for plugin in self._plugins.bind:
-            answer = await self._calls.call_async(
+            status = await self._calls.call_async(
                 BIND, plugin, pod, plugin.bind, state, pod, node_name, sampled=state.sampled
             )
-            if answer is None or answer.code is not Code.SKIP:
-                status = answer
+            if status is None or status.code is not Code.SKIP:
                 break
+        else:
+            status = Status.failure("no Bind plugin took the pod")
         self._calls.point_ended(BIND, status, since)
         return status
 

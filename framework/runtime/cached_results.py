@@ -79,7 +79,7 @@ class FilterResults:
             if not np.array_equal(mask, self.mask):
                 self.mask, self.rows = mask, np.flatnonzero(mask)
             return
-        now = {row: not any(verdicts[row] for verdicts in codes) for row in changed.tolist()}
+        now = {row: not any([verdicts[row] for verdicts in codes]) for row in changed.tolist()}
         if any(self.mask[row] != passes for row, passes in now.items()):
             self.mask = self.mask.copy()
             for row, passes in now.items():

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import types
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from ..contract.events import Hint, HintFunction
@@ -64,8 +65,8 @@ class PluginCalls:
     ) -> Any:
         """The answer of the plugin's `method`; an ERROR status when it breaks. Success is None.
 
-        `sampled` says whether the time of the call goes into metrics. `sound` is for `ask`: with it, the answer comes
-        as a tuple of what `sound` made of it.
+        `sampled` says whether the time of the call goes into metrics. With `sound`, which checks and converts the
+        answer or raises what is wrong, the answer comes as a tuple of what `sound` made of it.
         """
         watch = self._call_watch
         outer, paused, began = watch.current, watch.paused, self.now()
@@ -148,12 +149,11 @@ class PluginCalls:
         self, plugin: PostFilterPlugin, state: AttemptState, pod: PodInfo, diagnosis: Diagnosis
     ) -> tuple[str | None, Status | None]:
         """The answer of PostFilter."""
-
-        def ask() -> tuple[str | None, Status | None]:
-            return post_filtered(plugin, plugin.post_filter(state, pod, diagnosis))
-
-        answer = self.call(POST_FILTER, plugin, pod, ask, sampled=state.sampled)
-        found: tuple[str | None, Status | None] = (None, answer) if isinstance(answer, Status) else answer
+        sound = partial(post_filtered, plugin)
+        answer = self.call(
+            POST_FILTER, plugin, pod, plugin.post_filter, state, pod, diagnosis, sampled=state.sampled, sound=sound
+        )
+        found: tuple[str | None, Status | None] = (None, answer) if isinstance(answer, Status) else answer[0]
         return found
 
     def post_filter_group(
@@ -161,12 +161,9 @@ class PluginCalls:
     ) -> tuple[Mapping[str, str] | None, Status | None]:
         """The answer of PodGroupPostFilter. A plugin that breaks is logged."""
         about = MembersSubject(GroupSubject(group.key), group.members)
-
-        def ask() -> tuple[Mapping[str, str] | None, Status | None]:
-            return pod_group_post_filtered(plugin, plugin.pod_group_post_filter(state, group, trial))
-
-        answer = self.call(POD_GROUP_POST_FILTER, plugin, about, ask)
-        found = (None, answer) if isinstance(answer, Status) else answer
+        sound, ask = partial(pod_group_post_filtered, plugin), plugin.pod_group_post_filter
+        answer = self.call(POD_GROUP_POST_FILTER, plugin, about, ask, state, group, trial, sound=sound)
+        found = (None, answer) if isinstance(answer, Status) else answer[0]
         self.log_failure(POD_GROUP_POST_FILTER, plugin, about, found[1])
         return found
 

@@ -30,8 +30,8 @@ class PostFiltering:
         reasons: list[str] = []
         nominated: str | None = None
         rejector = ""
-        rejectors = diagnosis.unschedulable_plugins if diagnosis.prefilter_message else ()
-        kept_back = any(plugin.name in rejectors for plugin in self._plugins.groups)
+        rejectors = diagnosis.unschedulable_plugins
+        kept_back = bool(diagnosis.prefilter_message) and any(each.name in rejectors for each in self._plugins.groups)
         for plugin in self._plugins.post_filter:
             if kept_back and not isinstance(plugin, GroupPlugin):
                 continue  # capacity for one member is of no use to a group that waits

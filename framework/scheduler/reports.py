@@ -237,10 +237,9 @@ class Reports:
         self._set_condition(pod, status, nominated)
 
     def _set_condition(self, pod: PodInfo, status: Status, nominated: str | None) -> None:
-        self._reported[pod.uid] = reasons_of(status), status.message
-        self._ports.conditions.unscheduled(
-            pod, reason=_condition_reason(status), message=status.message, nominated_node=nominated
-        )
+        reason, message = _condition_reason(status), status.message
+        self._reported[pod.uid] = reasons_in(message) | {reason}, message
+        self._ports.conditions.unscheduled(pod, reason=reason, message=message, nominated_node=nominated)
 
     def _event(self, pod: PodInfo, *, type: str, reason: str, action: str, note: str) -> None:
         sink = self._ports.events(pod.pod.spec.scheduler_name)
@@ -277,4 +276,4 @@ def _short_reasons_in(message: str) -> Reasons:
 
 
 def _reasons_in(message: str) -> Reasons:
-    return frozenset(piece.strip() for piece in _PIECES.split(_NUMBERS.sub("", message)))
+    return frozenset(map(str.strip, _PIECES.split(_NUMBERS.sub("", message))))
