@@ -209,8 +209,7 @@ class Diagnosis:
         found: list[tuple[Status, int]] = []
         for index, table in enumerate(self.tables, start=1):
             numbers = np.bincount(self.codes[self.rejector == index])
-            for number in np.flatnonzero(numbers).tolist():
-                found.append((table[number], int(numbers[number])))
+            found += [(table[number], int(numbers[number])) for number in np.flatnonzero(numbers).tolist()]
         unasked = int(np.count_nonzero(self.rejector == 0))
         if unasked and self.absent is not None:
             found.append((self.absent, unasked))

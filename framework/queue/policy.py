@@ -119,9 +119,10 @@ class BackoffPolicy:
 
         `NO_BACKOFF` if the entity does not back off.
         """
-        if self.max_seconds == 0 or entity.failures == 0:
+        failures = entity.failures
+        if self.max_seconds == 0 or failures == 0:
             return NO_BACKOFF
-        seconds = self.seconds(entity.failures, len(entity.pods))
+        seconds = self.seconds(failures, len(entity.pods))
         if entity.consecutive_errors:
             seconds *= 1.0 + _JITTER * self.jitter()
         return float(floor(entity.timestamp + seconds))

@@ -65,6 +65,7 @@ class SchedulingQueue:
 
     Attributes:
         contents: the pods that are in it.
+        is_exhausted: whether `pop` and `settle` have nothing to do until an entity enters a sub-queue.
     """
 
     def __init__(
@@ -92,10 +93,10 @@ class SchedulingQueue:
         self.contents = QueueContents(places, self._in_flight)
         self._next_sweep = now()
         self._on_ready = on_ready
-        self._is_exhausted = False  # if so, `pop` finds nothing until an entity enters a sub-queue
+        self.is_exhausted = False
 
     def _entered(self) -> None:
-        self._is_exhausted = False
+        self.is_exhausted = False
         self._on_ready()
 
     # Pods come, change and go.
@@ -145,8 +146,6 @@ class SchedulingQueue:
 
         For each of its pods `done`, `requeue` or `remove` must follow.
         """
-        if self._is_exhausted:
-            return None
         self._places.refresh_turns()
         entity = self._next()
         if entity is None:
@@ -230,7 +229,7 @@ class SchedulingQueue:
                 self._batching.release_first_in_turn()
             entity = self._places.first()
             if entity is None:
-                self._is_exhausted = True
+                self.is_exhausted = not self.is_unsettled
                 return None
             if entity.sort_key_is_old and len(entity.pods) <= _MOST_REORDERED:
                 self._places.move(entity, REFILE)  # the pod that left may have been the first

@@ -21,7 +21,7 @@ from functools import partial
 
 from ..contract.events import ASSIGNED_POD_DELETE
 from ..contract.plugin import QueuedPod
-from ..contract.status import Code, Status
+from ..contract.status import SKIP, Code, Status
 from ..model.pod_info import PodInfo
 from ..queue.entity import QueuedEntity
 from ..runtime.attempt_state import AttemptState
@@ -249,8 +249,8 @@ class BindingCycle:
         for attempt in attempts:
             if attempt.leaves_nomination:
                 self._services.queue.move_all(ASSIGNED_POD_DELETE, attempt.pod, None, except_uid=attempt.pod.uid)
-        if not any(attempt.waits_at_permit for attempt in attempts):
-            self._being_bound.begin(attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE])
+        if not any([attempt.waits_at_permit for attempt in attempts]):
+            self._being_bound.begin([attempt.pod.uid for attempt in attempts[:MEMBERS_AT_ONCE]])
 
     async def run(self, attempt: Attempt) -> None:
         """Bind a pod that has a node, once Permit lets it, or handle that it cannot be bound."""
@@ -316,7 +316,7 @@ class BindingCycle:
         try:
             status = await framework.binding.pre_bind(state, pod, node_name)
             if status is None:
-                status = await bind_by_extender(self._binders, pod, node_name)
+                status = await bind_by_extender(self._binders, pod, node_name) if self._binders else SKIP
                 if status is not None and status.code is Code.SKIP:
                     status = await framework.binding.bind(state, pod, node_name)
         finally:

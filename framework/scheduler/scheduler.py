@@ -80,9 +80,13 @@ class Scheduler:
         if not self._worker.busy:
             if self._standstill.under_way:
                 return False
-            decide = None if self._pods.set_aside.has_turn() else self._pop_next_decision()
+            set_aside = self._pods.set_aside
+            decide = None if set_aside.working and set_aside.has_turn() else self._pop_next_decision()
             if decide is None:
-                return self._pods.set_aside.go_on(at_each)
+                if not set_aside.working:
+                    return False
+                set_aside.go_on(at_each)
+                return True
             self._standstill.begin()
             self._worker.begin(decide)
         try:
@@ -116,12 +120,14 @@ class Scheduler:
         if kept is not None:
             pods = [attempt.queued for attempt in kept.attempts]
             return self._requeue_if_aborted(pods, partial(self._resume, kept))
-        attempt = self._pods.set_aside.next()
-        if attempt is not None:
+        if self._pods.set_aside.ready:
+            attempt = self._pods.set_aside.ready.popleft()
             alone = SetAsideAttempts(attempt.profile, None, [attempt])
             return self._requeue_if_aborted([attempt.queued], partial(self._resume, alone))
         if self._review.is_due:
             return self._review.review_some
+        if self._queue.is_exhausted:
+            return None
         entity = None if self._queue.is_unsettled else self._queue.pop()
         if entity is None:
             return self._queue.settle if self._queue.is_unsettled else None
