@@ -54,6 +54,7 @@ class GroupBook(ABC, Generic[G, R]):
     when a member has ended, because plugins do not see pods that have ended.
 
     Attributes:
+        record: returns a group's record; see `Members`.
         members: which pods belong to which group, and which of them have nodes.
         holds: which groups operators hold.
         profiles: the schedulerNames of the profiles.
@@ -76,6 +77,7 @@ class GroupBook(ABC, Generic[G, R]):
         self._clock = clock
         self._quorum_follower = quorum_follower
         self.members = Members(group_key, new)
+        self.record = self.members.record
         self.holds = GroupHolds(above)
         self.profiles: set[str] = set()
         self._readers: list[Callable[[str], None]] = []
@@ -92,25 +94,24 @@ class GroupBook(ABC, Generic[G, R]):
         pod = old or new
         if pod is None:
             return
-        left = self.members.counted_in(pod)
-        leaves = None if left is None else self.record(left)
+        left = self.members.record_of(pod)
         changed = self.members.follow(old, new)
-        joined = self.members.counted_in(new) if new is not None else None
-        if leaves is not None and left != joined:
-            if not leaves.pods:
-                leaves.first_seen = None
-            self._member_changed(leaves, pod, None)
-            if pod.uid in leaves.unaccounted:
-                self._clock.call_later(_ACCOUNTING_SECONDS, partial(_write_off, self, leaves.key, pod.uid))
+        joined = self.members.record_of(new) if new is not None else None
+        if left is not None and joined is not None and left.key == joined.key:
+            left = None
+        if left is not None:
+            if not left.pods:
+                left.first_seen = None
+            self._member_changed(left, pod, None)
+            if pod.uid in left.unaccounted:
+                self._clock.call_later(_ACCOUNTING_SECONDS, partial(_write_off, self, left.key, pod.uid))
         if joined is not None and new is not None:
-            record = self.record(joined)
-            if record.first_seen is None:
-                record.first_seen = self._clock.now()
-            self._member_changed(record, old, new)
-        if changed:
-            for group in dict.fromkeys((left, joined)):
-                if group is not None:
-                    self.mark_changed(group)
+            if joined.first_seen is None:
+                joined.first_seen = self._clock.now()
+            self._member_changed(joined, old, new)
+        for record in (left, joined) if changed else ():
+            if record is not None:
+                self.mark_changed(record.key)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or an ended pod was deleted; see `Members`."""
@@ -165,9 +166,11 @@ class GroupBook(ABC, Generic[G, R]):
 
     # Questions about groups.
 
-    def record(self, group: str) -> R:
-        """The group's record; an empty one, which is not stored, for a group with neither object nor members."""
-        return self.members.record(group)
+    def existing_group_of(self, pod: PodInfo) -> R | None:
+        """The record of the group that the pod names; None if it names none, or if the group has no object."""
+        group = self.members.named_by(pod)
+        record = None if group is None else self.record(group)
+        return None if record is None or record.group is None else record
 
     def get(self, group: str) -> G | None:
         """The group's object as last seen."""

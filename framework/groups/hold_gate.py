@@ -56,11 +56,9 @@ class HoldGate:
         if self._holds:
             self._handle.activate({pod.key: pod for pod in pods if self._reason(pod) is not None})
 
-    def report(self, pod: PodInfo, status: Status | None) -> None:
+    def report(self, pod: PodInfo, status: Status) -> None:
         """Report a pod that PreEnqueue gates with this status, if its group is held."""
-        if not self._holds or status is None or status.plugin != self._plugin:
-            return
-        reason = self._reason(pod)
+        reason = self._reason(pod) if status.plugin == self._plugin and self._holds else None
         if reason is not None:
             self._handle.report_gate(pod, reason)
 

@@ -21,26 +21,37 @@ from .record import EndedMember, GroupRecord
 R = TypeVar("R", bound=GroupRecord[Any])
 
 
+class _Records(dict[str, R]):
+    """Records by the key of their group. A group without a record gets an empty one, which is not stored."""
+
+    def __init__(self, new: Callable[[str], R]) -> None:
+        super().__init__()
+        self._new = new
+
+    def __missing__(self, group: str) -> R:
+        return self._new(group)
+
+
 class Members(Generic[R]):
-    """The records of all groups, by `namespace/name` of the group, and the group of each pod, by its UID.
+    """The records of all groups, by `namespace/name` of the group, and the record of each pod's group, by its UID.
 
     Two groups of a pod are known: the group that its latest version names (`named_by`), and the group in which it is
     counted (`counted_in`), which is an earlier version's until `follow` is called. `group_key` reads the group that a
     pod names from the pod alone; `new` creates the record of a group.
+
+    Attributes:
+        record: returns a group's record; an empty one, which is not stored, for a group with neither object nor
+            members. It is the lookup in the dict itself, because each decision on a group makes many of them.
     """
 
     def __init__(self, group_key: Callable[[PodInfo], str | None], new: Callable[[str], R]) -> None:
         self._group_key = group_key
-        self._new = new
         self._of_owner: dict[GroupOwner, str] = {}
-        self._records: dict[str, R] = {}
-        self._counted_in: dict[str, str] = {}
+        self._records = _Records(new)
+        self._counted_in: dict[str, R] = {}
+        self.record: Callable[[str], R] = self._records.__getitem__
 
     # The records.
-
-    def record(self, group: str) -> R:
-        """The group's record; an empty one, which is not stored, for a group with neither object nor members."""
-        return self._records.get(group) or self._new(group)
 
     def records(self) -> Iterable[R]:
         """The records of all groups that have an object or members."""
@@ -78,6 +89,11 @@ class Members(Generic[R]):
 
     def counted_in(self, pod: PodInfo) -> str | None:
         """The group in which the pod is counted; the pod's latest version may name another one."""
+        record = self._counted_in.get(pod.uid)
+        return None if record is None else record.key
+
+    def record_of(self, pod: PodInfo) -> R | None:
+        """The record of the group in which the pod is counted."""
         return self._counted_in.get(pod.uid)
 
     # What happens to members.
@@ -90,15 +106,15 @@ class Members(Generic[R]):
         group = None if new.terminating else self.named_by(new)
         known_in, had_node, known = self._counted_in.get(new.uid), False, None
         if known_in is not None:
-            known = self._records[known_in].pods[new.uid]
-            if known_in != group:
-                had_node = new.uid in self._records[known_in].placed
+            known = known_in.pods[new.uid]
+            if known_in.key != group:
+                had_node = new.uid in known_in.placed
                 self._leave(known, vanished=False)
         if group is None:
             return gone or known_in is not None
-        self._counted_in[new.uid] = group
-        self._listed(group).enter(new, had_node=had_node)
-        return gone or known_in != group or known is None or _counted(known) != _counted(new)
+        record = self._counted_in[new.uid] = self._listed(group)
+        record.enter(new, had_node=had_node)
+        return gone or record is not known_in or known is None or _counted(known) != _counted(new)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod is known to have ended (`old` is None), changed its group, or was deleted after it (`new` is None)."""
@@ -119,43 +135,37 @@ class Members(Generic[R]):
 
     def count_placed(self, pod: PodInfo) -> None:
         """The member was reserved on a node."""
-        self._of(pod).placed.add(pod.uid)
+        record = self._counted_in.get(pod.uid)
+        if record is not None:
+            record.placed.add(pod.uid)
 
     def count_released(self, pod: PodInfo) -> None:
         """The member's reservation was released. A bound member keeps its node."""
-        record = self._of(pod)
-        if pod.uid not in record.bound:
+        record = self._counted_in.get(pod.uid)
+        if record is not None and pod.uid not in record.bound:
             record.placed.discard(pod.uid)
 
     def count_bound(self, pod: PodInfo) -> None:
         """The API accepted the member's binding."""
-        self._of(pod).bound.add(pod.uid)
+        record = self._counted_in.get(pod.uid)
+        if record is not None:
+            record.bound.add(pod.uid)
 
     def count_expired(self, pod: PodInfo) -> None:
         """The API accepted the member's binding but never reported it: the member has no node any more."""
-        record = self._of(pod)
-        known = record.pods.get(pod.uid)
-        if known is not None and not known.node_name:
+        record = self._counted_in.get(pod.uid)
+        if record is not None and not record.pods[pod.uid].node_name:
             record.placed.discard(pod.uid)
             record.bound.discard(pod.uid)
 
-    def _of(self, pod: PodInfo) -> GroupRecord[Any]:
-        """The record of the pod's group; for a pod that is no member, an empty record that is not stored."""
-        group = self._counted_in.get(pod.uid)
-        return self._records[group] if group is not None else GroupRecord("")
-
     def _listed(self, group: str) -> R:
-        record = self._records.get(group)
-        if record is None:
-            record = self._records[group] = self._new(group)
-        return record
+        return self._records.setdefault(group, self.record(group))
 
     def _leave(self, pod: PodInfo, *, vanished: bool) -> bool:
         """Remove a pod from its group; returns whether it was in one. A pod that `vanished` may have ended."""
-        group = self._counted_in.pop(pod.uid, None)
-        if group is None:
+        record = self._counted_in.pop(pod.uid, None)
+        if record is None:
             return False
-        record = self._records[group]
         record.leave(pod.uid)
         if vanished and not pod.terminating and pod.uid not in record.ended:
             record.unaccounted.add(pod.uid)

@@ -36,7 +36,7 @@ class MissingGroups:
             self._pending.put(pod, group)
 
     def waits_no_more(self, uid: str) -> None:
-        """The pod's group exists, or the pod is deleted."""
+        """The pod's group exists, or the pod names none any more, or is deleted."""
         self._pending.drop(uid)
         self._reported.pop(uid, None)
 

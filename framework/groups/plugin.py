@@ -163,7 +163,7 @@ class GangPlugin(
         group = self._groups.members.named_by(pod)
         if group is None:
             return None
-        if group not in self._groups:
+        if self._groups.record(group).group is None:
             return Status.unresolvable(group_missing(group))
         reason = self._groups.holds.text(group) or self._why_not_ready(group)
         return None if reason is None else Status.unresolvable(reason)
@@ -171,19 +171,22 @@ class GangPlugin(
     def on_pre_enqueue(self, pod: PodInfo, status: Status | None) -> None:
         """Reports a pod that waits for its group, or whose group is held. An admitted pod may complete its group."""
         group = self._groups.members.named_by(pod)
-        if group is not None and group not in self._groups:
+        if group is None:
+            return
+        record = self._groups.record(group)
+        if record.group is None:
             self._missing.waits_for(pod, group)
             return
         self._missing.waits_no_more(pod.uid)
-        self._held.report(pod, status)
-        if status is None and group is not None:
-            record = self._groups.record(group)
-            if record.left_out_members:
-                self._on_member_admitted(record)
+        if status is not None:
+            self._held.report(pod, status)
+        elif record.left_out_members:
+            self._on_member_admitted(record)
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """If the pod's group was held during the attempt, activates the pod, so that PreEnqueue gates it."""
-        self._held.gate((decision.pod,))
+        if self._groups.holds:
+            self._held.gate((decision.pod,))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """If the group was held during the attempt, activates its members, so that PreEnqueue gates them."""
@@ -197,7 +200,7 @@ class GangPlugin(
             return
         members = self._groups.members
         counted_in, named = members.counted_in(pod), members.named_by(pod)
-        if old is None and counted_in is None and named is None:
+        if counted_in is None and named is None and (old is None or (new is not None and new.uid == old.uid)):
             return  # as most of the pods that are listed when a scheduler starts
         before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
         self._groups.follow_pod(old, new)
@@ -205,10 +208,10 @@ class GangPlugin(
             self._on_member_left(counted_in, pod)
         for group, state in before.items():
             self.quorum_changed(group, state)
-        if new is None:
+        if new is None or named is None:
             self._missing.waits_no_more(pod.uid)
-        elif old is None and not new.node_name and (joined := self._existing_group(new)) is not None:
-            self._on_member_added(joined)
+        elif old is None and not new.node_name and named in self._groups:
+            self._on_member_added(named)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Follows the groups' objects. Members are retried when their group is added or its decision inputs change."""
@@ -230,7 +233,7 @@ class GangPlugin(
 
     def quorum_changed(self, group: str, before: QuorumState) -> None:
         """Members were added or removed, have ended, or got nodes elsewhere; `before` is the previous state."""
-        if group not in self._groups:
+        if self._groups.record(group).group is None:
             return
         state = self._groups.quorum_state(group)
         if not state.missing:
@@ -239,11 +242,6 @@ class GangPlugin(
             self._retry_group(group)
         if before.may_be_tried and not state.may_be_tried:
             self._on_quorum_lost(group)
-
-    def _existing_group(self, pod: PodInfo) -> str | None:
-        """The pod's group, if it exists."""
-        group = self._groups.members.named_by(pod)
-        return group if group is not None and group in self._groups else None
 
     def _activate_members(self, *groups: str) -> None:
         """Retry the members of these groups that have no node."""

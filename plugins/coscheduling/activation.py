@@ -52,13 +52,16 @@ class GroupActivation:
 
     def activate(self, group: str) -> None:
         """Retry the members without a node; if the group is denied, once more when the denial is over."""
-        self._groups.state(group).may_fit_now = True
-        self._handle.activate({pod.key: pod for pod in self._groups.record(group).unplaced_pods()})
+        record = self._groups.record(group)
+        if record.state is not None:
+            record.state.may_fit_now = True
+        self._handle.activate({pod.key: pod for pod in record.unplaced_pods()})
 
     def member_came(self, group: str) -> None:
         """A member arrived; the quorum may still be incomplete. Retry the group soon unless it is tried before."""
         record = self._groups.record(group)
-        self._groups.state(group).has_newcomer = True
+        if record.state is not None:
+            record.state.has_newcomer = True
         if not record.is_gathering:
             record.is_gathering = True
             times = max(1.0, len(record.pods) / _MEMBERS_PER_RETRY_DELAY)

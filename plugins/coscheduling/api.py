@@ -188,13 +188,17 @@ _decode_status = msgspec.json.Decoder(PodGroupStatus).decode
 
 POD_GROUPS = WatchedKind(EventResource.POD_GROUP, LIST_PATH, PodGroup, optional=True)
 
+_LABELS = frozenset(GROUP_LABELS)
+
 
 def group_key(pod: PodInfo) -> str | None:
     """`namespace/name` of the group that the pod's labels name; None for a pod of no group.
 
     `spec.schedulingGroup` goes before labels: a pod that has both is a member of Kubernetes' own group alone.
     """
-    return None if pod.pod.spec.scheduling_group is not None else group_named(pod.namespace, pod.labels)
+    if pod.pod.spec.scheduling_group is not None or _LABELS.isdisjoint(pod.labels):
+        return None
+    return group_named(pod.namespace, pod.labels)
 
 
 def group_named(namespace: str, labels: Mapping[str, str]) -> str | None:

@@ -61,9 +61,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def follow_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """A pod that has not ended was added, changed or removed."""
         pod = old or new
-        left = self.members.counted_in(pod) if pod is not None else None
-        if left is not None and (new is None or new.terminating or self.members.named_by(new) != left):
-            self.min_resources.member_leaves(self.record(left))
+        left = self.members.record_of(pod) if pod is not None else None
+        if left is not None and (new is None or new.terminating or self.members.named_by(new) != left.key):
+            self.min_resources.member_leaves(left)
         super().follow_pod(old, new)
 
     def _member_changed(self, record: PodGroupRecord, old: PodInfo | None, new: PodInfo | None) -> None:
@@ -109,11 +109,14 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         """The group's minMember; 0 for a group that does not exist."""
         return self.record(group).quorum
 
+    def missing(self, group: str) -> int:
+        """The number of members that still need a node for the quorum; 0 or less when the group has it."""
+        return self.record(group).missing
+
     def quorum_state(self, group: str) -> QuorumState:
         """A group may be tried if it exists and enough members for the quorum are ready."""
         record = self.record(group)
-        quorum = record.quorum
-        return QuorumState(group in self and record.ready >= quorum, max(0, quorum - len(record.placed)))
+        return QuorumState(record.group is not None and record.ready >= record.quorum, max(0, record.missing))
 
     def wait_seconds(self, group: str) -> float:
         """How many seconds a member waits at Permit: the group's value, else the argument's, else 60; 0 means unset."""
@@ -127,8 +130,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         The creation time is the same for every process, so a group keeps its position when another process takes over.
         A partly bound group goes first, because the bound members are of no use without the others.
         """
-        record, failed_at = self.record(group), self.state(group).failed_at
-        created = _FIRST if 0 < len(record.bound) < self.quorum(group) else record.created
+        record = self.record(group)
+        failed_at = None if record.state is None else record.state.failed_at
+        created = _FIRST if 0 < len(record.bound) < record.quorum else record.created
         return created, _FIRST if failed_at is None else failed_at
 
     def disruption(self, pod: PodInfo) -> Disruption | None:
@@ -136,17 +140,16 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
         None for a pod without a group, and if the PodGroup allows evicting its pods one by one.
         """
-        group = self.members.counted_in(pod)
-        record = self.record(group) if group is not None else None
+        record = self.members.record_of(pod)
         found = record.group if record is not None else None
-        if group is None or record is None or found is None:
+        if record is None or found is None:
             return None
         mode = mode_of(found.metadata.annotations)
         if mode is PodGroupDisruptionMode.SINGLE:
             return None
         pods = [*record.placed_pods()]
         spare = 0 if mode is PodGroupDisruptionMode.ALL else max(0, len(pods) - found.spec.min_member)
-        return Disruption(group, pods, record.priority, spare)
+        return Disruption(record.key, pods, record.priority, spare)
 
     def left_to_others(self, group: str) -> Counter[str]:
         """The number of members without a node that name another scheduler than Muster's profiles, by its name."""
@@ -163,19 +166,19 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
 
     def bound(self, pod: PodInfo) -> str | None:
         """The API accepted a member's binding. Returns the group if this completed its bound quorum."""
-        self.members.count_bound(pod)
-        group = self.members.counted_in(pod)
-        if group is None:
+        record = self.members.record_of(pod)
+        if record is None:
             return None
-        self.mark_changed(group)
-        state = self.state(group)
+        self.members.count_bound(pod)
+        self.mark_changed(record.key)
+        state = self.state(record.key)
         if state.refused:
             state.refused.pop(pod.key, None)
-            self._announce_refused(group)
-        if state.quorum_announced or not self.record(group).quorum_is_bound:
+            self._announce_refused(record.key)
+        if state.quorum_announced or not record.quorum_is_bound:
             return None
         state.quorum_announced = True
-        return group
+        return record.key
 
     # What was decided about them.
 
@@ -220,7 +223,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def _announce_refused(self, group: str) -> None:
         refused = self.state(group).refused
         if refused:
-            text = messages.not_bound(len(self.record(group).bound), self.quorum(group), refused)
+            record = self.record(group)
+            text = messages.not_bound(len(record.bound), record.quorum, refused)
             self.announce(group, PodGroupReason.BINDING_FAILED, text)
 
     def _default_wait(self) -> float:

@@ -91,11 +91,11 @@ class Coscheduling(
 
         All members have the highest priority among them, so that nothing comes between members.
         """
-        pod, group = queued.info, self._existing_group(queued.info)
-        if group is None:
+        pod, record = queued.info, self._groups.existing_group_of(queued.info)
+        if record is None:
             return -queued.priority, queued.timestamp, _NEVER, "", queued.timestamp, pod.key, pod.uid
-        created, failed = self._groups.order(group)
-        return -self._groups.record(group).priority, created, failed, group, queued.timestamp, pod.key, pod.uid
+        created, failed = self._groups.order(record.key)
+        return -record.priority, created, failed, record.key, queued.timestamp, pod.key, pod.uid
 
     def group_of(self, pod: PodInfo) -> str | None:
         """The group with which a waiting pod is tried: its group as long as that lacks its quorum; later members are
@@ -105,10 +105,10 @@ class Coscheduling(
         """
         if self._pod_by_pod:
             return None
-        group = self._existing_group(pod)
-        if group is None:
+        record = self._groups.existing_group_of(pod)
+        if record is None:
             return None
-        return group if self._groups.missing(group) > 0 or self.topology(group) is not None else None
+        return record.key if record.missing > 0 or self.topology(record.key) is not None else None
 
     def topology(self, group: str) -> Topology | None:
         """The topology that the PodGroup's annotations require; PreFilter rejects members while they are invalid."""
@@ -179,12 +179,13 @@ class Coscheduling(
         group = self._groups.members.named_by(pod)
         if group is None:
             return None
-        if group not in self._groups:
+        record = self._groups.record(group)
+        if record.group is None:
             return Status.pending(group_missing(group))
         hold = self._groups.holds.text(group)
         if hold is not None:
             return Status.pending(hold)
-        finding = self._pre_filter.examine(group, pod)
+        finding = self._pre_filter.examine(record, pod)
         state.write(NAME, finding)
         if finding.in_all is not None:
             state.write(TotalCapacity.KEY, finding.in_all)
@@ -196,14 +197,14 @@ class Coscheduling(
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
         """With PodByPod, a member found no node: the group is denied, unless nearly all of its quorum has nodes."""
-        group = self._existing_group(pod)
+        record = self._groups.existing_group_of(pod)
         rejected_here = self.name in diagnosis.unschedulable_plugins
-        if group is None or rejected_here or not self._pod_by_pod:
+        if record is None or rejected_here or not self._pod_by_pod:
             return None, Status.unschedulable()
-        min_member, missing = self._groups.quorum(group), self._groups.missing(group)
-        if missing <= 0 or missing * 100 <= min_member * self._groups.args.pod_group_reject_percentage:
+        missing = record.missing
+        if missing <= 0 or missing * 100 <= record.quorum * self._groups.args.pod_group_reject_percentage:
             return None, Status.unschedulable()
-        text = messages.rejected_after_post_filter(group, pod)
+        text = messages.rejected_after_post_filter(record.key, pod)
         state.write(_DENY, text)
         return None, Status.unschedulable(text)
 
@@ -231,10 +232,11 @@ class Coscheduling(
         Then siblings at Permit are rejected too, so that other pods may use the capacity meanwhile.
         """
         super().on_pod_decision(decision)
-        group = self._existing_group(decision.pod)
-        if group is None:
+        record = self._groups.existing_group_of(decision.pod)
+        if record is None:
             return
-        self._groups.record(group).tried()
+        group = record.key
+        record.tried()
         self._pre_filter.follow_up(group, (decision,))
         if decision.status is None:
             self._groups.min_resources.placed(group)
@@ -306,22 +308,23 @@ class Coscheduling(
 
         With the placement `Transaction`, the whole quorum is reserved before Permit, so no member waits.
         """
-        group = self._existing_group(pod)
-        if group is None:
+        record = self._groups.existing_group_of(pod)
+        if record is None:
             return ALLOW
-        if self._groups.missing(group) <= 0:
+        group = record.key
+        if record.missing <= 0:
             # A sibling whose wait timed out in this turn of the loop counts as placed until its task releases its node.
             self._groups.at_permit.discount_rejected(group)
-        if self._groups.missing(group) <= 0:
+        if record.missing <= 0:
             self._groups.state(group).forget_failures()
             self._groups.at_permit.allow(group)
             return ALLOW
         seconds = self._groups.wait_seconds(group)
         self._groups.at_permit.add(group, pod.uid, self.handle.clock.now() + seconds)
-        placed, min_member = len(self._groups.record(group).placed), self._groups.quorum(group)
+        placed = len(record.placed)
         if placed == 1 and self._pod_by_pod:
             self._activation.first_placed(group)
-        return Wait(seconds, (messages.waits_at_permit(placed, min_member),))
+        return Wait(seconds, (messages.waits_at_permit(placed, record.quorum),))
 
     def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
         """Announces that the group is scheduled once its quorum is bound."""
@@ -329,4 +332,4 @@ class Coscheduling(
         if group is not None:
             quorum = self._groups.quorum(group)
             self._groups.announce(group, PodGroupReason.SCHEDULED, messages.scheduled(quorum, quorum))
-            self.handle.metrics.quorum_bound(self._groups.age(group), members=self._groups.quorum(group))
+            self.handle.metrics.quorum_bound(self._groups.age(group), members=quorum)

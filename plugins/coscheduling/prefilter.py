@@ -39,7 +39,7 @@ from .api import NAME, timeout_fault
 from .book import PodGroups
 from .capacity import Mask, describe, fault, free, missing_amounts, requested, usable_rows
 from .min_resources import UnclaimedMinResources
-from .record import PodGroupReason
+from .record import PodGroupReason, PodGroupRecord
 from .topology import AnnotationError
 
 
@@ -91,9 +91,10 @@ class GroupPreFilter:
         self._activation = activation
         self._reserved = reserved
 
-    def examine(self, group: str, pod: PodInfo) -> Finding:
-        """Whether members of `group` may be tried; `pod` is the member in question."""
-        rejection = self._recently_failed(group) or self._too_few(group, pod) or self._unreadable(group)
+    def examine(self, record: PodGroupRecord, pod: PodInfo) -> Finding:
+        """Whether members of this group may be tried; `pod` is the member in question."""
+        group = record.key
+        rejection = self._recently_failed(group) or _too_few(record, pod) or _unreadable(record)
         if rejection is not None:
             return rejection
         if self._groups.has_min_resources(group) or self._handle.snapshot.tentative:
@@ -135,26 +136,6 @@ class GroupPreFilter:
         if self._groups.is_backed_off(group):
             return Finding(Status.pending(messages.backed_off(group)), left_alone=True)
         return None
-
-    def _too_few(self, group: str, pod: PodInfo) -> Finding | None:
-        min_member, members = self._groups.quorum(group), self._groups.record(group)
-        siblings = len(members.pods)
-        if siblings < min_member:
-            text = messages.too_few_siblings(pod, siblings, min_member)
-            return _waiting(PodGroupReason.WAITING_FOR_PODS, text, messages.waiting_for_pods(siblings, min_member))
-        if members.ready < min_member:
-            text = messages.gated_siblings(pod, members.gated_pods())
-            return _waiting(PodGroupReason.GATED_PODS, text, text)
-        return None
-
-    def _unreadable(self, group: str) -> Finding | None:
-        try:
-            self._groups.record(group).topology()
-        except AnnotationError as error:
-            return _invalid(str(error))
-        found = self._groups.get(group)
-        problem = "" if found is None else timeout_fault(found)
-        return _invalid(problem) if problem else None
 
     def _resources(self, group: str) -> Finding:
         found = self._groups.get(group)
@@ -216,6 +197,26 @@ class GroupPreFilter:
             for resource, amount in each.amounts.items():
                 total[resource] = total.get(resource, 0) + min(amount, free(snapshot, shared, resource))
         return total
+
+
+def _too_few(record: PodGroupRecord, pod: PodInfo) -> Finding | None:
+    min_member, siblings = record.quorum, len(record.pods)
+    if siblings < min_member:
+        text = messages.too_few_siblings(pod, siblings, min_member)
+        return _waiting(PodGroupReason.WAITING_FOR_PODS, text, messages.waiting_for_pods(siblings, min_member))
+    if record.ready < min_member:
+        text = messages.gated_siblings(pod, record.gated_pods())
+        return _waiting(PodGroupReason.GATED_PODS, text, text)
+    return None
+
+
+def _unreadable(record: PodGroupRecord) -> Finding | None:
+    try:
+        record.topology()
+    except AnnotationError as error:
+        return _invalid(str(error))
+    problem = "" if record.group is None else timeout_fault(record.group)
+    return _invalid(problem) if problem else None
 
 
 def _waiting(reason: PodGroupReason, of_pod: str, of_group: str) -> Finding:

@@ -131,6 +131,11 @@ class PodGroupRecord(GroupRecord[PodGroup]):
         return self.group.spec.min_member if self.group is not None else 0
 
     @property
+    def missing(self) -> int:
+        """The number of members that still need a node for the quorum; 0 or less when the group has it."""
+        return self.quorum - len(self.placed)
+
+    @property
     def quorum_is_bound(self) -> bool:
         """Whether as many members are bound as the group needs."""
         return self.group is not None and len(self.bound) >= self.group.spec.min_member

@@ -144,7 +144,8 @@ POD_GROUPS = WatchedKind(
 
 def group_key(pod: PodInfo) -> str | None:
     """`namespace/name` of the group that the pod names; None for a pod of no group."""
-    return group_named(pod.namespace, pod.pod.spec.scheduling_group)
+    group = pod.pod.spec.scheduling_group
+    return None if group is None else group_named(pod.namespace, group)
 
 
 def group_named(namespace: str, group: PodSchedulingGroup | None) -> str | None:

@@ -73,12 +73,11 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def quorum(self, group: str) -> int:
         """The number of pods that have to be scheduled at once; 0 for a group that does not exist."""
-        found = self.get(group)
-        return 0 if found is None else found.spec.min_count
+        return self.record(group).quorum
 
     def missing(self, group: str) -> int:
         """The number of members that still must get a node for the quorum."""
-        return self.quorum(group) - self.record(group).placed_or_succeeded
+        return self.record(group).missing
 
     def is_ready(self, group: str) -> bool:
         """Whether a group that exists may be tried: as many pods exist as the group, or its tree, needs."""
@@ -111,7 +110,8 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def quorum_state(self, group: str) -> QuorumState:
         """A group may be tried if it, and in a tree all that the tree needs, have enough pods."""
-        return QuorumState(group in self and self.is_ready(group), max(0, self.missing(group)))
+        record = self.record(group)
+        return QuorumState(record.group is not None and self.is_ready(group), max(0, record.missing))
 
     def priority(self, group: str) -> int:
         """The priority in the group's spec, whatever its pods have; 0 if it names none, or does not exist."""
@@ -168,10 +168,10 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
 
     def bound(self, pod: PodInfo) -> None:
         """The API accepted a member's binding, which may complete the quorum of its group."""
-        self.members.count_bound(pod)
-        group = self.members.counted_in(pod)
-        if group is not None:
-            self._announce_state(self.record(group))
+        record = self.members.record_of(pod)
+        if record is not None:
+            self.members.count_bound(pod)
+            self._announce_state(record)
 
     def announce_until_scheduled(
         self, group: str, reason: NativePodGroupReason, message: str = "", note: str = ""

@@ -73,13 +73,15 @@ class GangScheduling(
         pod, so that the error is reported.
         """
         group = self._groups.members.named_by(pod)
-        found = None if group is None else self._groups.get(group)
-        if group is None or found is None:
+        if group is None:
+            return None
+        record = self._groups.record(group)
+        if record.group is None:
             return None
         if self._trees.is_part(group):
             return self._trees.root_of(group)
-        together = self._groups.missing(group) > 0 or self._groups.record(group).topology is not None
-        return group if together or fault(found.spec, [pod], ()) is not None else None
+        together = record.missing > 0 or record.topology is not None
+        return group if together or fault(record.group.spec, [pod], ()) is not None else None
 
     def fault(self, group: str) -> str | None:
         """The problem that `validation` finds with the group."""
@@ -174,8 +176,8 @@ class GangScheduling(
         group = self._groups.members.named_by(pod)
         if group is None:
             return None
-        found = self._groups.get(group)
-        if found is None:
+        record = self._groups.record(group)
+        if record.group is None:
             return Status.pending(group_missing(group))
         hold = self._groups.holds.text(group)
         if hold is not None:
@@ -186,10 +188,9 @@ class GangScheduling(
         if self._trees.is_part(group):
             reason = self._groups.why_not_ready(group)
             return None if reason is None else Status.pending(reason)
-        missing, remaining = self._groups.missing(group), self._groups.remaining_count(group)
-        if missing > remaining:
-            scheduled = self._groups.record(group).placed_or_succeeded
-            return Status.pending(messages.too_few(found.spec.min_count, scheduled, remaining))
+        remaining = self._groups.remaining_count(group)
+        if record.missing > remaining:
+            return Status.pending(messages.too_few(record.quorum, record.placed_or_succeeded, remaining))
         return None
 
     # What follows from decisions.

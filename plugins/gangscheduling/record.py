@@ -63,6 +63,16 @@ class NativePodGroupRecord(GroupRecord[NativePodGroup]):
         return condition is not None and condition.reason == NativePodGroupReason.HELD
 
     @property
+    def quorum(self) -> int:
+        """The number of pods that have to be scheduled at once; 0 while there is no PodGroup."""
+        return 0 if self.group is None else self.group.spec.min_count
+
+    @property
+    def missing(self) -> int:
+        """The number of members that still must get a node for the quorum."""
+        return self.quorum - self.placed_or_succeeded
+
+    @property
     def placed_or_succeeded(self) -> int:
         """How many members have a node or have succeeded; a member that succeeded needs no successor."""
         return len(self.placed) + self.succeeded

@@ -53,7 +53,7 @@ class Leaves(Protocol):
         """The number of members that still must get a node."""
         ...
 
-    def record(self, group: str) -> LeafRecord:
+    def record(self, group: str, /) -> LeafRecord:
         """The record of the group and its members."""
         ...
 

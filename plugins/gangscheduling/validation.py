@@ -22,7 +22,7 @@ class ValidatedGroups(Protocol):
         """The object of a PodGroup or a CompositePodGroup."""
         ...
 
-    def record(self, group: str) -> GroupRecord[Any]:
+    def record(self, group: str, /) -> GroupRecord[Any]:
         """The record of a PodGroup and its members."""
         ...
 
