@@ -39,10 +39,6 @@ class GroupCalls:
         self._plugin = plugin
         self._calls = calls
 
-    def group_of(self, pod: PodInfo) -> str | None:
-        """The id of the pod's group; None where the plugin does not claim it."""
-        return self._calls.ask(points.GROUP_OF, self._plugin, pod, self._plugin.group_of, pod, sound=_text_or_none)
-
     def priority(self, group: str) -> int | None:
         """The priority that the group queues with; None for that of its pods."""
         return self._of(group, points.PRIORITY, _int32_or_none, self._plugin.priority, group)
@@ -135,7 +131,9 @@ class ProfileGroups:
     """
 
     def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls) -> None:
-        self._plugins = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
+        self._plugins = plugins
+        self._calls = calls
+        self._of_plugins = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
 
     def of(self, pod: PodInfo) -> EntityGroup | None:
         """The group that `pod` is to be tried with: of the first plugin that claims it."""
@@ -155,14 +153,14 @@ class ProfileGroups:
     def named(self, key: str) -> tuple[GroupCalls, str]:
         """The plugin that named a group, and the group's id. Raises KeyError for a key that `of` never gave."""
         name, _, group = key.partition("/")
-        return self._plugins[name], group
+        return self._of_plugins[name], group
 
     def _claimed(self, pod: PodInfo) -> tuple[GroupCalls, str] | None:
         """The first plugin that claims the pod, and the id of its group."""
-        for plugin in self._plugins.values():
-            group = plugin.group_of(pod)
+        for plugin in self._plugins:
+            group = self._calls.ask(points.GROUP_OF, plugin, pod, plugin.group_of, pod, sound=_text_or_none)
             if group is not None:
-                return plugin, group
+                return self._of_plugins[plugin.name], group
         return None
 
 

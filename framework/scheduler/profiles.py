@@ -152,7 +152,7 @@ class Profiles:
         """The QueueSort plugin's key, with the priority of the pod's group."""
         info, calls, plugin = pod.info, self._first.calls, self._first.plugins.queue_sort
         try:
-            pod.group_priority = self._of(info).groups.priority(info)
+            pod.group_priority = self.frameworks[info.pod.spec.scheduler_name].groups.priority(info)
         except Failed as failed:
             return failed.status
         key: tuple[Hashable, ...] | Status = calls.call(QUEUE_SORT, plugin, info, plugin.sort_key, pod)
@@ -163,7 +163,7 @@ class Profiles:
 
         Also notifies followers, ungates or gates the pod's nomination, and reports or clears the gate.
         """
-        framework = self._of(pod)
+        framework = self.frameworks[pod.pod.spec.scheduler_name]
         status = framework.run_pre_enqueue_plugins(pod, first)
         framework.followers.notify_pre_enqueue(pod, status)
         if status is not None and status.rejected:
@@ -178,7 +178,7 @@ class Profiles:
     def entity_group(self, pod: PodInfo) -> str | Status | None:
         """`<plugin>/<id>` of the group with which a pod is queued; None for a pod that is queued alone."""
         try:
-            return self._of(pod).groups.of(pod)
+            return self.frameworks[pod.pod.spec.scheduler_name].groups.of(pod)
         except Failed as failed:
             return failed.status
 
@@ -186,7 +186,7 @@ class Profiles:
         self, group: str | None, pods: Collection[PodInfo], rejectors: frozenset[str], *, may_evict: bool
     ) -> bool:
         """Whether the nodes have the capacity that the group lacks, or that a single pod needs."""
-        framework, capacity = self._of(next(iter(pods))), self._capacity
+        framework, capacity = self.frameworks[next(iter(pods)).pod.spec.scheduler_name], self._capacity
         if not framework.plugins.capacity_names <= rejectors:
             return True
         if group is None:
@@ -223,6 +223,3 @@ class Profiles:
     def report_failure(self, pod: PodInfo, status: Status) -> None:
         """Report a pod that cannot enter the queue because a plugin failed."""
         self._reports.failed(pod, status, None)
-
-    def _of(self, pod: PodInfo) -> Framework:
-        return self.frameworks[pod.pod.spec.scheduler_name]
