@@ -200,8 +200,9 @@ class GangPlugin(
             return
         members = self._groups.members
         counted_in, named = members.counted_in(pod), members.named_by(pod)
-        if counted_in is None and named is None and (old is None or (new is not None and new.uid == old.uid)):
-            return  # as most of the pods that are listed when a scheduler starts
+        removed = old is not None and (new is None or new.uid != old.uid)
+        if counted_in is None and named is None and not removed:
+            return  # as with most pods
         before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
         self._groups.follow_pod(old, new)
         if new is not None and counted_in is not None and counted_in != named:

@@ -133,7 +133,7 @@ class ProfileGroups:
     def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls) -> None:
         self._plugins = plugins
         self._calls = calls
-        self._of_plugins = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
+        self._by_name = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
 
     def of(self, pod: PodInfo) -> EntityGroup | None:
         """The group that `pod` is to be tried with: of the first plugin that claims it."""
@@ -153,14 +153,14 @@ class ProfileGroups:
     def named(self, key: str) -> tuple[GroupCalls, str]:
         """The plugin that named a group, and the group's id. Raises KeyError for a key that `of` never gave."""
         name, _, group = key.partition("/")
-        return self._of_plugins[name], group
+        return self._by_name[name], group
 
     def _claimed(self, pod: PodInfo) -> tuple[GroupCalls, str] | None:
         """The first plugin that claims the pod, and the id of its group."""
         for plugin in self._plugins:
             group = self._calls.ask(points.GROUP_OF, plugin, pod, plugin.group_of, pod, sound=_text_or_none)
             if group is not None:
-                return self._of_plugins[plugin.name], group
+                return self._by_name[plugin.name], group
         return None
 
 

@@ -78,6 +78,17 @@ async def test_a_pod_that_is_gone_before_its_report_is_not_reported(world: World
     assert world.notes(key) == []
 
 
+async def test_a_pod_that_leaves_its_missing_podgroup_starts_alone_and_is_not_reported(world: World) -> None:
+    world.add_nodes(make_node("a"))
+    [key] = world.add(make_member("p", "g"))
+    await world.settle()
+    world.relabel(key, "")
+    await world.run(5)
+
+    assert world.node_of(key) == "a"
+    assert UNSEEN not in world.notes(key)
+
+
 async def test_nothing_is_reported_before_the_process_may_report_and_everything_afterwards(world: World) -> None:
     reporting = False
     world.may_report = lambda: reporting
