@@ -98,7 +98,7 @@ class GroupBook(ABC, Generic[G, R]):
         changed = self.members.follow(old, new)
         joined = self.members.record_of(new) if new is not None else None
         if left is not None and joined is not None and left.key == joined.key:
-            left = None
+            left = None  # the pod stays
         if left is not None:
             if not left.pods:
                 left.first_seen = None
@@ -109,9 +109,10 @@ class GroupBook(ABC, Generic[G, R]):
             if joined.first_seen is None:
                 joined.first_seen = self._clock.now()
             self._member_changed(joined, old, new)
-        for record in (left, joined) if changed else ():
-            if record is not None:
-                self.mark_changed(record.key)
+        if changed:
+            for record in (left, joined):
+                if record is not None:
+                    self.mark_changed(record.key)
 
     def follow_ended(self, uid: str, old: EndedMember | None, new: EndedMember | None) -> None:
         """A pod has ended, or an ended pod was deleted; see `Members`."""
