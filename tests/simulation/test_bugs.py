@@ -1,6 +1,6 @@
 """The simulation finds bugs: put back one after another, each is found by the first seeds or by a kept history.
 
-What finds a bug finds nothing without it.
+What finds a bug finds nothing without it. `test_seeds` proves that of the seeds that it plays.
 """
 
 import re
@@ -14,6 +14,7 @@ from muster.testing.simulation import simulate
 from muster.testing.simulation.kept import read
 
 from .bugs import BUGS, ONCE, REGRESSIONS, path_of
+from .test_seeds import HOW_MANY
 
 LOTS = 3
 
@@ -35,7 +36,7 @@ def without_a_bug(seed: str) -> tuple[str, ...]:
 def test_a_bug_is_found_by_the_first_seeds(name: str) -> None:
     found = re.match(r"\d+ seeds: seed (\d+): ", output_of(name))
     assert found is not None
-    assert without_a_bug(found[1]) == ()
+    assert int(found[1]) < HOW_MANY or without_a_bug(found[1]) == ()
 
 
 @pytest.mark.parametrize("name", ONCE)

@@ -9,7 +9,8 @@ import sys
 
 from muster.testing.simulation.traits import HEALING, MIN_RESOURCES, PREFERRED, REQUIRED, SLICE_SIZE
 
-_HOW_MANY = 100
+HOW_MANY = 100
+"""Seeds from 0 on, under which nothing goes wrong."""
 TAKES_PART = {
     "acts": {
         "budget_comes",
@@ -42,11 +43,11 @@ TAKES_PART = {
 
 def test_all_that_is_promised_holds_and_all_that_it_is_promised_about_takes_part() -> None:
     """In processes of their own, on all cores; a failing seed is reduced, and reported with its command."""
-    command = [sys.executable, "-m", "muster.testing.simulation", "--quiet", "--output", "json", f"0-{_HOW_MANY - 1}"]
+    command = [sys.executable, "-m", "muster.testing.simulation", "--quiet", "--output", "json", f"0-{HOW_MANY - 1}"]
     played = subprocess.run(command, capture_output=True, text=True)
     assert played.returncode == 0, played.stderr + played.stdout
     found = json.loads(played.stdout)
-    assert (found["seeds"], found["wrong"]) == (_HOW_MANY, 0)
+    assert (found["seeds"], found["wrong"]) == (HOW_MANY, 0)
     took_part = {what: {name for name, count in counts.items() if count} for what, counts in found["took_part"].items()}
     assert {what: sorted(names - took_part[what]) for what, names in TAKES_PART.items()} == {
         what: [] for what in TAKES_PART
