@@ -65,6 +65,17 @@ def _collector_as_it_was() -> Iterator[None]:
     assert (gc.isenabled(), gc.get_threshold()) == before
 
 
+@pytest.fixture
+def own_objects_alone(_collector_as_it_was: None) -> Iterator[None]:
+    """The collector goes through what this test makes alone: the collected tests are a million objects.
+
+    Not for a test of Hypothesis, the first of which has to find what refers to NumPy's random.
+    """
+    gc.freeze()
+    yield
+    gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def _loggers_as_they_were() -> Iterator[None]:
     """A command that runs inside a test sets the handlers and the levels of its process, `muster run` even in vain."""

@@ -99,6 +99,7 @@ DEVICE_CLAIMS: Mapping[str, Callable[[], Object]] = {
 }
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", DEVICE_CLAIMS)
 def test_a_pod_with_a_large_claim_for_devices_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     slices = [make_slice(f"s{n}", device("d0", a="x"), device("d1", a="y"), node=f"n{n}") for n in range(8)]
@@ -128,6 +129,7 @@ VOLUME_CLAIMS: Mapping[str, Callable[[Object], None]] = {
 }
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", VOLUME_CLAIMS)
 def test_a_pod_with_a_large_claim_for_a_volume_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     claim = make_volume_claim("large", storage_class="wait")

@@ -128,18 +128,21 @@ def large(shapes: Mapping[str, Callable[[Group, float], None]], names: list[str]
     return group
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_group_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     members = [make_member(f"m-{number}", "large") for number in range(3)]
     hold_a_large_group(POD_GROUPS, large(SHAPES, [shape], 1.0, make_group("large", 3)), members)
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", NATIVE_SHAPES)
 def test_a_native_group_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     group = large(NATIVE_SHAPES, [shape], 1.0, make_native("large", 3))
     hold_a_large_group(native.POD_GROUPS, group, make_native_members("large", 3))
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", COMPOSITE_SHAPES)
 def test_a_group_of_groups_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     group = large(COMPOSITE_SHAPES, [shape], 1.0, make_composite("large", 2))

@@ -86,6 +86,7 @@ async def come_and_go(world: World, shape: str, of: str) -> None:
     await world.run(1000)
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_nothing_grows_with_what_has_ever_been(shape: str) -> None:
     world = World()

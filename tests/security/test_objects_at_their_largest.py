@@ -104,6 +104,7 @@ def change_a_node(engine: Engine, most: int = MOST_CALLS) -> Work:
     return work
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("assigned", ["", "n7"], ids=["to be placed", "bound by hand"])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_pod_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str, assigned: str) -> None:
@@ -170,6 +171,7 @@ def at_the_limit(field: str, shape: str) -> PodDict:
     return pod
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize(("field", "shape"), [(field, shape) for field, shapes in LIMITED.items() for shape in shapes])
 def test_work_on_a_pod_at_a_limit_grows_no_faster_than_the_nodes(field: str, shape: str) -> None:
     pod = typed(at_the_limit(field, shape))
@@ -183,6 +185,7 @@ def test_work_on_a_pod_at_a_limit_grows_no_faster_than_the_nodes(field: str, sha
 KINDS = 300
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("limit", ["pod_affinity_terms", "topology_spread_constraints"])
 def test_selectors_that_go_by_no_label_cost_bounded_work_beside_many_kinds_of_pods(limit: str) -> None:
     engine = cluster()
@@ -242,6 +245,7 @@ RESERVED_FOR = {
 """Shapes of pods that capacity is reserved for, with the part of a limit that is left to them."""
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", RESERVED_FOR)
 def test_capacity_is_reserved_for_a_large_pod_at_a_bounded_cost_and_released_with_it(
     monkeypatch: pytest.MonkeyPatch, shape: str
@@ -283,6 +287,7 @@ NODE_SHAPES: dict[str, tuple[Callable[[NodeDict, int], object], int]] = {
 }
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("shape", NODE_SHAPES)
 def test_a_node_at_its_largest_costs_bounded_work_and_leaves_nothing(shape: str) -> None:
     engine = cluster()

@@ -201,6 +201,7 @@ def signatures_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pod_info, "_signatures", WeakValueDictionary())
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("family", FAMILIES)
 async def test_objects_unlike_all_others_leave_nothing(family: str, caplog: pytest.LogCaptureFixture) -> None:
     world, make = World(), FAMILIES[family]

@@ -92,6 +92,7 @@ async def site(bounds: Bounds, *, tls: bool = False) -> AsyncIterator[Site]:
     assert len(server.connections) == 0
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("asks", [False, True])
 @pytest.mark.parametrize("tls", [False, True])
 async def test_nothing_of_a_connection_that_is_gone_waits_for_the_collector(tls: bool, asks: bool) -> None:
