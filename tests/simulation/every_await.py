@@ -1,8 +1,8 @@
-"""A leader that goes at every await of its decisions: what `test_every_await` plays, each pair in a process of its own.
+"""A leader that goes at every await of its decisions: what `test_every_await` plays, each work in a process of its own.
 
-`python -m tests.simulation.every_await WORK CHANGE` plays the work once. Wherever the leader awaits something, or
-something of it has arrived, the process is forked, and what would follow from the change there is played in the child:
-a beginning that is played anew for each of hundreds of awaits would take longer than all that follows.
+`python -m tests.simulation.every_await WORK` plays the work once. Wherever the leader awaits something, or something of
+it has arrived, the process is forked for each change, and what would follow from it there is played in the child: a
+beginning that is played anew for each of hundreds of awaits would take longer than all that follows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from muster.sandbox.kinds import PODS
 from muster.testing import make_pod
@@ -23,14 +24,7 @@ from muster.testing.simulation.stage import Stage
 BEGIN_SECONDS, MOST_SECONDS = 6.0, 20.0
 STANDS_SECONDS, REST_SECONDS = 20.0, 32.0
 """A leader is paused for longer than its lease lasts; by the end its successor has tried all again."""
-CHANGES = {
-    act.what: act
-    for act in (
-        Act(0.0, "leader_is_killed"),
-        Act(0.0, "leader_is_ended"),
-        Act(0.0, "leader_stands", (STANDS_SECONDS,)),
-    )
-}
+CHANGES = (Act(0.0, "leader_is_killed"), Act(0.0, "leader_is_ended"), Act(0.0, "leader_stands", (STANDS_SECONDS,)))
 
 
 @dataclass(frozen=True)
@@ -83,8 +77,8 @@ class _DoneError(Exception):
     """The leader is done with the work."""
 
 
-def play(work: Work, change: Act) -> int:
-    """Play the change at every await and print what does not hold. How many awaits there were."""
+def play(work: Work) -> int:
+    """Play the changes at every await and print what does not hold. How many awaits there were."""
     stage = Stage("every await", 2, standard())
     stage.world.expect([Act(0.0, "node_comes", (f"node-{number}", "east")) for number in range(2)])
     stage.world.expect(work.before)
@@ -97,7 +91,8 @@ def play(work: Work, change: Act) -> int:
         nonlocal awaits
         if stage.loop.turn.name in (leader.identity, f"the way of {leader.name}"):
             awaits += 1
-            in_a_child(lambda: follow(stage, work, change, awaits))
+            for change in CHANGES:
+                in_a_child(partial(follow, stage, work, change, awaits))
         if len(stage.judge.bound) == work.bound:
             raise _DoneError
 
@@ -116,7 +111,7 @@ def follow(stage: Stage, work: Work, change: Act, number: int) -> None:
     found = [*stage.judge.wrong, *stage.loop.failures]
     bound, left = len(stage.judge.bound), len(stage.server.objects(PODS))
     if (found, bound, left) != ([], work.bound, work.left):
-        print(f"at await {number}: {bound} bound, {left} left, {found}")
+        print(f"{change.what} at await {number}: {bound} bound, {left} left, {found}")
 
 
 def in_a_child(follows: Callable[[], None]) -> None:
@@ -140,5 +135,4 @@ def in_a_child(follows: Callable[[], None]) -> None:
 if __name__ == "__main__":
     logging.disable(logging.CRITICAL)
     gc.disable()
-    name, what = sys.argv[1:]
-    print(f"{play(WORKS[name], CHANGES[what])} awaits")
+    print(f"{play(WORKS[sys.argv[1]])} awaits")
