@@ -291,6 +291,7 @@ def test_devices_that_share_counters_are_as_before_when_a_trial_is_undone() -> N
     assert states[0] == states[1] != before
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 def test_an_abandoned_search_does_not_keep_the_devices_in_memory() -> None:
     bench = Bench(*(make_node(f"n{number}") for number in range(4)))
     bench.put(*HARD)

@@ -181,6 +181,7 @@ def test_an_observer_may_end_the_current_call_but_not_inside_a_shield() -> None:
     assert observed.stops == 2
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 def test_the_stack_of_a_worker_ends_with_it() -> None:
     def stacks() -> int:
         gc.collect()
@@ -205,6 +206,7 @@ def is_dropped_in_a_cycle(worker: Worker) -> None:
     cycle.append(cycle)
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("drop", [is_dropped, is_dropped_in_a_cycle])
 def test_a_function_whose_worker_is_dropped_ends_at_its_checkpoint(drop: Callable[[Worker], None]) -> None:
     reported: list[str] = []
@@ -262,6 +264,7 @@ def is_given_up(owner: Owner) -> None:
     owner.worker.abort()
 
 
+@pytest.mark.usefixtures("own_objects_alone")
 @pytest.mark.parametrize("ends", [goes_on_to_the_end, is_given_up])
 def test_an_idle_worker_keeps_no_object_alive(ends: Callable[[Owner], None]) -> None:
     owner = Owner()
