@@ -129,8 +129,9 @@ def all_of(answer: Iterable[Any], kind: type[T]) -> Sequence[T]:
     found = tuple(islice(answer, _MOST_ELEMENTS + 1))
     if len(found) > _MOST_ELEMENTS:
         raise ValueError(f"it answered more than {_MOST_ELEMENTS:,} of {kind.__name__}")
-    if not all(isinstance(each, kind) for each in found):
-        raise TypeError(f"it answered something besides {kind.__name__}")
+    for each in found:
+        if not isinstance(each, kind):
+            raise TypeError(f"it answered something besides {kind.__name__}")
     return found
 
 

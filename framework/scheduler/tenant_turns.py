@@ -64,13 +64,13 @@ class TenantTurns:
 
 
 def _names_or_none(answer: Any) -> Sequence[str] | None:
-    return None if answer is None else all_of(answer, str) if of_type(answer, Sequence) else ()
+    return answer if answer is None or answer == () else all_of(of_type(answer, tuple, Sequence), str)
 
 
 def _turn(answer: Any) -> tuple[float, ...]:
-    if not of_type(answer, tuple):
+    if answer == ():
         return ()
-    found: tuple[float, ...] = tuple(float(of_type(each, int, float)) for each in answer)
+    found: tuple[float, ...] = tuple(float(of_type(each, int, float)) for each in of_type(answer, tuple))
     if any(map(isnan, found)):
         raise ValueError("it answered a turn that has no order")
     return found

@@ -66,7 +66,10 @@ def need_of(pods: Iterable[PodInfo]) -> dict[str, int]:
 
 def need_of_one(pod: PodInfo) -> dict[str, int]:
     """The requests of a pod, itself included; without zeros."""
-    return {PODS: 1, **{resource: amount for resource, amount in pod.signature.requests.items() if amount}}
+    requests = pod.signature.requests
+    if all(requests.values()):
+        return {PODS: 1, **requests}
+    return {PODS: 1, **{resource: amount for resource, amount in requests.items() if amount}}
 
 
 def needed_at_once(pods: Iterable[PodInfo], missing: int, *, most: bool = False) -> dict[str, int]:
@@ -91,25 +94,25 @@ def rejection_of(
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> QuotaRejection | None:
     """The quota that keeps pods of this quota's namespace with such a need from being placed; None if none does."""
+    used_of = _with(ahead, used_of)
+    own = used_of(quota)
     for each in quota.path:
         if not each.max:
             continue
-        used = used_of(each)
+        used = own if each is quota else used_of(each)
         for resource, limit in each.max.items():
-            amount = need.get(resource, 0)
-            if amount:
-                taken = _taken(each, resource, used, ahead)
-                if taken + amount > limit:
-                    return QuotaRejection(each, resource, taken, limit, amount)
+            amount, taken = need.get(resource, 0), used.get(resource, 0)
+            if amount and taken + amount > limit:
+                return QuotaRejection(each, resource, taken, limit, amount)
     for resource, amount in need.items():
-        if resource not in lent:
+        if resource not in lent or own.get(resource, 0) + amount <= quota.min.get(resource, 0):
             continue
-        for each in quota.path:
-            if _taken(each, resource, used_of(each), ahead) + amount <= each.min.get(resource, 0):
+        for each in quota.path[1:]:
+            if used_of(each).get(resource, 0) + amount <= each.min.get(resource, 0):
                 break
         else:
             root = quota.path[-1]
-            taken = _taken(root, resource, used_of(root), ahead)
+            taken = used_of(root).get(resource, 0)
             return QuotaRejection(root, resource, taken, root.min.get(resource, 0), amount)
     return None
 
@@ -123,9 +126,9 @@ def is_within(
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
-    used, least = used_of(quota), quota.min
+    used, least = _with(ahead, used_of)(quota), quota.min
     for resource, amount in need.items():
-        if resource in lent and _taken(quota, resource, used, ahead) + amount > least.get(resource, 0):
+        if resource in lent and used.get(resource, 0) + amount > least.get(resource, 0):
             return False
     return True
 
@@ -142,6 +145,13 @@ def is_guaranteed(
     return not lent.isdisjoint(need) and is_within(quota, need, used_of, lent, ahead=ahead)
 
 
-def _taken(quota: Quota, resource: str, used: Amounts, ahead: Mapping[Quota, Amounts]) -> int:
-    claimed = ahead.get(quota)
-    return used.get(resource, 0) + (claimed.get(resource, 0) if claimed else 0)
+def _with(ahead: Mapping[Quota, Amounts], used_of: AmountsOf) -> AmountsOf:
+    """What is used of a quota, together with what is ahead."""
+    if not ahead:
+        return used_of
+
+    def together(quota: Quota) -> Amounts:
+        used, claimed = used_of(quota), ahead.get(quota, {})
+        return {name: used.get(name, 0) + claimed.get(name, 0) for name in used.keys() | claimed.keys()}
+
+    return together

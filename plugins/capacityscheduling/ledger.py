@@ -32,6 +32,7 @@ class QuotaLedger:
         self._usage = usage
         self._counted: dict[str, Amounts] = {}
         self._sums: dict[Quota, _Sums] = {}
+        self._sums_above: dict[Quota, list[_Sums]] = {}
         self._moved: dict[Quota, None] = {}
         self._over: dict[Quota, None] = {}
 
@@ -41,6 +42,9 @@ class QuotaLedger:
         self.planted += 1
         self._counted, self._over = {}, {}
         self._sums = {quota: {} for quota in tree.root.subtree() if quota.children}
+        self._sums_above = {
+            quota: [self._sums[each] for each in quota.path if each.children] for quota in tree.by_namespace.values()
+        }
         self._moved = dict.fromkeys(tree.by_namespace.values())
         self._usage.take_changed()
         self._count(tree.by_namespace)
@@ -109,11 +113,10 @@ class QuotaLedger:
                 continue
             before, now = self._counted.get(namespace, _NOTHING), {**self._usage.used(namespace)}
             self._counted[namespace] = now
-            above = [self._sums[each] for each in (quota.path if quota.children else quota.path[1:])]
             for resource in before.keys() | now.keys():
                 by = now.get(resource, 0) - before.get(resource, 0)
                 if by:
-                    for sums in above:
+                    for sums in self._sums_above[quota]:
                         sums[resource] = sums.get(resource, 0) + by
             self._moved[quota] = None
             self._judge(quota)

@@ -46,6 +46,7 @@ from muster.framework.contract import (
 from .api import ELASTIC_QUOTAS, NAME, RECORDED, ElasticQuota
 from .borrowing import QuotaRejection, is_guaranteed, need_of, need_of_one, needed_at_once, rejection_of
 from .claims import Claims
+from .ledger import QuotaLedger
 from .nominated import NOTHING_NOMINATED, Nominated, nominated_beside
 from .shared import SharedQuotas, decide_alike
 from .tree import Amounts, Quota
@@ -135,7 +136,8 @@ class CapacityScheduling(
 
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Rejects a pod that quotas do not let in, and the first member of a gang if they do not let in its quorum."""
-        quota = self._shared.ledger.tree.by_namespace.get(pod.namespace)
+        ledger = self._shared.ledger
+        quota = ledger.tree.by_namespace.get(pod.namespace)
         if quota is None:
             return _SKIP
         together = state.get(WaitingTogether.KEY)
@@ -144,7 +146,7 @@ class CapacityScheduling(
         need = need_of_one(pod)
         as_one = gang is not None and gang.missing > 1 and gang.pods[0].uid == pod.uid
         wanted = needed_at_once(gang.pods, gang.missing) if as_one and gang is not None else need
-        rejection = self._rejection(quota, wanted, nominated)
+        rejection = rejection_of(quota, wanted, ledger.used, ledger.tree.lent, ahead=nominated.ahead)
         binding = rejection is not None or (gang is not None and self._binds(quota, gang, nominated))
         if not (binding or nominated.claims):
             return _SKIP
@@ -266,18 +268,20 @@ class CapacityScheduling(
         if not self._shared.objects:
             return
         self._shared.statuses.changed()
-        self._follow((decision,))
+        ledger = self._shared.ledger
+        self._follow((decision,), ledger)
         if decision.status is None:
-            self._shared.turns.placed((decision.pod.namespace,), self._shared.ledger)
+            self._shared.turns.placed((decision.pod.namespace,), ledger)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Notes members of a group that lack capacity on nodes; those that were placed are used from now on."""
         if not self._shared.objects:
             return
         self._shared.statuses.changed()
-        self._follow(decision.members)
+        ledger = self._shared.ledger
+        self._follow(decision.members, ledger)
         if decision.status is None:
-            self._shared.turns.placed({each.pod.namespace for each in decision.members}, self._shared.ledger)
+            self._shared.turns.placed({each.pod.namespace for each in decision.members}, ledger)
 
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Follows usage, which may have changed. A pod that has a node or is gone waits no more."""
@@ -286,8 +290,8 @@ class CapacityScheduling(
         if self._shared.short and (pod := old or new) is not None and (new is None or new.node_name):
             self._shared.short.pop(pod.uid, None)
 
-    def _follow(self, decisions: Iterable[PodDecision]) -> None:
-        by_namespace, short = self._shared.ledger.tree.by_namespace, self._shared.short
+    def _follow(self, decisions: Iterable[PodDecision], ledger: QuotaLedger) -> None:
+        by_namespace, short = ledger.tree.by_namespace, self._shared.short
         for each in decisions:
             status = each.status
             if status is not None and status.rejected and not status.condition_reason:
