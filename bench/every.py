@@ -20,7 +20,7 @@ from bench.results import FOLDER, Result, Run, read, record
 BENCHMARKS: Mapping[str, tuple[str, ...]] = {
     "drain": ("--nodes=5000", "--pods=3000", "--runs=3"),
     "loop": ("--nodes=5000", "--pods=6000"),
-    "quotas": ("--nodes=5000", "--pods=20000", "--runs=5"),
+    "quotas": ("--nodes=5000", "--pods=10000", "--runs=9"),
     "vast": ("--nodes=5000", "--nodes=50000", "--pods=6000"),
     "latency": ("--nodes=5000", "--rate=100", "--rate=300", "--rate=500"),
     "gangs": ("--nodes=5000", "--gangs=100", "--size=30"),
