@@ -12,8 +12,9 @@ from .plugin import Args, Plugin
 class TenantOrderPlugin(Plugin[Args]):
     """Divides waiting pods among tenants, and orders these. The first such plugin of all profiles is asked.
 
-    The queue keeps what it is told, so a plugin has to name the tenants whose turn may have changed. As long as
-    `tenants_moved` has not answered None, no pod has a tenant. A failure counts as the answer without tenants.
+    The queue keeps what it is told, so a plugin has to name the tenants whose turn may have changed, and to answer None
+    when namespaces have other tenants. As long as `tenants_moved` has not answered None, no pod has a tenant. A failure
+    counts as the answer without tenants.
     """
 
     @abstractmethod
@@ -24,8 +25,8 @@ class TenantOrderPlugin(Plugin[Args]):
         """
 
     @abstractmethod
-    def tenant_of(self, pod: PodInfo) -> str:
-        """The pod's tenant; "" for a pod of none. Pods of a group have the same."""
+    def tenant_of(self, namespace: str) -> str:
+        """The tenant of the pods in a namespace; "" for none."""
 
     @abstractmethod
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:

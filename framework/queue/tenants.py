@@ -31,8 +31,8 @@ class TenantOrder(Protocol):
         """The tenants whose turn may have changed since the last call; None if pods may have other tenants now."""
         ...
 
-    def tenant_of(self, pod: PodInfo) -> str:
-        """The tenant of a pod; "" for a pod of none."""
+    def tenant_of(self, namespace: str) -> str:
+        """The tenant of the pods in a namespace; "" for none."""
         ...
 
     def turn_of(self, tenant: str, pod: PodInfo) -> Turn:
@@ -165,7 +165,7 @@ class TenantHeap(Generic[T]):
 
     def _tenant_of(self, item: T) -> str:
         pod = self._first_pod(item) if self._uses_tenants else None
-        return "" if self._order is None or pod is None else self._order.tenant_of(pod)
+        return "" if self._order is None or pod is None else self._order.tenant_of(pod.namespace)
 
     def _refresh(self, now: float) -> None:
         """Ask for the turns that may have changed."""

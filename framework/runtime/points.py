@@ -57,7 +57,7 @@ QUEUE_SORT = Point("QueueSort", 'running QueueSort plugin "{}"', (), (object,))
 QUEUEING_HINT = _asked("QueueingHint", 'running QueueingHintFn of plugin "{}"')
 
 TENANTS_MOVED = _asked("TenantsMoved", 'asking plugin "{}" whose turn may have changed')
-TENANT_OF = _asked("TenantOf", 'asking plugin "{}" for the tenant of a pod')
+TENANT_OF = _asked("TenantOf", 'asking plugin "{}" for the tenant of a namespace')
 TURN_OF = _asked("TurnOf", 'asking plugin "{}" for the turn of a tenant')
 
 # The scheduling cycle.

@@ -34,6 +34,17 @@ class AllSubject(NamedTuple):
         return "all"
 
 
+class NamespaceSubject(NamedTuple):
+    """A namespace, by its name."""
+
+    key: str
+
+    @property
+    def field(self) -> str:
+        """The field that has its key."""
+        return "namespace"
+
+
 class GroupSubject(NamedTuple):
     """A group, or a group of groups, by its id as its plugin's `group_of` names it."""
 

@@ -15,8 +15,11 @@ from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed, all_of, of_type, text
 from ..runtime.plugin_calls import PluginCalls
 from ..runtime.points import TENANT_OF, TENANTS_MOVED, TURN_OF
-from ..runtime.subjects import ALL_TENANTS
+from ..runtime.subjects import ALL_TENANTS, NamespaceSubject
 from .disruption import PluginsOfProfiles
+
+_MOST_KEPT = 10_000
+"""The namespaces whose tenant is kept."""
 
 
 class TenantTurns:
@@ -24,6 +27,7 @@ class TenantTurns:
 
     def __init__(self, profiles: PluginsOfProfiles) -> None:
         self._profiles = profiles
+        self._tenants: dict[str, str] = {}
 
     @cached_property
     def _asked(self) -> tuple[TenantOrderPlugin, PluginCalls] | None:
@@ -35,21 +39,30 @@ class TenantTurns:
             return ()
         plugin, calls = self._asked
         try:
-            return calls.ask(TENANTS_MOVED, plugin, ALL_TENANTS, plugin.tenants_moved, sound=_names_or_none)
+            moved = calls.ask(TENANTS_MOVED, plugin, ALL_TENANTS, plugin.tenants_moved, sound=_names_or_none)
         except Failed as failed:
             calls.log_failure(TENANTS_MOVED, plugin, ALL_TENANTS, failed.status)
             return ()
+        if moved is None:
+            self._tenants.clear()
+        return moved
 
-    def tenant_of(self, pod: PodInfo) -> str:
-        """The tenant of a pod; "" for none."""
-        if self._asked is None:
-            return ""
+    def tenant_of(self, namespace: str) -> str:
+        """The tenant of the pods in a namespace; "" for none. Asked once for each, until they may have others."""
+        known = self._tenants.get(namespace)
+        if known is not None or self._asked is None:
+            return known or ""
         plugin, calls = self._asked
+        about = NamespaceSubject(namespace)
         try:
-            return calls.ask(TENANT_OF, plugin, pod, plugin.tenant_of, pod, sound=text)
+            found = calls.ask(TENANT_OF, plugin, about, plugin.tenant_of, namespace, sound=text)
         except Failed as failed:
-            calls.log_failure(TENANT_OF, plugin, pod, failed.status)
+            calls.log_failure(TENANT_OF, plugin, about, failed.status)
             return ""
+        if len(self._tenants) >= _MOST_KEPT:
+            self._tenants.clear()
+        self._tenants[namespace] = found
+        return found
 
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
         """How early the turn of the tenant is."""

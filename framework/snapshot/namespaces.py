@@ -27,13 +27,13 @@ class NamespaceUsage:
         revision: grows with each change that belongs to no trial.
     """
 
-    __slots__ = ("_added", "_changed", "_gone", "_removed", "_settled", "_used", "counting", "revision")
+    __slots__ = ("_added", "_changed", "_gone", "_removed", "_tried", "_used", "counting", "revision")
 
     def __init__(self) -> None:
         self.counting = False
         self.revision = 0
         self._used: dict[str, dict[str, int]] = {}
-        self._settled: dict[str, dict[str, int]] = {}
+        self._tried: dict[str, dict[str, int]] = {}
         self._removed: dict[str, dict[str, int]] = {}
         self._added: set[str] = set()
         self._gone: set[str] = set()
@@ -54,7 +54,6 @@ class NamespaceUsage:
             self._follow_trial(pod, by)
         else:
             self.revision += 1
-            _add(self._settled, namespace, requests, by)
 
     def used(self, namespace: str) -> Amounts:
         """The requests of the namespace's pods, in the current trial if there is one. Valid until the next change."""
@@ -62,7 +61,11 @@ class NamespaceUsage:
 
     def settled(self, namespace: str) -> Amounts:
         """The requests of these pods outside of all trials. Valid until the next change."""
-        return self._settled.get(namespace, NOTHING)
+        used, tried = self._used.get(namespace, NOTHING), self._tried.get(namespace)
+        if tried is None:
+            return used
+        sums = {name: used.get(name, 0) - tried.get(name, 0) for name in used.keys() | tried.keys()}
+        return {name: amount for name, amount in sums.items() if amount}
 
     def removed(self, namespace: str) -> Amounts:
         """The requests of its pods that the current trial has removed. Valid until the next change."""
@@ -87,6 +90,11 @@ class NamespaceUsage:
     def _follow_trial(self, pod: PodInfo, by: int) -> None:
         """Keep which pods a trial has removed, and which it has added: undoing it leaves none of either."""
         uid, requests = pod.uid, pod.signature.requests
+        tried = self._tried.setdefault(pod.namespace, {})
+        for resource, amount in (*requests.items(), (PODS, 1)):
+            tried[resource] = tried.get(resource, 0) + by * amount
+        if not any(tried.values()):
+            del self._tried[pod.namespace]
         before, now = (self._gone, self._added) if by > 0 else (self._added, self._gone)
         is_back = uid in before
         if is_back:

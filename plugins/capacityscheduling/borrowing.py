@@ -94,7 +94,8 @@ def rejection_of(
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> QuotaRejection | None:
     """The quota that keeps pods of this quota's namespace with such a need from being placed; None if none does."""
-    used_of = _with(ahead, used_of)
+    if ahead:
+        used_of = _with(ahead, used_of)
     own = used_of(quota)
     for each in quota.path:
         if not each.max:
@@ -126,7 +127,7 @@ def is_within(
     ahead: Mapping[Quota, Amounts] = NONE_AHEAD,
 ) -> bool:
     """Whether the quota stays within its own `min`, in each resource that is needed, with such pods placed."""
-    used, least = _with(ahead, used_of)(quota), quota.min
+    used, least = (_with(ahead, used_of) if ahead else used_of)(quota), quota.min
     for resource, amount in need.items():
         if resource in lent and used.get(resource, 0) + amount > least.get(resource, 0):
             return False
@@ -146,9 +147,7 @@ def is_guaranteed(
 
 
 def _with(ahead: Mapping[Quota, Amounts], used_of: AmountsOf) -> AmountsOf:
-    """What is used of a quota, together with what is ahead."""
-    if not ahead:
-        return used_of
+    """The usage of a quota, together with what is ahead."""
 
     def together(quota: Quota) -> Amounts:
         used, claimed = used_of(quota), ahead.get(quota, {})

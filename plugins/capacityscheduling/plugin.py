@@ -124,9 +124,9 @@ class CapacityScheduling(
         """See `Turns`."""
         return self._shared.turns.moved(self._shared.ledger)
 
-    def tenant_of(self, pod: PodInfo) -> str:
+    def tenant_of(self, namespace: str) -> str:
         """The namespace, if it has a quota."""
-        return pod.namespace if pod.namespace in self._shared.ledger.tree.by_namespace else ""
+        return namespace if namespace in self._shared.ledger.tree.by_namespace else ""
 
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
         """See `Turns`."""

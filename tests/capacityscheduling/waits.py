@@ -98,8 +98,8 @@ class _Order:
     def tenants_moved(self) -> Sequence[str] | None:
         return self._turns.moved(self._ledger)
 
-    def tenant_of(self, pod: PodInfo) -> str:
-        return pod.namespace if pod.namespace in self._ledger.tree.by_namespace else ""
+    def tenant_of(self, namespace: str) -> str:
+        return namespace if namespace in self._ledger.tree.by_namespace else ""
 
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
         return self._turns.turn_of(tenant, pod, self._ledger)

@@ -33,8 +33,8 @@ class Order:
     def tenants_moved(self) -> Sequence[str] | None:
         raise NotImplementedError
 
-    def tenant_of(self, pod: PodInfo) -> str:
-        return pod.namespace if pod.namespace in self.turns else ""
+    def tenant_of(self, namespace: str) -> str:
+        return namespace if namespace in self.turns else ""
 
     def turn_of(self, tenant: str, pod: PodInfo) -> Turn:
         self.asked[tenant] += 1

@@ -169,7 +169,7 @@ class Conforming(
         self.divided = True
         return None
 
-    def tenant_of(self, pod: PodInfo) -> str:
+    def tenant_of(self, namespace: str) -> str:
         return "all"
 
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:

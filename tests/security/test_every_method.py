@@ -142,6 +142,11 @@ def alone(name: str = VICTIM, **labels: str) -> Callable[[World], None]:
     return lambda world: (world.add(make_pod(name).requests(cpu="500m").labels(labels)), None)[1]
 
 
+def apart(world: World) -> None:
+    """A pod in a namespace of its own."""
+    world.add(make_pod(VICTIM, namespace="of-victims").requests(cpu="500m"))
+
+
 def group(name: str = "victims", *, cpu: str = "500m") -> Callable[[World], None]:
     def come(world: World) -> None:
         world.add(*(member(f"{name}-{part}", name, part, cpu=cpu) for part in "ab"))
@@ -365,7 +370,7 @@ CASES: dict[str, Case] = {
         'running ScoreEpoch on score plugin "Conforming"',
         legal=frozenset(ANSWERS) - {name for name in ANSWERS if "numbers" in name} - {"answers a status of nothing"},
     ),
-    "TenantOrderPlugin.tenant_of": Case('asking plugin "Conforming" for the tenant of a pod', legal=TEXT),
+    "TenantOrderPlugin.tenant_of": Case('asking plugin "Conforming" for the tenant of a namespace', apart, legal=TEXT),
     "TenantOrderPlugin.tenants_moved": Case(
         'asking plugin "Conforming" whose turn may have changed',
         legal=ABSENT | TEXT,
