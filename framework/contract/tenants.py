@@ -32,5 +32,6 @@ class TenantOrderPlugin(Plugin[Args]):
     def turn_of(self, tenant: str, pod: PodInfo) -> tuple[float, ...]:
         """How early the turn of a tenant is, whose first ready pod is this one; smaller is earlier.
 
-        () is the turn of pods without a tenant. Tenants with equal turns are ordered by QueueSort.
+        () is the turn of pods without a tenant. Tenants with equal turns are ordered by QueueSort. Of the pod, only its
+        signature may matter: pods with the same one have the same turn until `tenants_moved` names the tenant.
         """

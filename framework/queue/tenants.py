@@ -3,7 +3,8 @@
 A plugin may divide the pods among tenants, and say of each tenant how early its turn is (`TenantOrderPlugin`). activeQ
 and the woken batches are then one heap for each tenant, ordered as ever. The tenants are ordered by their turns, and
 where these are equal by the sort keys of their first items. Turns are kept, and asked again only for tenants whose
-usage or first item has changed. Without such a plugin, or before it knows a tenant, there is one heap and no more cost.
+turn may have changed, or whose first pod has another signature. Without such a plugin, or before it knows a tenant,
+there is one heap and no more cost.
 
 Guarantee: of the tenants with items in a heap, one that was not served for `PATIENCE_SECONDS` is next, the one that
 waits longest first. So an active pod waits no longer than that and a decision for each other tenant, and a woken one no
@@ -15,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Generic, Protocol, TypeVar
 
-from ..model.pod_info import PodInfo
+from ..model.pod_info import PodInfo, PodSignature
 from .sub_queues import LazyHeap
 
 PATIENCE_SECONDS = 30.0
@@ -57,15 +58,17 @@ class _Tenant(Generic[T]):
     Attributes:
         heap: by their sort keys.
         turn: as of the last question.
+        asked_for: the signature of the pod with which that was asked; None before it.
         ticket: see `LazyHeap`.
     """
 
-    __slots__ = ("heap", "name", "ticket", "turn")
+    __slots__ = ("asked_for", "heap", "name", "ticket", "turn")
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.heap: LazyHeap[T] = LazyHeap()
         self.turn: Turn = ()
+        self.asked_for: PodSignature | None = None
         self.ticket = 0
 
 
@@ -81,7 +84,7 @@ class TenantHeap(Generic[T]):
         self._length = 0
         self._tenants: dict[str, _Tenant[T]] = {}
         self._by_turn: LazyHeap[_Tenant[T]] = LazyHeap()
-        self._stale: dict[str, None] = {}
+        self._stale: dict[str, bool] = {}  # whether the turn may have changed, not the first item alone
         self._served: dict[str, float] = {}
 
     def __len__(self) -> int:
@@ -97,7 +100,7 @@ class TenantHeap(Generic[T]):
         tenant.heap.push(key, item)
         self._length += 1
         if self._uses_tenants:
-            self._stale[name] = None
+            self._stale.setdefault(name, False)
 
     def discard(self, item: T) -> None:
         """Take out an item that is in this heap."""
@@ -105,7 +108,7 @@ class TenantHeap(Generic[T]):
         tenant.heap.discard(item)
         self._length -= 1
         if self._uses_tenants:
-            self._stale[item.tenant] = None
+            self._stale.setdefault(item.tenant, False)
 
     def peek(self, now: float) -> T | None:
         """The item whose turn it is at `now`, left where it is; None if there is none."""
@@ -139,7 +142,7 @@ class TenantHeap(Generic[T]):
         if tenants is not None:
             for name in tenants:
                 if name in self._tenants:
-                    self._stale[name] = None
+                    self._stale[name] = True
             return
         items = [*self._items()]
         self._uses_tenants, self._length = True, 0
@@ -170,7 +173,7 @@ class TenantHeap(Generic[T]):
     def _refresh(self, now: float) -> None:
         """Ask for the turns that may have changed."""
         stale, self._stale = self._stale, {}
-        for name in stale:
+        for name, moved in stale.items():
             tenant = self._tenants.get(name)
             if tenant is None:
                 continue
@@ -182,7 +185,11 @@ class TenantHeap(Generic[T]):
                 self._served.pop(name, None)
                 continue
             self._served.setdefault(name, now)
-            pod = self._first_pod(first)
-            if self._order is not None and name and pod is not None:
-                tenant.turn = self._order.turn_of(name, pod)
+            pod = self._first_pod(first) if name else None
+            if pod is not None and (moved or pod.signature is not tenant.asked_for):
+                self._ask(tenant, pod)
             self._by_turn.push((tenant.turn, first.sort_key), tenant)
+
+    def _ask(self, tenant: _Tenant[T], pod: PodInfo) -> None:
+        if self._order is not None:
+            tenant.turn, tenant.asked_for = self._order.turn_of(tenant.name, pod), pod.signature

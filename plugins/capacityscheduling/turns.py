@@ -31,11 +31,15 @@ class Turns:
         self._planted = 0
         self._placements = count(1)
         self._last_placed: dict[str, int] = {}
+        # By namespace, the most that the pods request that were asked about since it was named; None if not all of
+        # them were within its `min`, or if other quotas count too.
+        self._asked: dict[str, dict[str, int] | None] = {}
 
     def moved(self, ledger: QuotaLedger) -> Sequence[str] | None:
         """The namespaces whose turn may have changed since the last call; None after a change of quotas.
 
-        The turns of quotas under one parent depend on one another.
+        The turns of quotas under one parent depend on one another. A quota by itself whose `min` still covers each pod
+        that was asked about has the same turns.
         """
         if self._planted == ledger.planted and not ledger.tree.by_namespace:
             return ()
@@ -44,11 +48,16 @@ class Turns:
             self._planted = ledger.planted
             known = {quota.key for quota in ledger.tree.by_namespace.values()}
             self._last_placed = {key: at for key, at in self._last_placed.items() if key in known}
+            self._asked = {}
             return None
-        if len(changed) == 1:
-            [quota] = changed
-            return quota.together
-        return [*dict.fromkeys(namespace for quota in changed for namespace in quota.together)]
+        found: dict[str, None] = {}
+        for quota in changed:
+            need = self._asked.get(quota.namespace)
+            if need is None or not is_within(quota, need, ledger.used, ledger.tree.lent):
+                found |= dict.fromkeys(quota.together)
+        for namespace in found:
+            self._asked.pop(namespace, None)
+        return tuple(found)
 
     def placed(self, namespaces: Iterable[str], ledger: QuotaLedger) -> None:
         """Pods of these namespaces were placed together."""
@@ -68,4 +77,9 @@ class Turns:
             found += _WITHIN if within else (_BORROWS, ledger.share(each), float(self._last_placed.get(each.key, 0)))
         while found[-3:] == _WITHIN:
             del found[-3:]
+        known = self._asked.get(namespace, {})
+        if found or len(quota.together) > 1 or known is None:
+            self._asked[namespace] = None
+        else:
+            self._asked[namespace] = {name: max(amount, known.get(name, 0)) for name, amount in (known | need).items()}
         return tuple(found)

@@ -110,6 +110,9 @@ def test_only_turns_that_may_have_changed_are_asked_for_again() -> None:
     assert order.asked == {"a": 1, "b": 2, "c": 1}
     heap.pop(0.0)
     heap.peek(0.0)
+    assert order.asked == {"a": 1, "b": 2, "c": 1}, "the next pod has the same signature"
+    heap.push((0, "a"), Item(pod(make_pod("larger", namespace="a").requests(cpu="1")), (0, "a")))
+    heap.peek(0.0)
     assert order.asked == {"a": 2, "b": 2, "c": 1}
 
 
