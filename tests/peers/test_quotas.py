@@ -53,4 +53,4 @@ def test_a_process_that_starts_anew_counts_the_pods_that_have_nodes(
     stage.create(singles("after", 2, {"cpu": "1"}))
     stage.wait_until_decided()
     assert stage.with_nodes() == names(before)
-    assert stage.used("one") == {"cpu": "2"}
+    eventually(lambda: stage.used("one") == {"cpu": "2"})

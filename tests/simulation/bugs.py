@@ -143,9 +143,9 @@ BUGS = {
         found_by=5,
     ),
     "a group that one member fewer is enough for": Bug(
-        "muster.framework.groups.book",
-        "return self.quorum(group) - len(self.record(group).placed)",
-        "return self.quorum(group) - len(self.record(group).placed) - 1",
+        "muster.plugins.coscheduling.record",
+        "return self.quorum - len(self.placed)",
+        "return self.quorum - len(self.placed) - 1",
         ("group_comes",),
         found_by=7,
     ),

@@ -92,7 +92,7 @@ def test_evictions_free_quota_on_one_node_for_a_pod_and_on_all_nodes_for_a_gang(
 
 
 def test_a_pod_that_starts_without_quota(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(CapacityScheduling, "_rejection", lambda self, quota, need, nominated: None)
+    monkeypatch.setattr("muster.plugins.capacityscheduling.plugin.rejection_of", lambda *_, **__: None)
     pods(stage, "pod", 3)
     stage.go_on(30.0)
     assert any("our pods now use 3000m of a quota of 2000m" in wrong for wrong in stage.judge.wrong)
