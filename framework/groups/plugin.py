@@ -185,8 +185,7 @@ class GangPlugin(
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """If the pod's group was held during the attempt, activates the pod, so that PreEnqueue gates it."""
-        if self._groups.holds:
-            self._held.gate((decision.pod,))
+        self._held.gate((decision.pod,))
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """If the group was held during the attempt, activates its members, so that PreEnqueue gates them."""
