@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .errors import Fenced
 from .transport import RequestOutcome, path_with
-from .versions import ServedVersions, body_at, versioned
+from .versions import ServedVersions, body_at
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -157,6 +157,16 @@ class ApiClient:
         return await self._transport.request("GET", path, within=self._timeout)
 
     async def _write(self, method: str, path: str, body: bytes | None, content_type: str | None) -> Reply:
+        def send(there: str) -> Awaitable[Reply]:
+            return self._transport.request(
+                method,
+                there,
+                body=body if there == path else body_at(there, body),
+                content_type=content_type,
+                within=self._timeout,
+                may_send=self._may_write,
+            )
+
         self._backlog += 1
         try:
             if self._limiter is not None:
@@ -171,20 +181,10 @@ class ApiClient:
             if not self._may_write():
                 raise Fenced("this process does not hold the lease")
             self._on_write(method, written(path))
-            if versioned(path) is None:
-                return await self._send(method, path, body, content_type)
-            return await self._versions.reply(
-                path,
-                lambda there: self._send(method, there, body if there == path else body_at(there, body), content_type),
-            )
+            return await self._versions.reply(path, send)
         finally:
             self._writes_in_flight -= 1
             self._gate.release()
-
-    def _send(self, method: str, path: str, body: bytes | None, content_type: str | None) -> Awaitable[Reply]:
-        return self._transport.request(
-            method, path, body=body, content_type=content_type, within=self._timeout, may_send=self._may_write
-        )
 
 
 def written(path: str) -> str:

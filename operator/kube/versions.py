@@ -87,16 +87,18 @@ class ServedVersions:
         found = versioned(path)
         return path if found is None or found[0] not in self._in_use else found[0].at(self._in_use[found[0]], path)
 
-    async def reply(self, path: str, send: Callable[[str], Awaitable[Reply]]) -> Reply:
+    def reply(self, path: str, send: Callable[[str], Awaitable[Reply]]) -> Awaitable[Reply]:
         """The reply to a request to this path, which `send` sends to the path that it is given.
 
         After a 404 that may be due to the version, it is sent once more if the server serves another one. Raises
         ApiError.
         """
         found = versioned(path)
-        if found is None:
-            return await send(path)
-        kind, together = found
+        return send(path) if found is None else self._negotiated(*found, path, send)
+
+    async def _negotiated(
+        self, kind: Versioned, together: bool, path: str, send: Callable[[str], Awaitable[Reply]]
+    ) -> Reply:
         tried = self._in_use.get(kind, kind.version)
         try:
             reply = await send(kind.at(tried, path))
