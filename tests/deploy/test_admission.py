@@ -13,6 +13,7 @@ import yaml
 
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
+from tests.deploy.gone import remove
 from tests.deploy.helm import NAMESPACE, REPOSITORY, Helm, Manifest, pick
 from tests.deploy.tables import nested
 
@@ -64,14 +65,15 @@ def others(cluster: ControlPlane, admin: Api) -> Iterator[None]:
     """Definitions of what is not Kubernetes' own, of PodGroups and ElasticQuotas as they are, and the namespace."""
     definitions = [lenient(group, kind) for group, kinds in OTHERS.items() for kind in kinds]
     definitions += [yaml.safe_load(path.read_text()) for path in (REPOSITORY / "deploy" / "crds").glob("*.yaml")]
-    for definition in definitions:
+    names = [definition["metadata"]["name"] for definition in definitions]
+    for name, definition in zip(names, definitions, strict=True):
+        remove(admin, f"{_CRDS}/{name}")
         admin.post(_CRDS, definition)
     cluster.kubectl("apply", "--filename", str(REPOSITORY / "deploy" / "namespace.yaml"))
-    names = [definition["metadata"]["name"] for definition in definitions]
     cluster.kubectl("wait", "--for=condition=Established", *(f"crd/{name}" for name in names))
     yield
     for name in names:
-        admin.delete(f"{_CRDS}/{name}")
+        remove(admin, f"{_CRDS}/{name}")
 
 
 @pytest.mark.usefixtures("others")

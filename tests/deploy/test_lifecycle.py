@@ -1,27 +1,29 @@
 """Upgrade, uninstall, install again: PodGroups, which belong to users, outlive all of it."""
 
 from collections.abc import Iterator
-from http import HTTPStatus
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.controlplane.api import Api, ApiError
+from tests.deploy.gone import is_gone, remove
 from tests.deploy.helm import CHART, NAMESPACE, RELEASE, REPOSITORY, Helm, HelmError
 from tests.e2e.eventually import eventually
 
-CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/podgroups.scheduling.x-k8s.io"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CRD = f"{CRDS}/podgroups.scheduling.x-k8s.io"
+QUOTAS = f"{CRDS}/elasticquotas.scheduling.x-k8s.io"
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/{RELEASE}"
 
 
 @pytest.fixture(autouse=True)
-def without_definition(admin: Api) -> Iterator[None]:
-    """Takes the definition away before and after a test, with all PodGroups."""
-    _remove(admin, CRD)
+def without_definitions(admin: Api) -> Iterator[None]:
+    """Takes the definitions away before and after a test, with all PodGroups."""
+    _remove_definitions(admin)
     yield
-    _remove(admin, CRD)
+    _remove_definitions(admin)
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def test_podgroups_outlive_upgrade_and_uninstall(release: Helm, admin: Api) -> N
     assert _group(admin) == group
 
     release.uninstall()
-    assert _is_gone(admin, DEPLOYMENT)
+    assert is_gone(admin, DEPLOYMENT)
     assert _group(admin) == group
 
     release.install()
@@ -126,7 +128,7 @@ def _define(admin: Api, *, manager: str = "somebody", columns: bool = True) -> d
     definition = yaml.safe_load(path.read_text())
     for version in definition["spec"]["versions"] if not columns else ():
         del version["additionalPrinterColumns"]
-    made: dict[str, Any] = admin.post(f"{CRD.rpartition('/')[0]}?fieldManager={manager}", definition)
+    made: dict[str, Any] = admin.post(f"{CRDS}?fieldManager={manager}", definition)
     return made
 
 
@@ -152,16 +154,6 @@ def _group(admin: Api) -> dict[str, Any]:
     return group
 
 
-def _is_gone(admin: Api, path: str) -> bool:
-    try:
-        admin.get(path)
-    except ApiError as error:
-        return error.code == HTTPStatus.NOT_FOUND
-    return False
-
-
-def _remove(admin: Api, path: str) -> None:
-    """Deletes an object, if it is there, and waits until it is gone."""
-    if not _is_gone(admin, path):
-        admin.delete(path)
-    eventually(lambda: _is_gone(admin, path))
+def _remove_definitions(admin: Api) -> None:
+    for path in (CRD, QUOTAS):
+        remove(admin, path)

@@ -178,7 +178,8 @@ class FaultyApi:
         )
         application = web.Application()
         application.router.add_route("*", "/{path:.*}", self._handle)
-        self._runner = web.AppRunner(application, shutdown_timeout=0.1)
+        # A watch whose reader has gone would keep its connection to the real server, of which a session has a hundred.
+        self._runner = web.AppRunner(application, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
         await site.start()
@@ -227,10 +228,13 @@ class FaultyApi:
             kept = {name: upstream.headers[name] for name in _PASSED_BACK if name in upstream.headers}
             response = web.StreamResponse(status=upstream.status, headers=kept)
             watch = [(request, response)] if "watch" in request.query else []
-            with suppress(ConnectionResetError):  # whoever asked has gone
+            try:
                 await response.prepare(request)
                 self._watches += watch
                 async for chunk in upstream.content.iter_any():
                     await response.write(chunk)
-            self._watches = [each for each in self._watches if each not in watch]
+            except ConnectionResetError:  # whoever asked has gone
+                pass
+            finally:
+                self._watches = [each for each in self._watches if each not in watch]
         return response
