@@ -3,14 +3,16 @@
 Pods are counted under a trait, something that many of them have in common, such as their labels. A question selects
 traits, and its tally has a count for each row. The cost of a pod does not depend on the number of running pods: traits
 and questions find each other through keys when the first of either kind appears; afterwards a pod changes one number in
-each tally that includes it. Tallies that were not used lately are dropped, and traits are dropped with their last pod.
-A tally without a trait takes no memory for its zeros, so many questions that no running pod answers can be remembered.
+each tally that includes it. Questions that pick the same traits share a tally: pods with a label of their own each,
+such as those of a StatefulSet, ask as many questions as there are pods. Questions that were not asked lately are
+dropped, and traits are dropped with their last pod. A tally without a trait takes no memory for its zeros, so many
+questions that no running pod answers can be remembered.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 from weakref import ref
 
@@ -27,7 +29,7 @@ ANY: Hashable = None
 
 
 class Question(Protocol[TraitT_contra]):
-    """Picks traits. Equal questions share a tally."""
+    """Picks traits. Equal questions count as one."""
 
     @property
     def keys(self) -> Iterable[Hashable]:
@@ -42,20 +44,22 @@ class Question(Protocol[TraitT_contra]):
 
 
 class Tally:
-    """The count of one question.
+    """The count of the questions that pick the same traits, with the same weights.
 
     Attributes:
         counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to, nor to be kept.
-        traits: how many traits the question picks. Without any, all counts are zero.
+        traits: how many traits they pick. Without any, all counts are zero.
+        questions: the questions.
     """
 
-    __slots__ = ("_domains", "counts", "traits")
+    __slots__ = ("_domains", "counts", "questions", "traits")
 
     _MOST_DOMAINS = 16
 
     def __init__(self, capacity: int) -> None:
         self.counts: npt.NDArray[np.int32] = zeros(capacity, np.int32)
         self.traits = 0
+        self.questions: set[Hashable] = set()
         self._domains: OrderedDict[tuple[str, ref[Subset] | None], Domains] = OrderedDict()
 
     def domains(self, snapshot: Nodes, key: str, subset: Subset | None = None) -> Domains:
@@ -85,13 +89,13 @@ class Tally:
             domains.change(row, amount)
 
     def add_traits(self, number: int) -> None:
-        """The question picks so many traits more."""
+        """The questions pick so many traits more."""
         if number and not self.traits:
             self.counts = np.zeros(len(self.counts), np.int32)
         self.traits += number
 
     def remove_trait(self) -> None:
-        """The question picks one trait less, with which no pod runs any more."""
+        """The questions pick one trait less, with which no pod runs any more."""
         self.traits -= 1
         if not self.traits:
             self.counts = zeros(len(self.counts), np.int32)
@@ -106,13 +110,13 @@ class Tally:
 
 
 class _Known(Generic[TraitT]):
-    """Where the pods with a trait are, and which tallies they count in."""
+    """Where the pods with a trait are, and by tally the weight with which they count in it."""
 
     __slots__ = ("_counts", "rows", "tallies")
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = {}
-        self.tallies: dict[Question[TraitT], tuple[Tally, int]] = {}
+        self.tallies: dict[Tally, int] = {}
         self._counts: tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]] | None = None
 
     def change(self, row: int, amount: int) -> None:
@@ -123,7 +127,7 @@ class _Known(Generic[TraitT]):
         else:
             del self.rows[row]
         self._counts = None
-        for tally, weight in self.tallies.values():
+        for tally, weight in self.tallies.items():
             tally.change(row, amount * weight)
 
     def counts(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
@@ -176,7 +180,7 @@ class Tallies(Generic[TraitT]):
     def grow(self, capacity: int) -> None:
         """Grow the columns to `capacity` rows."""
         self._capacity = capacity
-        for tally in self._asked.values():
+        for tally in set(self._asked.values()):
             tally.grow(capacity)
 
     def traits(self) -> Mapping[TraitT, Mapping[int, int]]:
@@ -194,46 +198,61 @@ class Tallies(Generic[TraitT]):
                 yield question
 
     def _meet(self, trait: TraitT) -> _Known[TraitT]:
-        known: _Known[TraitT] = _Known()
+        """A trait that no pod had before. Of questions that shared a tally, those that now differ are dropped."""
+        known = self._known[trait] = _Known()
+        picking: dict[Tally, dict[Question[TraitT], int]] = {}
         for key in self._keys_of(trait):
             self._traits.setdefault(key, {})[trait] = None
             for question in self._questions.get(key, ()):
-                if question not in known.tallies and (weight := question.weigh(trait)):
-                    tally = self._asked[question]
-                    known.tallies[question] = (tally, weight)
-                    tally.add_traits(1)
-        self._known[trait] = known
+                if weight := question.weigh(trait):
+                    picking.setdefault(self._asked[question], {})[question] = weight
+        for tally, weights in picking.items():
+            weight, *others = set(weights.values())
+            if len(weights) == len(tally.questions) and not others:
+                known.tallies[tally] = weight
+                tally.add_traits(1)
+            else:
+                for question in weights:
+                    self._drop(question)
         return known
 
     def _forget(self, trait: TraitT) -> None:
-        for tally, _ in self._known.pop(trait).tallies.values():
+        for tally in self._known.pop(trait).tallies:
             tally.remove_trait()
         for key in self._keys_of(trait):
             _discard(self._traits, key, trait)
 
     def _ask(self, question: Question[TraitT]) -> Tally:
-        tally = self._asked[question] = Tally(self._capacity)
+        picked = list(self._picked(question))
+        tally = self._asked[question] = _shared(picked) or self._count(picked)
+        tally.questions.add(question)
         for key in question.keys:
             self._questions.setdefault(key, {})[question] = None
-        rows, amounts = [], []
-        for known, weight in self._picked(question):
-            known.tallies[question] = (tally, weight)
-            there, counts = known.counts()
-            rows.append(there)
-            amounts.append(counts if weight == 1 else weight * counts)
-        tally.add_traits(len(rows))
-        if rows:
-            np.add.at(tally.counts, np.concatenate(rows), np.concatenate(amounts))
         if len(self._asked) > self._limit:
             self._drop(next(iter(self._asked)))
         return tally
 
+    def _count(self, picked: Sequence[tuple[_Known[TraitT], int]]) -> Tally:
+        tally = Tally(self._capacity)
+        tally.add_traits(len(picked))
+        rows, amounts = [], []
+        for known, weight in picked:
+            known.tallies[tally] = weight
+            there, counts = known.counts()
+            rows.append(there)
+            amounts.append(counts if weight == 1 else weight * counts)
+        if rows:
+            np.add.at(tally.counts, np.concatenate(rows), np.concatenate(amounts))
+        return tally
+
     def _drop(self, question: Question[TraitT]) -> None:
-        for known, _ in self._picked(question):
-            known.tallies.pop(question, None)
+        tally = self._asked.pop(question)
+        tally.questions.remove(question)
         for key in question.keys:
             _discard(self._questions, key, question)
-        del self._asked[question]
+        if not tally.questions:
+            for known, _ in self._picked(question):
+                known.tallies.pop(tally, None)
 
     def _picked(self, question: Question[TraitT]) -> Iterator[tuple[_Known[TraitT], int]]:
         """The tally of each trait that the question picks, once, with its weight."""
@@ -243,6 +262,17 @@ class Tallies(Generic[TraitT]):
         for trait in found:
             if weight := question.weigh(trait):
                 yield self._known[trait], weight
+
+
+def _shared(picked: Sequence[tuple[_Known[TraitT], int]]) -> Tally | None:
+    """The tally of other questions that pick exactly these traits, with these weights; None where they pick none."""
+    if not picked:
+        return None
+    rarest, _ = min(picked, key=lambda each: len(each[0].tallies))
+    for tally in rarest.tallies:
+        if tally.traits == len(picked) and all(known.tallies.get(tally) == weight for known, weight in picked):
+            return tally
+    return None
 
 
 class KeysOf(Protocol[TraitT_contra]):
