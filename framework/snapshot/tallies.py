@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import xor
 from typing import Generic, Protocol, TypeVar
 from weakref import ref
 
@@ -49,16 +51,17 @@ class Tally:
     Attributes:
         counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to, nor to be kept.
         traits: how many traits they pick. Without any, all counts are zero.
+        mark: a number that tallies of the same traits and weights share, and hardly any others.
         questions: the questions.
     """
 
-    __slots__ = ("_domains", "counts", "questions", "traits")
+    __slots__ = ("_domains", "counts", "mark", "questions", "traits")
 
     _MOST_DOMAINS = 16
 
     def __init__(self, capacity: int) -> None:
         self.counts: npt.NDArray[np.int32] = zeros(capacity, np.int32)
-        self.traits = 0
+        self.traits = self.mark = 0
         self.questions: set[Hashable] = set()
         self._domains: OrderedDict[tuple[str, ref[Subset] | None], Domains] = OrderedDict()
 
@@ -88,15 +91,17 @@ class Tally:
         for domains in self._domains.values():
             domains.change(row, amount)
 
-    def add_traits(self, number: int) -> None:
-        """The questions pick so many traits more."""
-        if number and not self.traits:
+    def add_trait(self, mark: int) -> None:
+        """The questions pick one trait more."""
+        if not self.traits:
             self.counts = np.zeros(len(self.counts), np.int32)
-        self.traits += number
+        self.traits += 1
+        self.mark ^= mark
 
-    def remove_trait(self) -> None:
+    def remove_trait(self, mark: int) -> None:
         """The questions pick one trait less, with which no pod runs any more."""
         self.traits -= 1
+        self.mark ^= mark
         if not self.traits:
             self.counts = zeros(len(self.counts), np.int32)
             self._domains.clear()
@@ -129,6 +134,10 @@ class _Known(Generic[TraitT]):
         self._counts = None
         for tally, weight in self.tallies.items():
             tally.change(row, amount * weight)
+
+    def mark(self, weight: int) -> int:
+        """The part of the trait, with this weight, in the mark of a tally."""
+        return hash((id(self), weight))
 
     def counts(self) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int32]]:
         """The rows and how many pods are on each, kept for the next question until one of them changes."""
@@ -210,15 +219,16 @@ class Tallies(Generic[TraitT]):
             weight, *others = set(weights.values())
             if len(weights) == len(tally.questions) and not others:
                 known.tallies[tally] = weight
-                tally.add_traits(1)
+                tally.add_trait(known.mark(weight))
             else:
                 for question in weights:
                     self._drop(question)
         return known
 
     def _forget(self, trait: TraitT) -> None:
-        for tally in self._known.pop(trait).tallies:
-            tally.remove_trait()
+        known = self._known.pop(trait)
+        for tally, weight in known.tallies.items():
+            tally.remove_trait(known.mark(weight))
         for key in self._keys_of(trait):
             _discard(self._traits, key, trait)
 
@@ -234,10 +244,10 @@ class Tallies(Generic[TraitT]):
 
     def _count(self, picked: Sequence[tuple[_Known[TraitT], int]]) -> Tally:
         tally = Tally(self._capacity)
-        tally.add_traits(len(picked))
         rows, amounts = [], []
         for known, weight in picked:
             known.tallies[tally] = weight
+            tally.add_trait(known.mark(weight))
             there, counts = known.counts()
             rows.append(there)
             amounts.append(counts if weight == 1 else weight * counts)
@@ -268,9 +278,10 @@ def _shared(picked: Sequence[tuple[_Known[TraitT], int]]) -> Tally | None:
     """The tally of other questions that pick exactly these traits, with these weights; None where they pick none."""
     if not picked:
         return None
-    rarest, _ = min(picked, key=lambda each: len(each[0].tallies))
-    for tally in rarest.tallies:
-        if tally.traits == len(picked) and all(known.tallies.get(tally) == weight for known, weight in picked):
+    mark = reduce(xor, (known.mark(weight) for known, weight in picked))
+    for tally in picked[0][0].tallies:
+        alike = tally.mark == mark and tally.traits == len(picked)
+        if alike and all(known.tallies.get(tally) == weight for known, weight in picked):
             return tally
     return None
 

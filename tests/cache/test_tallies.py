@@ -393,3 +393,36 @@ def test_questions_that_weigh_a_term_differently_do_not_share_a_tally() -> None:
     assert counts() == [3 * preferred for _, preferred in weights]
     snapshot.add_pod(info(make_pod("hard").near(ZONE, {"app": "web"})), "n0")
     assert counts() == [hard + 3 * preferred for hard, preferred in weights]
+
+
+def test_questions_that_pick_the_same_again_share_a_tally() -> None:
+    kept = tallies(limit=10)
+    web, front = {"app": "web"}, {"app": "web", "tier": "front"}
+    for labels in (web, front):
+        kept.add(label_set_of("default", labels), 0)
+    every, ours = (
+        PodsMatching((Clause(namespaces, with_labels({"app": "web"})),), terminating=True)
+        for namespaces in (None, ONLY_DEFAULT)
+    )
+    before = kept.tally(every)
+    kept.remove(label_set_of("default", front), 0)
+    assert kept.tally(ours) is before
+
+
+def test_a_tally_to_share_is_found_at_a_cost_that_other_questions_hardly_add_to() -> None:
+    kept = Tallies[LabelSet](8, keys_of=lambda trait: (ANY,))
+    kinds = [label_set_of("default", {"kind": str(number)}) for number in range(200)]
+    for kind in kinds:
+        kept.add(kind, 0)
+
+    def ask(value: int) -> int:
+        """How many calls it takes to answer a question that is about all kinds but one."""
+        requirement = LabelSelectorRequirement("kind", "NotIn", (str(value),))
+        others = read_selector(LabelSelector(match_expressions=(requirement,)))
+        with counted() as work:
+            kept.tally(PodsMatching((Clause(None, others),), terminating=True))
+        return work.calls
+
+    ask(0)
+    second, *_, last = [ask(value) for value in range(1, 100)]
+    assert last <= second + len(kinds)
