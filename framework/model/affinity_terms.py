@@ -44,8 +44,9 @@ class AffinityTerm:
 
     def picks(self, namespace: str, labels: Mapping[str, str], namespace_labels: Mapping[str, str]) -> bool:
         """Whether it picks a pod with these labels in this namespace, which has labels of its own."""
-        within = namespace in self.namespaces or self.namespace_selector.picks(namespace_labels)
-        return within and self.selector.picks(labels)
+        if not self.selector.picks(labels):
+            return False
+        return namespace in self.namespaces or self.namespace_selector.picks(namespace_labels)
 
     @property
     def everywhere(self) -> bool:

@@ -51,6 +51,14 @@ class QueueingStrategy(IntEnum):
     """The entity is retried at once."""
 
 
+class Asked(NamedTuple):
+    """A registration of a plugin that rejected a pod, and the strategy that follows if its hint answers QUEUE."""
+
+    strategy: QueueingStrategy
+    plugin: str
+    registration: EventRegistration
+
+
 @dataclass(slots=True, eq=False)
 class ObjectEvent:
     """A cluster event with its object (kube-scheduler's `clusterEvent`).
@@ -61,6 +69,7 @@ class ObjectEvent:
         new: the object after; None for a delete.
         target: the UID of the only pod that it concerns; None if it concerns all.
         answers: the answers of hints that depend only on the pod's signature.
+        asked: the registrations to ask, by profile and rejection.
     """
 
     event: ClusterEvent
@@ -68,6 +77,7 @@ class ObjectEvent:
     new: object
     target: str | None = None
     answers: dict[tuple[HintFunction, PodSignature], bool] = field(default_factory=dict)
+    asked: dict[tuple[str, frozenset[str], frozenset[str]], Sequence[Asked]] = field(default_factory=dict)
 
 
 class InFlightEvents(NamedTuple):
@@ -111,8 +121,18 @@ class QueueingHints:
         return lambda event: any(self.concerns(rejector, event) for rejector in rejectors)
 
     def strategy(self, entity: QueuedEntity, event: ObjectEvent) -> QueueingStrategy:
-        """The effect of an event on an entity that plugins rejected or gate."""
-        return self.strategy_after(entity, (InFlightEvents(event.event, event.target, (event,)),))
+        """The effect of an event on an entity that plugins rejected or gate.
+
+        Called at each event for every pod that waits for it, so a single pod takes no more than its hints.
+        """
+        if len(entity.pods) > 1 or event.event.wildcard or not entity.rejectors:
+            return self.strategy_after(entity, (InFlightEvents(event.event, event.target, (event,)),))
+        [(uid, pod)] = entity.pods.items()
+        if event.target is None or event.target == uid:
+            for strategy, plugin, registration in self._asked(entity, event):
+                if self._says_queue(registration, pod.info, plugin, event):
+                    return strategy
+        return QueueingStrategy.SKIP
 
     def strategy_after(self, entity: QueuedEntity, missed: Iterable[InFlightEvents]) -> QueueingStrategy:
         """The effect of a series of events on an entity. After an error, an entity is retried after backoff anyway."""
@@ -149,23 +169,41 @@ class QueueingHints:
             return False
         if target is not None:
             pod = entity.pods[target].info
-            return any(self._says_queue(each, pod, plugin, events) for each in self._registered_for(pod, plugin, kind))
+            registered = self._registered_for(pod, plugin, kind)
+            return any(self._any_says_queue(each, pod, plugin, events) for each in registered)
         one_by_one: set[str] = set()
         for position, pod in enumerate(entity.one_per_signature()):
             for registration in self._registered_for(pod, plugin, kind):
                 if registration.hint is None or registration.by_signature or (registration.by_group and not position):
-                    if self._says_queue(registration, pod, plugin, events):
+                    if self._any_says_queue(registration, pod, plugin, events):
                         return True
                 elif not registration.by_group:
                     one_by_one.add(pod.pod.spec.scheduler_name)
         if not one_by_one:
             return False
         return any(
-            self._says_queue(registration, pod, plugin, events)
+            self._any_says_queue(registration, pod, plugin, events)
             for pod in entity.all_pods()
             for registration in self._registered_for(pod, plugin, kind)
             if self._by_pod(registration)
         )
+
+    def _asked(self, entity: QueuedEntity, event: ObjectEvent) -> Sequence[Asked]:
+        """The registrations for the event of the plugins that rejected the entity, pending ones first."""
+        rejection = entity.profile, entity.pending_plugins, entity.unschedulable_plugins
+        asked = event.asked.get(rejection)
+        if asked is None:
+            profile, pending, unschedulable = rejection
+            asked = event.asked[rejection] = [
+                Asked(strategy, plugin, registration)
+                for strategy, plugins in (
+                    (QueueingStrategy.IMMEDIATELY, pending),
+                    (QueueingStrategy.AFTER_BACKOFF, unschedulable),
+                )
+                for plugin in _in_order(plugins)
+                for registration in self._registered((profile, plugin), event.event)
+            ]
+        return asked
 
     def _registered_for(self, pod: PodInfo, plugin: str, kind: ClusterEvent) -> tuple[EventRegistration, ...]:
         return self._registered((pod.pod.spec.scheduler_name, plugin), kind)
@@ -184,20 +222,22 @@ class QueueingHints:
             return _ALWAYS
         return tuple(each for each in registered if each.event.wildcard or each.event.matches(event))
 
-    def _says_queue(self, registration: EventRegistration, pod: PodInfo, plugin: str, events: InFlightEvents) -> bool:
-        """Whether the hint answers QUEUE to any of the events."""
+    def _any_says_queue(
+        self, registration: EventRegistration, pod: PodInfo, plugin: str, events: InFlightEvents
+    ) -> bool:
+        return any(self._says_queue(registration, pod, plugin, event) for event in events.events)
+
+    def _says_queue(self, registration: EventRegistration, pod: PodInfo, plugin: str, event: ObjectEvent) -> bool:
+        """Whether the hint answers QUEUE to the event."""
         hint = registration.hint
         if hint is None:
             return True
         if not registration.by_signature:
-            return any(self._ask(hint, pod, plugin, event) for event in events.events)
-        for event in events.events:
-            answer = event.answers.get((hint, pod.signature))
-            if answer is None:
-                answer = event.answers[hint, pod.signature] = self._ask(hint, pod, plugin, event)
-            if answer:
-                return True
-        return False
+            return self._ask(hint, pod, plugin, event)
+        answer = event.answers.get((hint, pod.signature))
+        if answer is None:
+            answer = event.answers[hint, pod.signature] = self._ask(hint, pod, plugin, event)
+        return answer
 
     def _ask(self, hint: HintFunction, pod: PodInfo, plugin: str, event: ObjectEvent) -> bool:
         checkpoint()

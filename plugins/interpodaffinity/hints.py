@@ -53,7 +53,10 @@ class AffinityHints:
         return Hint.queue_if(was_apart)
 
     def _all_pick(self, terms: Sequence[AffinityTerm], pod: PodInfo) -> bool:
-        return bool(terms) and all(self._picks(term, pod) for term in terms)
+        for term in terms:
+            if not self._picks(term, pod):
+                return False
+        return bool(terms)
 
     def _any_picks(self, terms: Iterable[AffinityTerm], pod: PodInfo) -> bool:
         return any(self._picks(term, pod) for term in terms)

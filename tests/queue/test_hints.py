@@ -1,8 +1,12 @@
 """The pods that an event helps."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from muster.framework.contract.events import (
     ASSIGNED_POD_ADD,
@@ -15,14 +19,23 @@ from muster.framework.contract.events import (
     EventResource,
     Hint,
 )
+from muster.framework.error_log import ErrorLog
 from muster.framework.model.pod_info import PodInfo
-from muster.framework.queue.entity import Rejection
+from muster.framework.queue.entity import QueuedEntity, QueuedPodInfo, Rejection
+from muster.framework.queue.hints import InFlightEvents, ObjectEvent, QueueingHints
 from muster.framework.queue.transitions import Place
 from tests.builders import make_pod
 from tests.queue.harness import Harness, pending_on, pod, rejected_by
 
 ANY_POD = ClusterEvent(EventResource.POD, Action.ADD | Action.DELETE)
 ANYTHING = ClusterEvent(EventResource.WILDCARD, Action.ALL)
+
+
+@dataclass(frozen=True)
+class Registrations:
+    """Implements `Registered`."""
+
+    registrations: Mapping[str, Mapping[str, Sequence[EventRegistration]]]
 
 
 def answering(hint: Hint) -> Callable[[PodInfo, object, object], Hint]:
@@ -230,3 +243,22 @@ def test_each_pod_is_asked_about_once_though_two_plugins_rejected_it() -> None:
     harness.queue.move_all(NODE_ADD, None, None)
 
     assert asked == ["a", "b"]
+
+
+@given(data=st.data())
+def test_a_single_pod_is_helped_as_one_of_a_series_of_events_would_help_it(data: st.DataObject) -> None:
+    events = st.sampled_from((NODE_ADD, ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, ANY_POD, ANYTHING))
+    hints = st.sampled_from((None, broken, answering(Hint.QUEUE), answering(Hint.SKIP)))
+    one = st.builds(EventRegistration, events, hints, by_signature=st.booleans(), by_group=st.booleans())
+    registered = data.draw(st.dictionaries(st.sampled_from("PQR"), st.lists(one, max_size=3)))
+    queueing = QueueingHints(Registrations({"muster": registered}), ErrorLog(logging.getLogger("ignored"), lambda: 0.0))
+    info = pod("a")
+    entity = QueuedEntity.of(QueuedPodInfo(info, 0.0, 0.0), None, 0.0, Place.NOWHERE)
+    plugins = st.frozensets(st.sampled_from("PQRS"))
+    entity.unschedulable_plugins, entity.pending_plugins = data.draw(plugins), data.draw(plugins)
+    kind, target = data.draw(events), data.draw(st.sampled_from((None, info.uid, "another")))
+
+    event, again = (ObjectEvent(kind, None, object(), target) for _ in range(2))
+
+    expected = queueing.strategy_after(entity, (InFlightEvents(kind, target, (again,)),))
+    assert queueing.strategy(entity, event) is expected
