@@ -126,10 +126,11 @@ class PodGroupTrial(Protocol):
         """
         ...
 
-    def fits(self, nodes: Collection[str] | None = None) -> bool:
+    def fits(self, nodes: Collection[str] | None = None, *, returned_to: Collection[str] = ()) -> bool:
         """Whether the assignments still fit, member by member, each with the previous ones on their nodes.
 
-        With `nodes`, only assignments to these nodes are checked.
+        With `nodes`, only assignments to these nodes are checked. `returned_to` names nodes to which pods were put
+        back: a member that lacks capacity there is found first, so that it costs little to learn that it does.
         """
         ...
 

@@ -131,12 +131,10 @@ class PreemptionTrial:
         for position, attempt in enumerate(found):
             self._positions_on.setdefault(attempt.node_name, []).append(position)
 
-    def fits(self, nodes: Collection[str] | None = None) -> bool:
-        """Whether the assignments, or those on `nodes`, still fit."""
-        checked = self._found
-        if nodes is not None:
-            checked = [self._found[position] for position in sorted(at for name in nodes for at in self._on(name))]
-        if not self._has_total_capacity():
+    def fits(self, nodes: Collection[str] | None = None, *, returned_to: Collection[str] = ()) -> bool:
+        """Whether the assignments, or those on `nodes`, still fit; see `PodGroupTrial`."""
+        checked = self._found if nodes is None else self._on(nodes)
+        if not self._has_total_capacity() or not self._pass_on_nodes(self._on(returned_to)):
             return False
         if not checked:
             return True
@@ -156,8 +154,29 @@ class PreemptionTrial:
                 for attempt in reversed(reserved):
                     attempt.framework.reserving.unreserve(attempt.state, attempt.pod, attempt.node_name)
 
-    def _on(self, node_name: str) -> Sequence[int]:
-        return self._positions_on.get(node_name, ())
+    def _on(self, nodes: Collection[str]) -> Sequence[Attempt]:
+        """The attempts that found these nodes, in their order."""
+        positions = sorted(position for name in nodes for position in self._positions_on.get(name, ()))
+        return [self._found[position] for position in positions]
+
+    def _pass_on_nodes(self, attempts: Sequence[Attempt]) -> bool:
+        """Whether they pass the filters that read one node alone, which no member on another node changes."""
+        if not attempts:
+            return True
+        with self._snapshot.trial():
+            for attempt in attempts:
+                row = self._snapshot.live_row_of(attempt.node_name)
+                if row is None or not self._passes_on_node(attempt, row):
+                    return False
+                self._snapshot.add_pod(attempt.pod, attempt.node_name)
+        return True
+
+    def _passes_on_node(self, attempt: Attempt, row: int) -> bool:
+        view = NodeView(self._snapshot, np.array([row]))
+        try:
+            return attempt.framework.filtering.passes_on_node(attempt.state, attempt.pod, view)
+        except Failed as failed:
+            raise TrialFailed(failed.status) from failed
 
     def _fits(self, attempt: Attempt, reserved: list[Attempt]) -> bool:
         framework, state, pod, node_name = attempt.framework, attempt.state, attempt.pod, attempt.node_name

@@ -249,7 +249,8 @@ class GroupSearch:
         lost = []
         for victim, violations in turns:
             self._add(victim.pods)
-            if not self._trial.fits({placed.node_name for placed in victim.pods}.intersection(used)):
+            nodes = {placed.node_name for placed in victim.pods}.intersection(used)
+            if not self._trial.fits(nodes, returned_to=nodes):
                 self._remove(victim.pods)
                 lost.append((victim, violations))
         return lost
@@ -259,7 +260,7 @@ class GroupSearch:
         checkpoint()
         for victim, _ in turns:
             self._add(victim.pods)
-        if self._trial.fits():
+        if self._trial.fits(returned_to={placed.node_name for victim, _ in turns for placed in victim.pods}):
             return []
         for victim, _ in turns:
             self._remove(victim.pods)

@@ -2,14 +2,17 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
 
 from muster.framework.contract import Disruption, PodInfo
 from muster.framework.groups import Announcement
+from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
+from muster.framework.scheduler.preemption_trial import PreemptionTrial
 from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.record import NativePodGroupReason
@@ -207,3 +210,44 @@ async def test_a_group_without_victims_is_counted_as_unschedulable() -> None:
     assert metrics.podgroup_schedule_attempts.values() == {("unschedulable", "muster"): 1}
     assert metrics.workload_preemption_attempts.values() == {("UnschedulableAndUnresolvable",): 1}
     assert metrics.workload_preemption_victims.counts() == {(): 0}
+
+
+async def evicted(seed: int) -> tuple[list[str], list[tuple[str, str]]]:
+    """The evictions for two gangs that keep to their leaders, and their nominations; the seed chooses the cluster."""
+    random, world = Random(seed), World()
+    nodes = [f"n{number}" for number in range(5)]
+    world.add_nodes(*(make_node(name, cpu="4").zone(random.choice(("a", "b"))) for name in nodes))
+    for number in range(16):
+        pod = plain(f"low-{number}", random.choice(("500m", "1", "2")))
+        pod.labels(app=random.choice(("web", "db"))).priority(random.randint(0, 5)).node(random.choice(nodes))
+        world.add(pod)
+    await world.settle()
+    for name in ("one", "two"):
+        world.api.put(KIND, make_group(name, 3, priority=10))
+        leader, *others = make_members(name, 3, cpu=random.choice(("1", "2")), priority=10)
+        for pod in others:
+            pod.near("topology.kubernetes.io/zone", {"leads": name})
+        world.add(leader.labels(leads=name), *others)
+    await world.run(5)
+    await world.kill()
+    return world.evicted, world.nominations
+
+
+async def test_capacity_on_the_nodes_of_returned_pods_is_looked_at_first_which_saves_trials_and_changes_no_plan(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    trials: list[str] = []
+    fits = PreemptionTrial._fits
+
+    def counted_fits(trial: PreemptionTrial, attempt: Attempt, reserved: list[Attempt]) -> bool:
+        trials.append(attempt.node_name)
+        return fits(trial, attempt, reserved)
+
+    monkeypatch.setattr(PreemptionTrial, "_fits", counted_fits)
+    found = [await evicted(seed) for seed in range(20)]
+    quick = len(trials)
+    assert sum(bool(victims) for victims, _ in found) > 10
+
+    monkeypatch.setattr(PreemptionTrial, "_pass_on_nodes", lambda self, attempts: True)
+    assert found == [await evicted(seed) for seed in range(20)]
+    assert quick < (len(trials) - quick) / 2

@@ -1,6 +1,8 @@
 """Pods that are promised a node: others yield to them there, and they themselves try it first."""
 
+import asyncio
 from collections.abc import Callable
+from random import Random
 from typing import ClassVar
 
 import msgspec
@@ -23,10 +25,12 @@ from muster.framework.contract import (
     Verdicts,
 )
 from muster.framework.contract.verdicts import Diagnosis
+from muster.framework.runtime.filter_calls import FilterCalls
 from muster.framework.runtime.nominator import PodNominator
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.queueing.scheduling_gates import SchedulingGates
 from muster.plugins.resources.fit import NodeResourcesFit
+from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_node, make_pod
 from tests.scheduler.conftest import SetStage
 from tests.scheduler.scripted import post_filtering
@@ -302,3 +306,40 @@ def test_a_nomination_in_the_status_counts_unless_the_pod_has_been_gated_since_i
     assert counts()
     nominator.gate(learned.uid)
     assert counts()
+
+
+def decided(seed: int) -> tuple[str, tuple[str, str, str | None] | None]:
+    """The node of a pod, and its condition, in a cluster where other pods are nominated; the seed chooses it."""
+    random = Random(seed)
+    scheduler = VirtualScheduler()
+    names = [f"n{number}" for number in range(6)]
+    scheduler.add_nodes(
+        *(make_node(name, cpu=str(random.randint(1, 3))).zone(random.choice(("a", "b"))) for name in names)
+    )
+    labels = [{"app": "web"}, {"app": "db"}, {}]
+    running = [
+        make_pod(f"r{number}").labels(random.choice(labels)).requests(cpu="500m").node(random.choice(names))
+        for number in range(6)
+    ]
+    nominated = [nominee(f"p{number}", random.choice(names)).labels(random.choice(labels)) for number in range(4)]
+    for pod in nominated:
+        if random.random() < 0.3:
+            pod.requests(cpu="100m").apart("topology.kubernetes.io/zone", {"app": "web"})
+    web = make_pod("web").labels(app="web").requests(cpu=random.choice(("1", "3"))).scheduler("muster")
+    web.near("topology.kubernetes.io/zone", {"app": "db"})
+    if random.random() < 0.5:
+        web.apart("kubernetes.io/hostname", {"app": "db"})
+    scheduler.add(*running, *nominated, web)
+    asyncio.run(scheduler.settle())
+    return scheduler.node_of(WEB), scheduler.conditions.get(WEB)
+
+
+def test_nodes_that_lack_capacity_with_their_nominated_pods_need_not_be_asked_about_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = [decided(seed) for seed in range(80)]
+    assert len({node for node, _ in found}) > 3
+    assert sum(condition is not None for _, condition in found) > 10
+
+    monkeypatch.setattr(FilterCalls, "leading", lambda self, state: [])
+    assert found == [decided(seed) for seed in range(80)]
