@@ -52,7 +52,7 @@ class Tally:
         counts: int32, shape (capacity,): the sum over the pods on each row. Not to be written to, nor to be kept.
         traits: how many traits they pick. Without any, all counts are zero.
         mark: a number that tallies of the same traits and weights share, and hardly any others.
-        questions: the questions.
+        questions: how many questions they are.
     """
 
     __slots__ = ("_domains", "counts", "mark", "questions", "traits")
@@ -61,8 +61,7 @@ class Tally:
 
     def __init__(self, capacity: int) -> None:
         self.counts: npt.NDArray[np.int32] = zeros(capacity, np.int32)
-        self.traits = self.mark = 0
-        self.questions: set[Hashable] = set()
+        self.traits = self.mark = self.questions = 0
         self._domains: OrderedDict[tuple[str, ref[Subset] | None], Domains] = OrderedDict()
 
     def domains(self, snapshot: Nodes, key: str, subset: Subset | None = None) -> Domains:
@@ -217,7 +216,7 @@ class Tallies(Generic[TraitT]):
                     picking.setdefault(self._asked[question], {})[question] = weight
         for tally, weights in picking.items():
             weight, *others = set(weights.values())
-            if len(weights) == len(tally.questions) and not others:
+            if len(weights) == tally.questions and not others:
                 known.tallies[tally] = weight
                 tally.add_trait(known.mark(weight))
             else:
@@ -235,7 +234,7 @@ class Tallies(Generic[TraitT]):
     def _ask(self, question: Question[TraitT]) -> Tally:
         picked = list(self._picked(question))
         tally = self._asked[question] = _shared(picked) or self._count(picked)
-        tally.questions.add(question)
+        tally.questions += 1
         for key in question.keys:
             self._questions.setdefault(key, {})[question] = None
         if len(self._asked) > self._limit:
@@ -257,7 +256,7 @@ class Tallies(Generic[TraitT]):
 
     def _drop(self, question: Question[TraitT]) -> None:
         tally = self._asked.pop(question)
-        tally.questions.remove(question)
+        tally.questions -= 1
         for key in question.keys:
             _discard(self._questions, key, question)
         if not tally.questions:

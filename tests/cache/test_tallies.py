@@ -188,9 +188,8 @@ class Counting(RuleBasedStateMachine):
             followed: Any = tallies
             changed = {tally for known in followed._known.values() for tally in known.tallies}
             assert changed <= set(followed._asked.values())
-            assert {
-                question: tally for tally in changed for question in tally.questions
-            }.items() <= followed._asked.items()
+            asked: Counter[Tally] = Counter(followed._asked.values())
+            assert {tally: tally.questions for tally in asked} == asked
         carried = Counter(
             (each.kind, each.term.topology_key) for pod, _ in self.pods.values() for each in pod.terms.carried
         )
@@ -370,7 +369,7 @@ def test_a_shared_tally_is_followed_until_its_last_question_is_forgotten() -> No
 
     kept.tally(asking_for(1))
     kept.add(web, 5)
-    assert shared.questions == {asked[1]}
+    assert shared.questions == 1
     assert [shared.counts[3], shared.counts[5]] == [1, 1]
     kept.tally(asking_for(2))
     kept.add(web, 5)
