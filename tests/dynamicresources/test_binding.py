@@ -235,18 +235,21 @@ async def test_a_claim_is_made_for_extended_resources_and_written_into_the_pods_
     assert attempt.nodes() == ["one"]
     assert attempt.reserve("one") is None
     assert await attempt.bind("one") is None
+    path, user = f"{CLAIMS}/user-extended-resources-x", "/api/v1/namespaces/default/pods/user"
+    assert world.api.writes == [("create", CLAIMS), ("patch", f"{path}/status"), ("patch", f"{user}/status")]
     made = world.claim("user-extended-resources-x")
+    assert made["metadata"]["finalizers"] == ["resource.kubernetes.io/delete-protection"]
     assert made["metadata"]["annotations"] == {"resource.kubernetes.io/extended-resource-claim": "true"}
     assert [owner["uid"] for owner in made["metadata"]["ownerReferences"]] == [UID]
     assert made["status"]["allocation"]["devices"]["results"][0]["device"] == "a"
-    messages = world.api.objects["/api/v1/namespaces/default/pods/user"]["status"]["extendedResourceClaimStatus"]
+    messages = world.api.objects[user]["status"]["extendedResourceClaimStatus"]
     assert messages["resourceClaimName"] == "user-extended-resources-x"
     made_for = {"admin_access": "false", "owner_api_group": "", "owner_api_kind": "Pod"}
     name = "dynamic_resource_allocation_resourceclaim_creates_total"
     assert world.metrics.value(name, status="success", **made_for) == 1
     attempt.unreserve("one")
     await world.do_what_was_spawned()
-    assert f"{CLAIMS}/user-extended-resources-x" not in world.api.objects
+    assert path not in world.api.objects
 
 
 CONDITIONS = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]}
