@@ -78,17 +78,7 @@ class Selector:
 
     def picks(self, labels: Mapping[str, str]) -> bool:
         """Whether it picks a set of labels."""
-        if self.requirements is None:
-            return False
-        for requirement in self.requirements:
-            key, operator, values = requirement
-            # Most expressions are of this kind, and thousands of pods may wait for the labels of another.
-            if operator == "In":
-                if labels.get(key) not in values:
-                    return False
-            elif not requirement.accepts(labels):
-                return False
-        return True
+        return self.requirements is not None and all(each.accepts(labels) for each in self.requirements)
 
     def and_labels(self, labels: Mapping[str, str]) -> Selector:
         """The selector that asks for these labels, too."""

@@ -115,14 +115,8 @@ class PluginCalls:
     def hint(self, plugin: Plugin, hint: HintFunction) -> HintFunction:
         """The hint, guarded: it raises Failed when it breaks, and the queue reports that. One object for each hint."""
 
-        call = self.call
-
         def asked(pod: PodInfo, old: Any, new: Any) -> Hint:
-            answer = call(QUEUEING_HINT, plugin, pod, hint, pod, old, new, sound=_as_hint)
-            if type(answer) is not tuple:
-                raise Failed(answer) from answer.error
-            found: Hint = answer[0]
-            return found
+            return self.ask(QUEUEING_HINT, plugin, pod, hint, pod, old, new, sound=_as_hint)
 
         return self._hints.setdefault(hint, asked)
 

@@ -186,7 +186,7 @@ class ClaimWriter:
                 "generateName": meta.generate_name,
                 "namespace": meta.namespace,
                 "annotations": meta.annotations,
-                "finalizers": [FINALIZER],  # as it is allocated next; a write of its own costs the API server most
+                "finalizers": [FINALIZER],  # allocated next, it would need them in a write of its own
                 "ownerReferences": meta.owner_references,
             },
             "spec": claim.spec,

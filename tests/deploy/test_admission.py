@@ -13,9 +13,9 @@ import yaml
 
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.plane import ControlPlane
-from tests.deploy.gone import remove
 from tests.deploy.helm import NAMESPACE, REPOSITORY, Helm, Manifest, pick
 from tests.deploy.tables import nested
+from tests.gone import remove
 
 EVERYTHING = nested(
     {

@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from tests.controlplane.api import Api, ApiError
-from tests.deploy.gone import is_gone, remove
 from tests.deploy.helm import CHART, NAMESPACE, RELEASE, REPOSITORY, Helm, HelmError
 from tests.e2e.eventually import eventually
+from tests.gone import is_gone, remove
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRD = f"{CRDS}/podgroups.scheduling.x-k8s.io"

@@ -229,12 +229,11 @@ class FaultyApi:
             response = web.StreamResponse(status=upstream.status, headers=kept)
             watch = [(request, response)] if "watch" in request.query else []
             try:
-                await response.prepare(request)
-                self._watches += watch
-                async for chunk in upstream.content.iter_any():
-                    await response.write(chunk)
-            except ConnectionResetError:  # whoever asked has gone
-                pass
+                with suppress(ConnectionResetError):  # whoever asked has gone
+                    await response.prepare(request)
+                    self._watches += watch
+                    async for chunk in upstream.content.iter_any():
+                        await response.write(chunk)
             finally:
                 self._watches = [each for each in self._watches if each not in watch]
         return response

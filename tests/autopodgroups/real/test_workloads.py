@@ -9,11 +9,12 @@ from muster.testing import configuration_of
 from tests.autopodgroups.objects import Object, job, stateful_set
 from tests.autopodgroups.world import LABEL
 from tests.builders import make_node
-from tests.controlplane.api import Api, ApiError
+from tests.controlplane.api import Api
 from tests.controlplane.plane import ControlPlane
 from tests.deployed import define_pod_groups, grant_as_charted
 from tests.e2e.eventually import eventually
 from tests.e2e.muster_process import MusterProcess, Options, running
+from tests.gone import is_gone
 
 CONTROLLERS = ("job-controller", "statefulset-controller", "garbage-collector-controller")
 GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/default/podgroups"
@@ -70,14 +71,6 @@ def bound(api: Api, name: str) -> list[str]:
     """The names of a workload's pods that have a node."""
     pods = (pod for pod in api.get(PODS)["items"] if pod["metadata"]["ownerReferences"][0]["name"] == name)
     return sorted(pod["metadata"]["name"] for pod in pods if pod["spec"].get("nodeName"))
-
-
-def is_gone(api: Api, path: str) -> bool:
-    try:
-        api.get(path)
-    except ApiError as error:
-        return error.code == 404
-    return False
 
 
 def controller(api: Api, group: str) -> str | None:
