@@ -8,7 +8,7 @@ reported before its node), keeps it while the node or a pod on it is known, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -168,8 +168,7 @@ class Snapshot:
             self.namespaces.change(info, 1, tentative=self._undo is not None)
         self.usage_journal.record(row)
         if self._undo is not None:
-            ports = self.ports.try_(row, info.signature.host_ports, claimed=True)
-            self._undo.append(_Change(info, node_name, added=True, ports=ports))
+            self._undo.append(_Change(info, node_name, True, self._try_ports(row, info, claimed=True)))
         elif info.signature.host_ports:
             self.ports.add(row, info.signature.host_ports)
 
@@ -192,8 +191,7 @@ class Snapshot:
             self.namespaces.change(counted, -1, tentative=self._undo is not None)
         self.usage_journal.record(row)
         if self._undo is not None:
-            ports = self.ports.try_(row, counted.signature.host_ports, claimed=False)
-            self._undo.append(_Change(counted, node_name, added=False, ports=ports))
+            self._undo.append(_Change(counted, node_name, False, self._try_ports(row, counted, claimed=False)))
         elif counted.signature.host_ports:
             self.ports.remove(row, counted.signature.host_ports)
         self._release_if_unused(row)
@@ -239,25 +237,40 @@ class Snapshot:
             yield
         finally:
             with shielded:
-                while self._take_back():
-                    checkpoint()
+                self._take_back(tuple(self._undo))
             self._undo = outer
             if outer is None:
                 self._restore_order()
 
-    def _take_back(self) -> bool:
-        """Undo the latest change of the innermost trial; False if there is none."""
-        log = self._undo
-        if not log:
-            return False
-        change = log.pop()
-        row = self._row_of.get(change.node_name)
-        self._undo = []
-        (self.remove_pod if change.added else self.add_pod)(change.info, change.node_name)
-        self._undo = log
-        if change.ports:
-            self.ports.restore(self._row_of[change.node_name] if row is None else row, change.ports)
-        return True
+    def _take_back(self, changes: Iterable[_Change]) -> None:
+        """Undo these changes: each pod at most once, however often it came and went."""
+        before: dict[tuple[str, str], PodInfo | None] = {}
+        now: dict[tuple[str, str], PodInfo | None] = {}
+        ports: dict[tuple[str, HostPort], int] = {}
+        for change in changes:
+            place = change.node_name, change.info.uid
+            before.setdefault(place, None if change.added else change.info)
+            now[place] = change.info if change.added else None
+            for port, count in change.ports:
+                ports.setdefault((change.node_name, port), count)
+        rows = {node_name: self._row_of[node_name] for node_name, _ in ports if node_name in self._row_of}
+        for (node_name, uid), pod in reversed(now.items()):  # rows that were claimed last are free first
+            original = before[node_name, uid]
+            if pod is not original:
+                if pod is not None:
+                    self.remove_pod(pod, node_name)
+                if original is not None:
+                    self.add_pod(original, node_name)
+                checkpoint()
+        for (node_name, port), count in ports.items():
+            row = self._row_of.get(node_name, rows.get(node_name))
+            if row is not None:
+                self.ports.restore(row, [(port, count)])
+                self.usage_journal.record(row)
+
+    def _try_ports(self, row: int, info: PodInfo, *, claimed: bool) -> Sequence[tuple[HostPort, int]]:
+        ports = info.signature.host_ports
+        return self.ports.try_(row, ports, claimed=claimed) if ports else ()
 
     def _pods_on(self, node_name: str, row: int) -> dict[str, PodInfo]:
         """The pods counted there, to be changed; in a trial their order is kept first."""

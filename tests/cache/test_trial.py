@@ -158,3 +158,22 @@ def test_rows_touched_in_a_trial_are_recorded_so_that_nothing_kept_inside_surviv
         snapshot.add_pod(WEB, "a")
         inside = snapshot.usage_journal.position
     assert snapshot.usage_journal.since(inside) == {0}
+
+
+def test_a_pod_that_was_only_taken_off_and_put_back_is_not_counted_anew_at_the_end(snapshot: Snapshot) -> None:
+    with snapshot.trial():
+        snapshot.remove_pod(DB, "a")
+        snapshot.add_pod(DB, "a")
+        inside = snapshot.usage_journal.position
+    assert snapshot.usage_journal.position == inside
+
+
+def test_a_row_whose_ports_are_put_back_is_recorded(snapshot: Snapshot) -> None:
+    snapshot.add_pod(WEB, "a")
+    twin = pod(make_pod("twin").host_port(80))
+    with snapshot.trial():
+        snapshot.add_pod(twin, "a")
+        snapshot.remove_pod(twin, "a")
+        inside = snapshot.usage_journal.position
+    assert snapshot.ports.conflicting_rows(WEB.signature.host_ports[0]) == [0]
+    assert snapshot.usage_journal.since(inside) == {0}

@@ -65,8 +65,8 @@ BUGS = {
     ),
     "a trial that leaves a pod behind": Bug(
         "muster.framework.snapshot.snapshot",
-        "while self._take_back():",
-        "while False:",
+        "self._take_back(tuple(self._undo))",
+        "self._take_back(())",
         found_by=1,
     ),
     "a lease that is taken while it is held": Bug(
