@@ -3,9 +3,9 @@
 Thousands of equal pods that wait for capacity need nearly the same dry runs, and few nodes change between two of them.
 `VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, of which the
 same ones are protected for a time, and the same nominated pods that count against the preemptor. The cache as a whole
-is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. Nothing
-is cached about a node with a possible victim that a group needs, because then other nodes matter. The cache must not be
-used if a filter's verdict about one node depends on others.
+is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. What a
+group says of a possible victim counts, too. Nothing is cached about a node with a possible victim that others need,
+because then other nodes matter. The cache must not be used if verdicts of filters are not kept.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
-from muster.framework.contract import CycleState, EvictionRule, Node, PreemptionHandle, Status
+from muster.framework.contract import CycleState, DisruptionUnit, EvictionRule, Node, PreemptionHandle, Status
 from muster.framework.model.latest_signatures import LatestSignatures
 from muster.framework.model.pod_info import PodInfo
 
@@ -35,6 +35,7 @@ class _Seen(NamedTuple):
     pods: Mapping[str, PodInfo]
     nominated: Sequence[PodInfo]
     protected: frozenset[str]
+    in_groups: Sequence[DisruptionUnit]
     outcome: Outcome
 
 
@@ -92,8 +93,8 @@ class Recollection:
             or self._snapshot.nodes[row] is not seen.node
             or self._snapshot.pods[row] != seen.pods
             or self._nominated.get(node_name, ()) != seen.nominated
-            or self._needs_others(row)
             or self._protected(row) != seen.protected
+            or self._in_groups(row) != seen.in_groups
         ):
             del self._seen[node_name]
             return None
@@ -102,10 +103,13 @@ class Recollection:
     def keep(self, node_name: str, outcome: Outcome) -> None:
         """Cache the outcome of the node in its current state."""
         row = self._snapshot.row_of(node_name)
-        if row is not None and not self._needs_others(row):
+        in_groups = None if row is None else self._in_groups(row)
+        if row is not None and in_groups is not None:
             pods = dict(self._snapshot.pods[row])
             nominated = self._nominated.get(node_name, ())
-            self._seen[node_name] = _Seen(self._snapshot.nodes[row], pods, nominated, self._protected(row), outcome)
+            self._seen[node_name] = _Seen(
+                self._snapshot.nodes[row], pods, nominated, self._protected(row), in_groups, outcome
+            )
 
     def _protected(self, row: int) -> frozenset[str]:
         """UIDs of the pods on this node that may be evicted later but not now."""
@@ -115,9 +119,14 @@ class Recollection:
         pods = self._snapshot.pods[row].values()
         return frozenset(pod.uid for pod in pods if not pod.terminating and limit.protected_until(pod))
 
-    def _needs_others(self, row: int) -> bool:
-        """Whether a pod on this node that may be evicted is needed by other pods of a group."""
+    def _in_groups(self, row: int) -> Sequence[DisruptionUnit] | None:
+        """The units of pods of groups on this node that may be evicted; None if one of them needs other pods."""
         permits = self._rule.permits
-        return any(
-            permits(pod, pod.priority) and self._unit_of(pod) is not None for pod in self._snapshot.pods[row].values()
-        )
+        found = []
+        for pod in self._snapshot.pods[row].values():
+            unit = self._unit_of(pod) if permits(pod, pod.priority) else None
+            if unit is not None:
+                if len(unit.pods) > 1:
+                    return None
+                found.append(unit)
+        return found

@@ -127,9 +127,9 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         found = self.get(group) if group is not None else None
         if group is None or found is None:
             return None
-        known: dict[str, NativePodGroup | CompositePodGroup] = {group: found, **dict(self.trees.known_above(group))}
-        priority = self.priority([*known][-1])
-        for name, each in reversed(known.items()):
+        known: list[tuple[str, NativePodGroup | CompositePodGroup]] = [(group, found), *self.trees.known_above(group)]
+        priority = known[-1][1].spec.priority or 0
+        for name, each in reversed(known):
             if each.spec.disrupted_together:
                 together = [member for leaf in self.trees.leaves(name) for member in self.record(leaf).placed_pods()]
                 composite = isinstance(each, CompositePodGroup)
