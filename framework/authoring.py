@@ -21,7 +21,6 @@ from .contract.plugin import MAX_NODE_SCORE, Args, FilterPlugin, ScorePlugin, Sc
 from .contract.status import Code, Status
 from .contract.verdicts import StatusTable, Verdicts
 from .model.pod_info import PodInfo, PodSignature
-from .snapshot.journal import DependsOn
 from .snapshot.view import NodeInfo, NodeView
 
 __all__ = ["PerNodeFilter", "PerNodeScore", "PerSignature", "SignatureCache", "normalize_to_highest"]
@@ -117,7 +116,7 @@ class PerNodeFilter(FilterPlugin[Args]):
         Legal statuses: a rejection, ERROR.
         """
         codes, table = np.zeros(len(nodes), np.int32), self._table
-        if self.filter_depends_on is DependsOn.CLUSTER:  # nothing is remembered, so nothing is kept of the reasons
+        if not self.filter_depends_on.kept:  # nothing is remembered, so nothing is kept of the reasons
             table = StatusTable()
         for index, node in enumerate(nodes):
             status = self.filter_node(state, pod, node)

@@ -89,7 +89,7 @@ class PodGroupTrial(Protocol):
 
     @property
     def depends_on_cluster(self) -> bool:
-        """Whether a Filter plugin reads more than each node for one of the assignments, see `fits`."""
+        """Whether a Filter plugin reads pods beyond each node for one of the assignments, see `fits`."""
         ...
 
     def scenario(self) -> AbstractContextManager[None]:

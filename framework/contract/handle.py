@@ -347,17 +347,21 @@ class PreemptionHandle(Handle, Protocol):
         ...
 
     def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
-        """Whether a Filter plugin that applies to the pod, and is not in `without`, reads more than each node.
+        """Whether a Filter plugin that applies to the pod, and is not in `without`, reads pods beyond each node.
 
         If none does, nodes can be tried together: a change on one affects no verdict about another.
         """
+        ...
+
+    def filters_are_kept(self, state: CycleState) -> bool:
+        """Whether verdicts about the pod hold while a node, the pods on it and `filter_epoch` are the same."""
         ...
 
     def filter_epoch(self, state: CycleState) -> Hashable:
         """A value that changes with everything on which Filter plugins depend besides the pod, the node and the pods on
         it.
 
-        This includes which of them skip the pod. It does not cover plugins that read more than each node.
+        This includes which of them skip the pod. It does not cover plugins whose verdicts are not kept.
         """
         ...
 

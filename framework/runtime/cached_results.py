@@ -15,7 +15,7 @@ import numpy as np
 from ..contract.plugin import MAX_NODE_SCORE, FilterPlugin, ScorePlugin, Scores
 from ..contract.verdicts import Codes, Mask, StatusTable
 from ..snapshot.column_cache import CachedColumns, ColumnSource
-from ..snapshot.journal import NO_ROWS, Changed, DependsOn
+from ..snapshot.journal import NO_ROWS, Changed
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
 
@@ -56,7 +56,7 @@ class FilterResults:
         self._layout = -1
         self.plugins = tuple(plugins)
         self.names = tuple(plugin.name for plugin in plugins)
-        leading = takewhile(lambda plugin: plugin.filter_depends_on is not DependsOn.CLUSTER, plugins)
+        leading = takewhile(lambda plugin: plugin.filter_depends_on.kept, plugins)
         self.leading = len(tuple(leading))
         self.codes: Mapping[str, Codes] = self._columns.values
         self.tables: Mapping[str, StatusTable] = self._columns.meanings
@@ -112,7 +112,7 @@ class ScoreResults:
     )
 
     def __init__(self, plugins: Iterable[ScorePlugin], weights: Mapping[str, int]) -> None:
-        self._plugins = [plugin for plugin in plugins if plugin.score_depends_on is not DependsOn.CLUSTER]
+        self._plugins = [plugin for plugin in plugins if plugin.score_depends_on.kept]
         without_epoch = ScorePlugin.score_epoch
         self._columns: CachedColumns[ScorePlugin, np.int64, None] = CachedColumns(
             [

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import takewhile
 
 import numpy as np
@@ -115,14 +115,19 @@ class FilterCalls:
         return found
 
     def depends_on_cluster(self, state: AttemptState) -> bool:
-        """Whether a Filter plugin that has not skipped the pod looks beyond each node."""
-        return any(
-            plugin.filter_depends_on is DependsOn.CLUSTER and plugin.name not in state.skip_filter_plugins
-            for plugin in self._plugins.filter
-        )
+        """Whether a Filter plugin that has not skipped the pod reads pods beyond each node."""
+        return DependsOn.CLUSTER in self._depends_on(state)
+
+    def are_kept(self, state: AttemptState) -> bool:
+        """Whether the verdicts of all Filter plugins that have not skipped the pod may be kept."""
+        return all(each.kept for each in self._depends_on(state))
+
+    def _depends_on(self, state: AttemptState) -> Iterator[DependsOn]:
+        skipped = state.skip_filter_plugins
+        return (plugin.filter_depends_on for plugin in self._plugins.filter if plugin.name not in skipped)
 
     def leading(self, state: AttemptState) -> Sequence[FilterPlugin]:
-        """The plugins that come before any that looks beyond each node."""
+        """The plugins that come before any that reads pods beyond each node."""
         skipped = state.skip_filter_plugins
         return [
             *takewhile(

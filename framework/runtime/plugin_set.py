@@ -35,7 +35,6 @@ from ..contract.plugin import (
     ScorePlugin,
 )
 from ..contract.status import text_of
-from ..snapshot.journal import DependsOn
 from .answers import all_of
 
 _LONGEST_TEXT = 512
@@ -176,7 +175,7 @@ class ProfilePlugins:
         return frozenset(
             plugin.name
             for plugin in self.of(FilterPlugin)
-            if plugin.filter_depends_on is not DependsOn.CLUSTER
+            if plugin.filter_depends_on.kept
             and all(each.hint is None or each.by_signature for each in registrations[plugin.name])
         )
 

@@ -11,7 +11,6 @@ from ..contract.plugin import MAX_NODE_SCORE, ScorePlugin, Scores
 from ..contract.status import Code, Status
 from ..model.pod_info import PodInfo
 from ..snapshot.column_cache import ColumnCache
-from ..snapshot.journal import DependsOn
 from ..snapshot.partitions import Partition
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView, Rows
@@ -115,7 +114,7 @@ class Scoring:
                 continue
             if plugin.name in others:
                 by_plugin[plugin.name] = partial(_zeros, len(feasible))
-            elif plugin.score_depends_on is DependsOn.CLUSTER:
+            elif not plugin.score_depends_on.kept:
                 weighted = weigh(plugin, self._scores(plugin, state, pod, NodeView.ascending(self._snapshot, feasible)))
                 by_plugin[plugin.name] = weighted
                 totals = totals + weighted

@@ -65,7 +65,7 @@ class PreemptionTrial:
 
     @property
     def depends_on_cluster(self) -> bool:
-        """Whether a Filter plugin looks beyond each node for one of the assignments."""
+        """Whether a Filter plugin reads pods beyond each node for one of the assignments."""
         return any(attempt.framework.filtering.depends_on_cluster(attempt.state) for attempt in self._found)
 
     def ask_about_nodes(self) -> Status | None:

@@ -62,7 +62,7 @@ class CachedColumns(Generic[S, Dtype, M]):
     )
 
     def __init__(self, sources: Iterable[ColumnSource[S]], dtype: type[Dtype]) -> None:
-        self._sources = [each for each in sources if each.depends_on is not DependsOn.CLUSTER]
+        self._sources = [each for each in sources if each.depends_on.kept]
         self._has_epochs = any([each.has_epoch for each in self._sources])
         self._epochs: dict[str, Hashable] = {}
         self._dtype = dtype

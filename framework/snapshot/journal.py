@@ -26,8 +26,15 @@ class DependsOn(Enum):
     """Only the node's object: labels, taints, allocatable, ..."""
     PODS_ON_NODE = "pods on node"
     """The node's object and the pods on it."""
+    OBJECTS = "objects"
+    """Anything but the pods on other nodes: other objects, or state of the plugin's own; never kept."""
     CLUSTER = "cluster"
     """Anything; never kept."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether verdicts and scores are kept for pods of one signature."""
+        return self in (DependsOn.NODE, DependsOn.PODS_ON_NODE)
 
 
 class Journal:

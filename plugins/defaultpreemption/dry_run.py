@@ -98,6 +98,8 @@ class VictimSearch:
         if self._remote:
             for name in names:
                 self._try({name: victims_on(name)}, found)
+        elif not self._handle.filters_are_kept(self._state):
+            self._try({name: victims_on(name) for name in names}, found)
         else:
             self._try_unless_known(names, victims_on, found)
         return found
@@ -211,7 +213,9 @@ class VictimSearch:
 
     def _there(self, victim: Victim, node: _Node) -> Sequence[Placed]:
         """The victim's pods that matter to a verdict about the node."""
-        return victim.pods if self._remote else victim.on.get(node.name, ())
+        if self._remote or (len(victim.pods) == 1 and victim.pods[0].node_name == node.name):
+            return victim.pods
+        return victim.on.get(node.name, ())
 
     def _add(self, trial: Trial, state: CycleState, node: _Node, pods: Sequence[Placed]) -> None:
         for pod, node_name in pods:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from math import inf
+from math import ceil, inf
 
 from muster.framework.contract import (
     NO_EVICTIONS,
@@ -296,12 +296,16 @@ class DefaultPreemption(
         found, units, budgets = DryRun(), self._units(), self._budgets()
         memory = self._memory_without_limit if rule.limit is None else self._memory
         search = VictimSearch(self.handle, state, pod, budgets, rule=rule, units=units, memory=memory)
-        for start in range(0, len(names), wanted):
-            part = search.run(names[start : start + wanted], partial(self._victims_on, rule, units, budgets))
+        start, size = 0, wanted
+        while start < len(names):
+            part = search.run(names[start : start + size], partial(self._victims_on, rule, units, budgets))
+            start += size
             found.candidates += part.candidates
             found.statuses |= part.statuses
-            if len(found.candidates) >= wanted and any(not each.violations for each in found.candidates):
+            lacking = wanted - len(found.candidates)
+            if lacking <= 0 and any(not each.violations for each in found.candidates):
                 break
+            size = _next_part(lacking, size, len(part.candidates), most=wanted)
         found.candidates.sort(key=lambda candidate: candidate.violations > 0)
         return found
 
@@ -362,6 +366,11 @@ class DefaultPreemption(
         snapshot = self.handle.snapshot
         row = snapshot.row_of(node_name)
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
+
+
+def _next_part(lacking: int, tried: int, found: int, *, most: int) -> int:
+    """How many nodes to try next if `lacking` candidates are wanted and the last part had `found` on `tried` nodes."""
+    return most if lacking <= 0 else min(most, ceil(lacking * tried / max(found, 1)))
 
 
 def _reclaimable(state: CycleState) -> Set[str]:

@@ -146,6 +146,8 @@ def reprieve_order(victims: Iterable[Victim], budgets: DisruptionBudgets) -> Rep
     Budgets are used up in the order of importance (upstream: `FilterVictimsWithPDBViolation`).
     """
     ranked = by_importance(victims)
+    if not budgets.all:
+        return Reprieve(tuple(ranked), (0,) * len(ranked))
     violations = budgets.violations([victim.members for victim in ranked])
     counted = list(zip(ranked, violations, strict=True))
     order = [each for each in counted if each[1]] + [each for each in counted if not each[1]]

@@ -13,6 +13,7 @@ import numpy as np
 
 from muster.framework.contract import (
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
     FilterPlugin,
@@ -104,6 +105,7 @@ class VolumeBinding(
     """Filters by where volumes are or can be made, scores by the storage that they use, and binds them."""
 
     name = "VolumeBinding"
+    filter_depends_on = DependsOn.OBJECTS
     args_model = VolumeBindingArgs
     watches = (CLAIMS, VOLUMES, CLASSES, CSI_NODES, CSI_DRIVERS, CAPACITIES)
 

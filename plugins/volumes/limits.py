@@ -11,6 +11,7 @@ from muster.framework.contract import (
     ClusterEvent,
     Codes,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
     EventResource,
@@ -45,6 +46,7 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
     """Filters by the limits and drivers of each node's CSINode."""
 
     name = "NodeVolumeLimits"
+    filter_depends_on = DependsOn.OBJECTS
     watches = (CLAIMS, VOLUMES, CLASSES, CSI_NODES, CSI_DRIVERS, ATTACHMENTS)
 
     def __init__(self, args: None, handle: Handle) -> None:

@@ -12,6 +12,7 @@ from muster.framework.contract import (
     Action,
     ClusterEvent,
     CycleState,
+    DependsOn,
     EnqueueExtensions,
     EventRegistration,
     EventResource,
@@ -56,6 +57,7 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
     """Filters by the labels of bound volumes."""
 
     name = "VolumeZone"
+    filter_depends_on = DependsOn.OBJECTS
     watches = (CLAIMS, VOLUMES, CLASSES)
 
     _table = StatusTable([ELSEWHERE])

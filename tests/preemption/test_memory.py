@@ -1,6 +1,6 @@
 """The memory of dry runs and of crowded nodes changes nothing but the time that a decision takes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -10,7 +10,9 @@ from muster.framework.runtime.nominated_cache import NominatedResults
 from muster.plugins.defaultpreemption.dry_run import DryRun, VictimSearch
 from muster.plugins.defaultpreemption.memory import Recollection
 from muster.plugins.defaultpreemption.victims import Victim
+from muster.plugins.gangscheduling.plugin import GangScheduling
 from tests.builders import PodDict, make_node, make_pod
+from tests.gangscheduling.world import KIND, make_group
 from tests.preemption.world import EvictingStage, urgent, victim
 
 pytestmark = pytest.mark.slow
@@ -96,6 +98,61 @@ async def test_the_next_of_equal_pods_tries_only_nodes_that_have_changed(monkeyp
     await stage.close()
 
 
+async def test_about_as_many_more_nodes_are_tried_as_candidates_are_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    run = VictimSearch.run
+
+    def noted(self: VictimSearch, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]]) -> DryRun:
+        sizes.append(len(names))
+        return run(self, names, victims_on)
+
+    monkeypatch.setattr(VictimSearch, "run", noted)
+    stage = EvictingStage()
+    stage.random = lambda: 0.0
+    nodes = [f"node-{number}" for number in range(150)]
+    stage.put_node(*(make_node(node, cpu="2") for node in nodes))
+    for number, node in enumerate(nodes):
+        running = victim if number >= 10 else urgent
+        stage.put_pod(running(f"on-{node}", "2").node(node))
+    stage.put_pod(urgent("first", "2"))
+    await stage.wait(1.0)
+
+    assert sizes == [100, 12]  # 90 candidates on 100 nodes, so 12 nodes are likely to have 10
+    await stage.close()
+
+
+async def test_pods_of_groups_that_are_evicted_alone_are_tried_again_when_their_group_has_another_priority(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[set[str]] = []
+    run = VictimSearch._run_together
+
+    def noted(self: VictimSearch, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
+        tried.append({*victims_of})
+        return run(self, victims_of, found)
+
+    monkeypatch.setattr(VictimSearch, "_run_together", noted)
+    stage = EvictingStage(GangScheduling)
+    nodes = ("one", "two", "three")
+    stage.put_node(*(make_node(node, cpu="2") for node in nodes))
+    for priority, node in enumerate(nodes):
+        stage.api.put(KIND, make_group(f"on-{node}", priority=priority))
+        stage.put_pod(_member(victim(f"{node}-0", "2"), f"on-{node}").node(node))
+    chosen = []
+    for name in ("first", "second"):
+        stage.put_pod(urgent(name, "2"))
+        await stage.wait(1.0)
+        chosen.append(stage.engine.nominator.nominated_node(stage.uid(f"default/{name}")))
+    assert (chosen, tried) == (["one", "two"], [{"one", "two", "three"}, {"one"}])
+
+    stage.api.put(KIND, make_group("on-three", priority=200))
+    stage.put_pod(urgent("third", "2"))
+    await stage.wait(1.0)
+
+    assert stage.engine.nominator.nominated_node(stage.uid("default/third")) == ""
+    await stage.close()
+
+
 async def test_a_node_that_was_crowded_is_asked_about_again_when_another_pod_is_nominated_to_it() -> None:
     stage = EvictingStage()
     stage.put_node(make_node("one", cpu="2"))
@@ -123,6 +180,11 @@ async def test_a_node_that_was_crowded_is_asked_about_again_when_a_pod_leaves_it
 
     assert stage.binds == [("default/web", "one")]
     await stage.close()
+
+
+def _member(pod: PodDict, group: str) -> PodDict:
+    pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+    return pod
 
 
 def _nominated(name: str, cpu: str) -> PodDict:

@@ -1,5 +1,6 @@
 """Pods that evict others: nodes of one size, whose victims go when the test lets them."""
 
+from muster.framework.contract import Plugin
 from muster.plugins.defaultpreemption.plugin import DefaultPreemption
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import PodDict, make_node, make_pod
@@ -8,10 +9,10 @@ from tests.scheduler.stage import Stage
 
 
 class EvictingStage(Evicting, Stage):
-    """Nodes that take two cores each."""
+    """Nodes that take two cores each; with these plugins besides."""
 
-    def __init__(self) -> None:
-        super().__init__(NodeResourcesFit, DefaultPreemption)
+    def __init__(self, *plugins: type[Plugin]) -> None:
+        super().__init__(NodeResourcesFit, DefaultPreemption, *plugins)
         self.grace = None
 
     def fill(self, *nodes: str, each: int = 1) -> None:
