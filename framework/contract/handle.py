@@ -346,15 +346,18 @@ class PreemptionHandle(Handle, Protocol):
         """The nodes whose evictions extenders were asked about in this attempt; None when they were not asked."""
         ...
 
-    def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
-        """Whether a Filter plugin that applies to the pod, and is not in `without`, reads pods beyond each node.
+    def filters_depend_on_cluster(self, state: CycleState) -> bool:
+        """Whether a Filter plugin that applies to the pod reads pods beyond each node.
 
         If none does, nodes can be tried together: a change on one affects no verdict about another.
         """
         ...
 
-    def filters_are_kept(self, state: CycleState) -> bool:
-        """Whether verdicts about the pod hold while a node, the pods on it and `filter_epoch` are the same."""
+    def verdicts_are_kept(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
+        """Whether verdicts about the pod hold while a node, the pods on it and `filter_epoch` are the same.
+
+        Filter plugins in `without` are left out.
+        """
         ...
 
     def filter_epoch(self, state: CycleState) -> Hashable:

@@ -2,7 +2,7 @@
 
 `Filtering` and `Scoring` read them instead of asking every plugin about every node. Verdicts and raw scores are columns
 (`snapshot.column_cache`); what follows from them is kept here and brought up to date where a column has changed: the
-nodes that pass, normalized scores, sums. A plugin takes part if it declares that it depends on less than the cluster.
+nodes that pass, normalized scores, sums. A plugin takes part if it is NODE or PODS_ON_NODE.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ Weigh = Callable[[ScorePlugin, Scores], Scores]
 
 
 class FilterResults:
-    """Verdicts on every row for pods of one signature, by the plugins that depend on less than the cluster.
+    """Verdicts on every row for pods of one signature, by the plugins whose verdicts are kept.
 
     Attributes:
         plugins: all that are asked about such pods, in order.
         names: theirs.
-        leading: how many plugins come before the first that depends on the cluster: their joint verdict is remembered.
+        leading: how many plugins come before the first whose verdicts are not kept: their joint verdict is remembered.
         codes: by plugin, int32 of shape (height,).
         tables: by plugin, what the codes mean.
         mask: bool, shape (height,): live rows that pass the leading plugins. Must not be written to.

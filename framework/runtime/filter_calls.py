@@ -118,7 +118,7 @@ class FilterCalls:
         """Whether a Filter plugin that has not skipped the pod reads pods beyond each node."""
         return DependsOn.CLUSTER in self._depends_on(state)
 
-    def are_kept(self, state: AttemptState) -> bool:
+    def verdicts_are_kept(self, state: AttemptState) -> bool:
         """Whether the verdicts of all Filter plugins that have not skipped the pod may be kept."""
         return all(each.kept for each in self._depends_on(state))
 

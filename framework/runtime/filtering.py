@@ -49,8 +49,8 @@ class Filtering(FilterCalls):
     def run_on_all(self, state: AttemptState, pod: PodInfo, pre_filtered: PreFiltered) -> Filtered:
         """Ask the Filter plugins about every node that PreFilter left in, nominated pods considered.
 
-        Verdicts that depend on less than the cluster are remembered for pods of the same signature. They cover
-        all nodes, even if the pod is restricted to one topology domain.
+        Verdicts of plugins that are NODE or PODS_ON_NODE are remembered for pods of the same signature. They cover all
+        nodes, even if the pod is restricted to one topology domain.
         """
         since = self._calls.now()
         listed = self._snapshot.live_rows() if state.within is None else state.within

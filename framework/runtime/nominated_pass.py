@@ -50,7 +50,8 @@ class NominatedPass:
         if not found:
             return {}
         if not self._calls.depends_on_cluster(state):
-            return self._cached(state, pod, found) if self._calls.are_kept(state) else self._run(state, pod, found)
+            ask = self._cached if self._calls.verdicts_are_kept(state) else self._run
+            return ask(state, pod, found)
         rejected: dict[int, NodeRejection] = {}
         if len(found) > 1:
             rejected = self._run(state, pod, found, self._calls.leading(state))

@@ -73,7 +73,7 @@ class Scoring:
     def run(self, state: AttemptState, pod: PodInfo, feasible: Rows) -> Scored | Status:
         """Score the rows `feasible`; an ERROR status when a plugin failed.
 
-        Scores that depend on less than the cluster are remembered for pods of the same signature.
+        Scores of plugins that are NODE or PODS_ON_NODE are remembered for pods of the same signature.
         """
         since = self._calls.now()
         try:

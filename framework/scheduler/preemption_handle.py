@@ -54,13 +54,13 @@ class PreemptionProfileHandle(ProfileHandle):
         """Do the long work that a Filter plugin has left."""
         self.framework.filtering.finish_long_work(AttemptState.of(state), pod)
 
-    def filters_depend_on_cluster(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
+    def filters_depend_on_cluster(self, state: CycleState) -> bool:
         """Whether a Filter plugin that applies to the pod reads pods beyond each node."""
-        return self.framework.filtering.depends_on_cluster(_skipping(state, without))
+        return self.framework.filtering.depends_on_cluster(AttemptState.of(state))
 
-    def filters_are_kept(self, state: CycleState) -> bool:
+    def verdicts_are_kept(self, state: CycleState, *, without: Collection[str] = ()) -> bool:
         """Whether verdicts about the pod hold while a node, the pods on it and `filter_epoch` are the same."""
-        return self.framework.filtering.are_kept(AttemptState.of(state))
+        return self.framework.filtering.verdicts_are_kept(_skipping(state, without))
 
     def filter_epoch(self, state: CycleState) -> Hashable:
         """A value that changes with everything on which Filter plugins depend besides the pod and each node."""

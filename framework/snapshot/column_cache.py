@@ -38,7 +38,7 @@ class ColumnSource(NamedTuple, Generic[S]):
 
 
 class CachedColumns(Generic[S, Dtype, M]):
-    """The columns of one signature, one for each source that depends on less than the cluster.
+    """The columns of one signature, one for each source whose values are kept.
 
     Sources are asked only about rows whose node exists; values of other rows mean nothing.
 

@@ -19,7 +19,8 @@ _WHOLE_WHEN_OVER = 4
 class DependsOn(Enum):
     """The inputs of a plugin's verdict or score for a node, besides the pod's signature.
 
-    A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is CLUSTER.
+    A plugin that also reads the pod's name, namespace, labels or annotations, or volatile state of its own, is OBJECTS,
+    or CLUSTER if pods on other nodes matter, too.
     """
 
     NODE = "node"

@@ -8,7 +8,7 @@ reported before its node), keeps it while the node or a pod on it is known, and 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -242,31 +242,41 @@ class Snapshot:
             if outer is None:
                 self._restore_order()
 
-    def _take_back(self, changes: Iterable[_Change]) -> None:
-        """Undo these changes: each pod at most once, however often it came and went."""
+    def _take_back(self, changes: Sequence[_Change]) -> None:
+        """Undo these changes. On live nodes each pod moves at most once, however often it came and went."""
         before: dict[tuple[str, str], PodInfo | None] = {}
         now: dict[tuple[str, str], PodInfo | None] = {}
         ports: dict[tuple[str, HostPort], int] = {}
         for change in changes:
-            place = change.node_name, change.info.uid
-            before.setdefault(place, None if change.added else change.info)
-            now[place] = change.info if change.added else None
-            for port, count in change.ports:
-                ports.setdefault((change.node_name, port), count)
-        rows = {node_name: self._row_of[node_name] for node_name, _ in ports if node_name in self._row_of}
-        for (node_name, uid), pod in reversed(now.items()):  # rows that were claimed last are free first
+            if self.live_row_of(change.node_name) is not None:
+                place = change.node_name, change.info.uid
+                before.setdefault(place, None if change.added else change.info)
+                now[place] = change.info if change.added else None
+                for port, count in change.ports:
+                    ports.setdefault((change.node_name, port), count)
+            checkpoint()
+        for change in reversed(changes):  # rows of other nodes come and go with their pods
+            if self.live_row_of(change.node_name) is None:
+                self._reverse(change)
+            checkpoint()
+        for (node_name, uid), pod in now.items():
             original = before[node_name, uid]
             if pod is not original:
                 if pod is not None:
                     self.remove_pod(pod, node_name)
                 if original is not None:
                     self.add_pod(original, node_name)
-                checkpoint()
+            checkpoint()
         for (node_name, port), count in ports.items():
-            row = self._row_of.get(node_name, rows.get(node_name))
-            if row is not None:
-                self.ports.restore(row, [(port, count)])
-                self.usage_journal.record(row)
+            row = self._row_of[node_name]
+            self.ports.restore(row, [(port, count)])
+            self.usage_journal.record(row)
+
+    def _reverse(self, change: _Change) -> None:
+        row = self._row_of.get(change.node_name)
+        (self.remove_pod if change.added else self.add_pod)(change.info, change.node_name)
+        if change.ports:
+            self.ports.restore(self._row_of[change.node_name] if row is None else row, change.ports)
 
     def _try_ports(self, row: int, info: PodInfo, *, claimed: bool) -> Sequence[tuple[HostPort, int]]:
         ports = info.signature.host_ports

@@ -98,8 +98,12 @@ class VictimSearch:
         if self._remote:
             for name in names:
                 self._try({name: victims_on(name)}, found)
-        elif not self._handle.filters_are_kept(self._state):
-            self._try({name: victims_on(name) for name in names}, found)
+        elif not self._handle.verdicts_are_kept(self._state):
+            victims_of = {}
+            for name in names:
+                victims_of[name] = victims_on(name)
+                checkpoint()
+            self._try(victims_of, found)
         else:
             self._try_unless_known(names, victims_on, found)
         return found

@@ -245,7 +245,7 @@ class GroupSearch:
         return GroupPreemption(placement, pods, violations, sum(victim.group for victim in gone), cost)
 
     def _one_by_one(self, turns: Sequence[tuple[Victim, int]], used: Collection[str]) -> list[tuple[Victim, int]]:
-        """For filters that read one node at a time: only the members on a victim's nodes can conflict with it."""
+        """For filters that read no pods on other nodes: only the members on a victim's nodes can conflict with it."""
         lost = []
         for victim, violations in turns:
             self._add(victim.pods)

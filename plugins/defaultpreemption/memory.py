@@ -4,8 +4,8 @@ Thousands of equal pods that wait for capacity need nearly the same dry runs, an
 `VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, of which the
 same ones are protected for a time, and the same nominated pods that count against the preemptor. The cache as a whole
 is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. What a
-group says of a possible victim counts, too. Nothing is cached about a node with a possible victim that others need,
-because then other nodes matter. The cache must not be used if verdicts of filters are not kept.
+group says about a possible victim counts, too. Nothing is cached about a node with a possible victim that others need,
+because then other nodes matter. The cache must not be used if the filters' verdicts may not be kept.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Recollection:
         return frozenset(pod.uid for pod in pods if not pod.terminating and limit.protected_until(pod))
 
     def _in_groups(self, row: int) -> Sequence[DisruptionUnit] | None:
-        """The units of pods of groups on this node that may be evicted; None if one of them needs other pods."""
+        """The units of the pods on this node that may be evicted and belong to groups; None if one needs other pods."""
         permits = self._rule.permits
         found = []
         for pod in self._snapshot.pods[row].values():

@@ -369,8 +369,10 @@ class DefaultPreemption(
 
 
 def _next_part(lacking: int, tried: int, found: int, *, most: int) -> int:
-    """How many nodes to try next if `lacking` candidates are wanted and the last part had `found` on `tried` nodes."""
-    return most if lacking <= 0 else min(most, ceil(lacking * tried / max(found, 1)))
+    """How many nodes to try next for `lacking` more candidates, if the last part had `found` on `tried` nodes."""
+    if lacking <= 0:
+        return most
+    return min(most, ceil(lacking * tried / found) if found else 2 * tried)
 
 
 def _reclaimable(state: CycleState) -> Set[str]:

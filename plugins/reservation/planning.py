@@ -99,7 +99,7 @@ def plan_for(
             if pod.signature not in kinds:
                 amounts = np.array(_amounts(pod, snapshot.resources), np.int64)
                 usable = _usable(pod, state, handle, rows)
-                hindered = hindered or (_looks_beyond_nodes(state, handle) and not usable.all())
+                hindered = hindered or (_reads_more_than_nodes(state, handle) and not usable.all())
                 kinds[pod.signature] = Need(amounts, 1, usable)
                 checkpoint()
         for levels in filter(None, (group.levels, _slice_levels(group))):
@@ -246,8 +246,8 @@ def _usable(pod: PodInfo, state: CycleState | None, handle: PreemptionHandle, ro
     return usable
 
 
-def _looks_beyond_nodes(state: CycleState | None, handle: PreemptionHandle) -> bool:
-    return state is not None and handle.filters_depend_on_cluster(state, without=[NAME])
+def _reads_more_than_nodes(state: CycleState | None, handle: PreemptionHandle) -> bool:
+    return state is not None and not handle.verdicts_are_kept(state, without=[NAME])
 
 
 def _ask(

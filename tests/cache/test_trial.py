@@ -75,6 +75,22 @@ def test_rows_taken_and_given_back_inside_are_as_before(snapshot: Snapshot) -> N
     assert content_of(snapshot) == before
 
 
+def test_pods_on_nodes_that_are_not_live_are_on_their_rows_afterwards(snapshot: Snapshot) -> None:
+    other = pod(make_pod("other").host_port(80))
+    snapshot.add_pod(other, "phantom")
+    before = content_of(snapshot)
+    with snapshot.trial():
+        snapshot.remove_pod(LOG, "ghost")
+        snapshot.remove_pod(other, "phantom")
+        snapshot.add_pod(LOG, "ghost")
+    assert content_of(snapshot) == before
+    with snapshot.trial():
+        snapshot.remove_pod(other, "phantom")
+        snapshot.add_pod(WEB, "stranger")
+    assert content_of(snapshot) == before
+    snapshot.remove_pod(other, "phantom")
+
+
 def test_a_port_that_two_pods_claim_is_free_inside_when_one_gave_it_back(snapshot: Snapshot) -> None:
     twin = pod(make_pod("twin").host_port(80))
     snapshot.add_pod(WEB, "a")

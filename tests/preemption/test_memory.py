@@ -98,7 +98,16 @@ async def test_the_next_of_equal_pods_tries_only_nodes_that_have_changed(monkeyp
     await stage.close()
 
 
-async def test_about_as_many_more_nodes_are_tried_as_candidates_are_lacking(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("helpful", "expected"),
+    [
+        (range(10, 150), [100, 12]),  # 90 candidates on 100 nodes, so 12 nodes are likely to have 10
+        (range(1, 100), [100, 2, 4, 8, 16, 32, 38]),
+    ],
+)
+async def test_about_as_many_more_nodes_are_tried_as_candidates_are_lacking(
+    helpful: range, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     sizes: list[int] = []
     run = VictimSearch.run
 
@@ -109,15 +118,15 @@ async def test_about_as_many_more_nodes_are_tried_as_candidates_are_lacking(monk
     monkeypatch.setattr(VictimSearch, "run", noted)
     stage = EvictingStage()
     stage.random = lambda: 0.0
-    nodes = [f"node-{number}" for number in range(150)]
+    nodes = [f"node-{number}" for number in range(200)]
     stage.put_node(*(make_node(node, cpu="2") for node in nodes))
     for number, node in enumerate(nodes):
-        running = victim if number >= 10 else urgent
+        running = victim if number in helpful else urgent
         stage.put_pod(running(f"on-{node}", "2").node(node))
     stage.put_pod(urgent("first", "2"))
     await stage.wait(1.0)
 
-    assert sizes == [100, 12]  # 90 candidates on 100 nodes, so 12 nodes are likely to have 10
+    assert sizes == expected
     await stage.close()
 
 

@@ -8,6 +8,9 @@ from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_node, make_pod
 from tests.dynamicresources.objects import device, exactly, make_claim, make_class, make_slice
 from tests.reservation.test_reservations_end import AFTER, RACK, Held
+from tests.storage import make_claim as make_volume_claim
+from tests.storage import make_class as make_storage_class
+from tests.storage import make_volume
 
 
 @pytest.fixture
@@ -45,6 +48,18 @@ def lacks_company(scheduler: VirtualScheduler, pod: PodDict) -> None:
     scheduler.add(pod)
 
 
+def lacks_a_volume(scheduler: VirtualScheduler, pod: PodDict) -> None:
+    scheduler.api.put("storageclasses", make_storage_class("local", provisioner="kubernetes.io/no-provisioner"))
+    scheduler.api.put("persistentvolumeclaims", make_volume_claim("data", storage_class="local"))
+    scheduler.add(pod.claim("data"))
+
+
+def volume_comes(scheduler: VirtualScheduler) -> None:
+    term = {"matchExpressions": [{"key": RACK, "operator": "In", "values": ["c"]}]}
+    affinity = {"required": {"nodeSelectorTerms": [term]}}
+    scheduler.api.put("persistentvolumes", make_volume("on-c", storage_class="local", nodeAffinity=affinity))
+
+
 def device_comes(scheduler: VirtualScheduler) -> None:
     scheduler.api.put("resourceslices", make_slice("gpus", device("gpu-0"), node="c"))
 
@@ -59,6 +74,7 @@ def company_comes(scheduler: VirtualScheduler) -> None:
         (lacks_a_device, device_comes),
         (lacks_a_device_and_keeps_apart, device_comes),
         (lacks_company, company_comes),
+        (lacks_a_volume, volume_comes),
     ],
 )
 async def test_a_holder_that_lacks_something_else_leaves_its_place_to_the_next_until_it_can_be_helped(
