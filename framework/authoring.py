@@ -1,9 +1,8 @@
 """Helpers for plugin authors: one node at a time, one value for each pod signature, and scores normalized to 0 to 100.
 
 A plugin that derives from `PerNodeFilter` and `PerNodeScore` instead of FilterPlugin and ScorePlugin sees one node at a
-time. This is slower than vectors. A plugin that is NODE or PODS_ON_NODE is asked about a node only when the
-node has changed, but after every assume that is at least one node: use `PerSignature` for what depends on the pod
-alone.
+time. This is slower than vectors. A plugin that is NODE or PODS_ON_NODE is asked about a node only when the node has
+changed, but after every assume that is at least one node: use `PerSignature` for what depends on the pod alone.
 """
 
 from __future__ import annotations

@@ -77,7 +77,9 @@ async def test_the_same_pods_are_evicted_as_when_nothing_is_remembered(
     assert with_memory[-1].deletions
 
 
-async def test_the_next_of_equal_pods_tries_only_nodes_that_have_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def tried(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
+    """The nodes that were tried together, each time."""
     tried: list[set[str]] = []
     run = VictimSearch._run_together
 
@@ -86,6 +88,10 @@ async def test_the_next_of_equal_pods_tries_only_nodes_that_have_changed(monkeyp
         return run(self, victims_of, found)
 
     monkeypatch.setattr(VictimSearch, "_run_together", noted)
+    return tried
+
+
+async def test_the_next_of_equal_pods_tries_only_nodes_that_have_changed(tried: list[set[str]]) -> None:
     stage = EvictingStage()
     stage.fill("one", "two", "three", each=2)
     stage.put_pod(urgent("first", "1"))
@@ -131,16 +137,8 @@ async def test_about_as_many_more_nodes_are_tried_as_candidates_are_lacking(
 
 
 async def test_pods_of_groups_that_are_evicted_alone_are_tried_again_when_their_group_has_another_priority(
-    monkeypatch: pytest.MonkeyPatch,
+    tried: list[set[str]],
 ) -> None:
-    tried: list[set[str]] = []
-    run = VictimSearch._run_together
-
-    def noted(self: VictimSearch, victims_of: Mapping[str, Sequence[Victim]], found: DryRun) -> None:
-        tried.append({*victims_of})
-        return run(self, victims_of, found)
-
-    monkeypatch.setattr(VictimSearch, "_run_together", noted)
     stage = EvictingStage(GangScheduling)
     nodes = ("one", "two", "three")
     stage.put_node(*(make_node(node, cpu="2") for node in nodes))
