@@ -27,8 +27,11 @@ GROUPS = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/{}/podgroups"
 
 
 @pytest.fixture
-def hami(control_plane: ControlPlane, add_nodes: Callable[..., None]) -> Iterator[ServedHami]:
-    """HAMi with two nodes that have a GPU each, and one that has none, where PodGroups are served."""
+def hami(control_plane: ControlPlane, add_nodes: Callable[..., None], namespace: str) -> Iterator[ServedHami]:
+    """HAMi with two nodes that have a GPU each, and one that has none, where PodGroups are served.
+
+    It ends before the `namespace`, so that its device plugins never write to pods that are gone.
+    """
     define_pod_groups(control_plane)
     add_nodes(*(gpu_node(node, Card(card)) for node, card in CARDS.items()), make_node("node-c"))
     with served_hami(control_plane) as served:
@@ -98,7 +101,7 @@ def test_a_gang_for_which_hami_has_too_few_shares_waits_whole_and_asks_hami_no_m
     [held] = on_the_page(PAGE, "name: sharing")
     held["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpumem"] = "16000"
     create(cluster, scheduler, held)
-    cluster.wait_until_bound("sharing")
+    allocated(cluster, "sharing")
     group, *pods = on_the_page(PAGE, "name: trio")
     api.post(GROUPS.format(cluster.namespace), group)
     create(cluster, scheduler, *pods)
