@@ -1,8 +1,9 @@
 """The origin of a result: the commit that was measured, the day, and the class of the machine.
 
-`bench.results` adds it to every result. The commit is the last one that changed anything but results and pages, so that
-committing a result, or the page that shows it, does not make the result look old. The machine is described only by its
-class, without names of hosts, users or paths.
+`bench.results` adds it to every result. The commit is the last one that changed anything but results, pages and test
+modules, so that committing a result, the page that shows it, or a test does not make the result look old. What
+benchmarks and tests share, such as `tests.controlplane`, counts. The machine is described only by its class, without
+names of hosts, users or paths.
 """
 
 import os
@@ -16,8 +17,8 @@ from pathlib import Path
 import msgspec
 
 REPOSITORY = Path(__file__).parents[1]
-_MEASURED = ("--", ".", ":(exclude)results", ":(exclude)*.md")
-"""The measured part of the repository: everything except results and the pages that show them."""
+_MEASURED = ("--", ".", ":(exclude)results", ":(exclude)*.md", ":(exclude,glob)tests/**/test_*.py")
+"""The measured part of the repository: everything except results, the pages that show them, and test modules."""
 _COMMIT_DIGITS = 12
 _SHOWN_FILES = 5
 _KIBIBYTES_IN_GIBIBYTE = 1 << 20

@@ -1,14 +1,16 @@
 """Where results come from: which commit a tree is measured as, and how a machine is described."""
 
+import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from bench.provenance import DirtyTreeError, Machine, machine, measured_commit, provenance
+from bench.provenance import REPOSITORY, DirtyTreeError, Machine, machine, measured_commit, provenance
 
 CPUINFO = "processor\t: 0\nmodel name\t: {}\nstepping\t: 1\n"
+IMPORTED_TEST = re.compile(r"^\s*(?:from|import) (?:bench|tests)\b.*\btest_", re.MULTILINE)
 MEMINFO = "MemTotal:       24639236 kB\nMemFree:        1 kB\n"
 
 
@@ -35,16 +37,30 @@ def repository(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_results_and_pages_do_not_make_another_commit_to_measure(repository: Path) -> None:
+def test_results_pages_and_tests_do_not_make_another_commit_to_measure(repository: Path) -> None:
     measured = commit(repository, "framework/engine.py", "2")
     commit(repository, "results/drain.json", "{}")
     commit(repository, "README.md", "figures")
     commit(repository, "docs/web.md", "figures")
+    commit(repository, "tests/queue/test_moves.py", "1")
+    commit(repository, "tests/test_moves.py", "1")
 
     assert measured_commit(repository) == measured
 
 
-@pytest.mark.parametrize("path", ["framework/engine.py", "tests/new.py", "results.py"])
+def test_no_module_but_tests_imports_a_test_module() -> None:
+    modules = [
+        path
+        for folder in ("bench", "tests")
+        for path in (REPOSITORY / folder).rglob("*.py")
+        if not path.name.startswith("test_")
+    ]
+    importing = [str(path) for path in modules if IMPORTED_TEST.search(path.read_text())]
+    assert len(modules) > 200
+    assert importing == []
+
+
+@pytest.mark.parametrize("path", ["framework/engine.py", "tests/new.py", "bench/test_new.py", "results.py"])
 def test_a_tree_with_uncommitted_changes_is_refused(repository: Path, path: str) -> None:
     file = repository / path
     file.parent.mkdir(exist_ok=True)
