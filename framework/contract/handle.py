@@ -24,7 +24,7 @@ from .extender import Victims
 from .group_preemption import DisruptionUnit
 from .nominator import Nominator, Trial
 from .status import Status
-from .verdicts import Diagnosis
+from .verdicts import Diagnosis, Mask
 
 T = TypeVar("T")
 Obj = TypeVar("Obj", bound="HasMetadata", default=Any)
@@ -365,6 +365,13 @@ class PreemptionHandle(Handle, Protocol):
         it.
 
         This includes which of them skip the pod. It does not cover plugins whose verdicts are not kept.
+        """
+        ...
+
+    def accepting_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """bool, shape (nodes,): which nodes are accepted by all Filter plugins whose verdicts are not kept.
+
+        They would also accept these nodes without any of the pods on them: see `FilterPlugin.accepts_with_fewer_pods`.
         """
         ...
 

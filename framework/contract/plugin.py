@@ -28,7 +28,7 @@ from .group_preemption import PodGroupInfo, PodGroupTrial
 from .handle import Handle, PreemptionHandle, WatchedKind
 from .recorded import RecordedContents
 from .status import Code, Status
-from .verdicts import Diagnosis, Verdicts
+from .verdicts import Diagnosis, Mask, Verdicts
 
 
 @dataclass(slots=True, eq=False)
@@ -195,6 +195,14 @@ class FilterPlugin(Plugin[Args]):
     def filter_epoch(self, snapshot: SnapshotReader) -> Hashable:
         """A value that changes whenever anything else changes on which cached verdicts depend."""
         return None
+
+    def accepts_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """bool, shape (nodes,): which nodes it accepts as they are, and would accept without any of the pods on them.
+
+        What preemption found on these nodes for a pod of the same signature is reused for this one. Only asked of a
+        plugin that is `DependsOn.OBJECTS`. By default there is no such node.
+        """
+        return np.zeros(len(nodes), np.bool_)
 
 
 class CapacityPlugin(FilterPlugin[Args]):

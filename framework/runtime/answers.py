@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ..contract.plugin import Plugin, PreFilterResult, Wait
 from ..contract.status import LONGEST, Code, Status, cut, text_of
-from ..contract.verdicts import Codes, StatusTable, Verdicts
+from ..contract.verdicts import Codes, Mask, StatusTable, Verdicts
 from .points import POD_GROUP_POST_FILTER, POST_FILTER, Point
 
 T = TypeVar("T")
@@ -224,6 +224,13 @@ def _are_in(table: StatusTable, codes: Codes) -> bool:
         return int(codes.min()) >= 0 and int(codes.max()) <= len(table)
     numbers = codes.tolist()
     return not numbers or (min(numbers) >= 0 and max(numbers) <= len(table))
+
+
+def mask(answer: Any, nodes: int) -> Mask:
+    """bool, shape (nodes,). Raises TypeError for an answer that is not."""
+    if isinstance(answer, np.ndarray) and answer.shape == (nodes,) and answer.dtype == np.bool_:
+        return answer
+    raise TypeError(f"it is not one bool for each of {nodes} nodes")
 
 
 def integers(point: Point, plugin: Plugin, answer: object, nodes: int) -> npt.NDArray[np.int64]:

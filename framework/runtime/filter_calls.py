@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 
 import numpy as np
@@ -13,17 +14,17 @@ import numpy.typing as npt
 
 from ..contract.plugin import CapacityPlugin, FilterPlugin
 from ..contract.status import Status
-from ..contract.verdicts import Diagnosis, StatusTable, Verdicts
+from ..contract.verdicts import Diagnosis, Mask, StatusTable, Verdicts
 from ..model.pod_info import PodInfo
 from ..snapshot.journal import DependsOn
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
 from ..work import checkpoint
-from .answers import Failed, error_in, failure, hashable, integers, is_long_work, verdicts
+from .answers import Failed, error_in, failure, hashable, integers, is_long_work, mask, verdicts
 from .attempt_state import AttemptState
 from .plugin_calls import PluginCalls
 from .plugin_set import ProfilePlugins
-from .points import ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
+from .points import ACCEPTS_WITH_FEWER_PODS, ADD_POD, CAPACITY, FILTER, FILTER_EPOCH, REMOVE_POD, Point
 from .subjects import ALL_NODES
 
 _MOST_ON_A_NODE = 1 << 31
@@ -135,6 +136,32 @@ class FilterCalls:
                 self._plugins.filter,
             )
         ]
+
+    def kept(self, state: AttemptState) -> Sequence[str]:
+        """The names of the plugins that have not skipped the pod and whose verdicts may be kept."""
+        skipped = state.skip_filter_plugins
+        return [each.name for each in self._plugins.filter if each.filter_depends_on.kept and each.name not in skipped]
+
+    def accepting_with_fewer_pods(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """Which nodes are accepted, also without any pods on them, by all plugins whose verdicts may not be kept.
+
+        Raises Failed.
+        """
+        accepting: Mask = np.ones(len(nodes), np.bool_)
+        sound = partial(mask, nodes=len(nodes))
+        for plugin in self._plugins.filter:
+            if not plugin.filter_depends_on.kept and plugin.name not in state.skip_filter_plugins:
+                accepting &= self._calls.ask(
+                    ACCEPTS_WITH_FEWER_PODS,
+                    plugin,
+                    pod,
+                    plugin.accepts_with_fewer_pods,
+                    state,
+                    pod,
+                    nodes,
+                    sound=sound,
+                )
+        return accepting
 
     def epoch(self, state: AttemptState) -> Hashable:
         """A value that changes with all on which Filter plugins depend besides pod and node. Raises Failed."""

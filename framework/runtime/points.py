@@ -71,6 +71,7 @@ REMOVE_POD = Point(
 FILTER = Point("Filter", 'running "{}" filter plugin', (), (Verdicts,))
 FILTER_WORK = Point(FILTER.name, FILTER.words, (), (bool,))
 FILTER_EPOCH = _asked("FilterEpoch", 'running FilterEpoch on filter plugin "{}"')
+ACCEPTS_WITH_FEWER_PODS = _asked("AcceptsWithFewerPods", 'running AcceptsWithFewerPods on filter plugin "{}"')
 CAPACITY = Point("Capacity", 'running Capacity of filter plugin "{}"', (), (np.ndarray,))
 POST_FILTER = Point("PostFilter", 'running PostFilter plugin "{}"', LEGAL_STATUSES["post_filter"], (tuple,))
 PRE_SCORE = Point("PreScore", 'running PreScore plugin "{}"', LEGAL_STATUSES["pre_score"])

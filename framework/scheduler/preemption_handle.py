@@ -14,7 +14,7 @@ from ..contract.eviction import EvictionRule
 from ..contract.extender import Victims
 from ..contract.group_preemption import DisruptionUnit
 from ..contract.status import Status
-from ..contract.verdicts import Diagnosis
+from ..contract.verdicts import Diagnosis, Mask
 from ..model.pod_info import PodInfo
 from ..runtime.attempt_state import AttemptState
 from ..runtime.consultation import Consultation, PreemptionQuestion
@@ -65,7 +65,11 @@ class PreemptionProfileHandle(ProfileHandle):
     def filter_epoch(self, state: CycleState) -> Hashable:
         """A value that changes with everything on which Filter plugins depend besides the pod and each node."""
         own = AttemptState.of(state)
-        return own.skip_filter_plugins, self.framework.filtering.epoch(own)
+        return (*self.framework.filtering.kept(own),), self.framework.filtering.epoch(own)
+
+    def accepting_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """Which nodes are accepted, also without any pods on them, by all plugins whose verdicts may not be kept."""
+        return self.framework.filtering.accepting_with_fewer_pods(AttemptState.of(state), pod, nodes)
 
     def disruption_unit(self, pod: PodInfo) -> DisruptionUnit | None:
         """Running pods that need this one, as plugins know them."""

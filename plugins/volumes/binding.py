@@ -18,6 +18,7 @@ from muster.framework.contract import (
     EventRegistration,
     FilterPlugin,
     Handle,
+    Mask,
     NodeView,
     ObjectFollower,
     PreBindPlugin,
@@ -158,6 +159,14 @@ class VolumeBinding(
                 failed[where] = True
             self.handle.metrics.volume_stage_errors.add(("predicate",), int(failed.sum()))
         return Verdicts(codes.astype(np.int32), self._table)
+
+    def accepts_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """The nodes without an obstacle: other pods matter by what is reserved for them, not by their nodes."""
+        found = self._finder.find(state.read(self.name, _Attempt).claims, nodes)
+        accepted: Mask = found.reasons == 0
+        for _, where in found.errors:
+            accepted &= ~where
+        return accepted
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         """Skips for pods that leave no choice of storage."""

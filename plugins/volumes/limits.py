@@ -68,7 +68,29 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
         return None if _counts(pod) else Status.skip()
 
     def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
-        """Compare counts for nodes with a CSINode and without one: a pod's count depends on nothing else of a node."""
+        """Rejects nodes that cannot have the pod's volumes besides those that they have."""
+        return Verdicts(self._codes(pod, nodes, sharing=True), self._table)
+
+    def accepts_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """The nodes with room for all of the pod's volumes, even if no pod that stays uses one of them."""
+        accepted: Mask = self._codes(pod, nodes, sharing=False) == 0
+        return accepted
+
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Nodes that can take more volumes, detached volumes, and claims that were missing."""
+        return [
+            EventRegistration(ClusterEvent(CSI_NODES, Action.ADD)),
+            EventRegistration(ClusterEvent(CSI_NODES, Action.UPDATE), _takes_more),
+            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _left_with_volumes),
+            EventRegistration(ClusterEvent(CLAIMS, Action.ADD), mounted_claim),
+            EventRegistration(ClusterEvent(ATTACHMENTS, Action.DELETE), _was_detached),
+        ]
+
+    def _codes(self, pod: PodInfo, nodes: NodeView, *, sharing: bool) -> Codes:
+        """Compare counts for nodes with a CSINode and without one: a pod's count depends on nothing else of a node.
+
+        With `sharing`, volumes that pods on the node use already are not counted twice.
+        """
         attached = self._attached
         attached.refresh()
         codes = np.zeros(len(nodes), np.int32)
@@ -83,28 +105,17 @@ class NodeVolumeLimits(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensi
             except CountError as error:
                 codes[here] = self._table.number(Status.failure(str(error)))
             else:
-                codes[here] = self._judge(volumes, nodes)[here]
-        return Verdicts(codes, self._table)
+                codes[here] = self._judge(volumes, nodes, sharing=sharing)[here]
+        return codes
 
-    def events_to_register(self) -> Sequence[EventRegistration]:
-        """Nodes that can take more volumes, detached volumes, and claims that were missing."""
-        return [
-            EventRegistration(ClusterEvent(CSI_NODES, Action.ADD)),
-            EventRegistration(ClusterEvent(CSI_NODES, Action.UPDATE), _takes_more),
-            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _left_with_volumes),
-            EventRegistration(ClusterEvent(CLAIMS, Action.ADD), mounted_claim),
-            EventRegistration(ClusterEvent(ATTACHMENTS, Action.DELETE), _was_detached),
-        ]
-
-    def _judge(self, volumes: frozenset[VolumeHandle], nodes: NodeView) -> Codes:
-        """Volumes that the node's pods use already are not counted twice."""
+    def _judge(self, volumes: frozenset[VolumeHandle], nodes: NodeView, *, sharing: bool) -> Codes:
         attached, codes = self._attached, np.zeros(len(nodes), np.int32)
         if not volumes:
             return codes
         too_many: Mask = np.zeros(len(nodes), np.bool_)
         for driver, handles in _by_driver(volumes).items():
             more = np.full(len(nodes), len(handles), np.int64)
-            for handle in handles:
+            for handle in handles if sharing else ():
                 if handle in attached.holders:
                     more -= nodes.mask_of(attached.holders[handle])
             limits = nodes.of(attached.limits(driver))

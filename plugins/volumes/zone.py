@@ -97,6 +97,11 @@ class VolumeZone(PreFilterPlugin[None], FilterPlugin[None], EnqueueExtensions[No
         unlabelled = np.logical_and.reduce([column == ABSENT for column in ids.values()])
         return Verdicts.where(matching | unlabelled, self._table)
 
+    def accepts_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        """The nodes in the right zones, whatever runs there."""
+        accepted: Mask = self.filter(state, pod, nodes).codes == 0
+        return accepted
+
     def events_to_register(self) -> Sequence[EventRegistration]:
         """New classes with delayed binding, nodes with new labels, and changes of the pod's claims and volumes."""
         add_or_update = Action.ADD | Action.UPDATE

@@ -35,6 +35,7 @@ from muster.framework.contract import (
     GroupDecision,
     GroupPlugin,
     Hint,
+    Mask,
     NodeInfo,
     NodeView,
     NoDomain,
@@ -386,6 +387,10 @@ class OneByOne(PerNodeFilter, PerNodeScore):
     """Looks at one node at a time."""
 
     name = "OneByOne"
+    filter_depends_on = DependsOn.OBJECTS
+
+    def accepts_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
+        return np.ones(len(nodes), np.bool_)
 
     def filter_node(self, state: CycleState, pod: PodInfo, node: NodeInfo) -> Status | None:
         return None

@@ -310,6 +310,9 @@ CASES: dict[str, Case] = {
     "EvictionRulePlugin.may_claim": Case(
         'asking plugin "Conforming" whether pods may claim capacity back', group(cpu="100")
     ),
+    "FilterPlugin.accepts_with_fewer_pods": Case(
+        'running AcceptsWithFewerPods on filter plugin "OneByOne"', fillers, plugin=OneByOne
+    ),
     "FilterPlugin.filter": Case('running "Conforming" filter plugin', more=NO_TABLE),
     "FilterPlugin.filter_epoch": Case(
         'running FilterEpoch on filter plugin "Conforming"',
