@@ -49,7 +49,7 @@ class PodGroupInfo:
     terse: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class DisruptionUnit:
     """Running pods that need one another.
 

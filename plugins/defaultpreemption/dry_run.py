@@ -98,12 +98,6 @@ class VictimSearch:
         if self._remote:
             for name in names:
                 self._try({name: victims_on(name)}, found)
-        elif not self._handle.verdicts_are_kept(self._state):
-            victims_of = {}
-            for name in names:
-                victims_of[name] = victims_on(name)
-                checkpoint()
-            self._try(victims_of, found)
         else:
             self._try_unless_known(names, victims_on, found)
         return found
@@ -112,7 +106,7 @@ class VictimSearch:
         self, names: Sequence[str], victims_on: Callable[[str], Sequence[Victim]], found: DryRun
     ) -> None:
         """Try the nodes that may have changed since such a pod was tried there, and recall the other outcomes."""
-        recollection = self._memory.of(self._state, self._pod, self._budgets, self._units.of, rule=self._rule)
+        recollection = self._memory.of(self._state, self._pod, names, self._budgets, units=self._units, rule=self._rule)
         known: dict[str, Outcome] = {}
         victims_of: dict[str, Sequence[Victim]] = {}
         for part in in_parts(names):

@@ -3,23 +3,41 @@
 Thousands of equal pods that wait for capacity need nearly the same dry runs, and few nodes change between two of them.
 `VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, of which the
 same ones are protected for a time, and the same nominated pods that count against the preemptor. The cache as a whole
-is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. What a
-group says about a possible victim counts, too. Nothing is cached about a node with a possible victim that others need,
-because then other nodes matter. The cache must not be used if the filters' verdicts may not be kept.
+is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. What
+groups say about the possible victims counts, too: with a pod that others need, those on other nodes are evicted, so the
+result is valid for the same pods of its group.
+
+Filters whose verdicts may not be kept are asked once before a search, about the nodes as they are. What is cached about
+a node holds if they accept the pod there, whichever of the pods leave (`accepting_with_fewer_pods`): then they reject
+it at no step of the dry run, so they can be left out of the key. Otherwise the node is tried anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from itertools import compress
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
-from muster.framework.contract import CycleState, DisruptionUnit, EvictionRule, Node, PreemptionHandle, Status
+import numpy as np
+
+from muster.framework.contract import (
+    CycleState,
+    DisruptionUnit,
+    EvictionRule,
+    Node,
+    NodeView,
+    PreemptionHandle,
+    SnapshotReader,
+    Status,
+    checkpoint,
+)
 from muster.framework.model.latest_signatures import LatestSignatures
 from muster.framework.model.pod_info import PodInfo
 
 from .budgets import DisruptionBudgets, PodDisruptionBudget
 from .candidates import Candidate
-from .units import UnitOf
+from .units import Units
 
 _KINDS = 32
 """The number of kinds of preemptors whose dry runs are cached."""
@@ -51,14 +69,22 @@ class DryRunMemory:
         self._handle = handle
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
+        self._latest_units: WeakValueDictionary[str, DisruptionUnit] = WeakValueDictionary()
 
     def of(
-        self, state: CycleState, pod: PodInfo, budgets: DisruptionBudgets, unit_of: UnitOf, *, rule: EvictionRule
+        self,
+        state: CycleState,
+        pod: PodInfo,
+        names: Sequence[str],
+        budgets: DisruptionBudgets,
+        *,
+        units: Units,
+        rule: EvictionRule,
     ) -> Recollection:
-        """The cached results for preemptors like this one.
+        """The cached results for preemptors like this one, as far as they hold for it on these nodes.
 
-        `state` is the cycle state of the attempt that found no node; `unit_of` returns the pods that need one another;
-        `rule` says which pods the preemptor may evict.
+        `state` is the cycle state of the attempt that found no node; `units` are the pods that need one another; `rule`
+        says which pods the preemptor may evict.
         """
         if self._budgets != budgets.all:
             self._budgets = budgets.all
@@ -67,25 +93,95 @@ class DryRunMemory:
         known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
             known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
-        return Recollection(self._handle, unit_of, pod, rule, seen=known.seen)
+        in_groups = _UnitsInGroups(units, self._latest_units)
+        nominated = dict(self._handle.nominator.in_the_way_of(pod))
+        return Recollection(
+            self._handle.snapshot,
+            nominated,
+            rule,
+            units=units,
+            in_groups=in_groups,
+            seen=known.seen,
+            open_to_all=self._open_to_all(state, pod, names, nominated),
+        )
+
+    def _open_to_all(
+        self, state: CycleState, pod: PodInfo, names: Sequence[str], nominated: Mapping[str, Sequence[PodInfo]]
+    ) -> Set[str]:
+        """The nodes, of these, whose results hold for all preemptors of a kind.
+
+        A dry run removes pods of the node, and adds pods nominated to it that are not there.
+        """
+        handle, snapshot = self._handle, self._handle.snapshot
+        if handle.verdicts_are_kept(state):
+            return {*names}
+        state = state.clone()
+        rows = {name: row for name in names if (row := snapshot.row_of(name)) is not None}
+        with handle.trial() as trial:
+            for name, row in rows.items():
+                for added in nominated.get(name, ()):
+                    if added.uid not in snapshot.pods[row]:
+                        trial.add_pod(state, pod, added, name)
+                checkpoint()
+            view = NodeView(snapshot, np.array([*rows.values()], np.intp))
+            return {*compress(rows, handle.accepting_with_fewer_pods(state, pod, view))}
+
+
+class _UnitsInGroups:
+    """The units of pods that belong to groups, during one decision.
+
+    A unit that equals the one of an earlier decision is replaced by it. So units of thousands are compared once in a
+    decision, not on each of their nodes.
+    """
+
+    def __init__(self, units: Units, latest: WeakValueDictionary[str, DisruptionUnit]) -> None:
+        self._units = units
+        self._latest = latest
+        self._known: dict[str, DisruptionUnit] = {}
+
+    def among(self, pods: Iterable[PodInfo]) -> Sequence[DisruptionUnit]:
+        """The units of those of these pods that belong to groups."""
+        found = []
+        for pod in pods:
+            unit = self._units.of(pod)
+            if unit is not None:
+                found.append(self._known.get(unit.key) or self._learn(unit))
+        return found
+
+    def _learn(self, unit: DisruptionUnit) -> DisruptionUnit:
+        latest = self._latest.get(unit.key)
+        if latest != unit:
+            self._latest[unit.key] = latest = unit
+        self._known[unit.key] = latest
+        return latest
 
 
 class Recollection:
     """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
 
     def __init__(
-        self, handle: PreemptionHandle, unit_of: UnitOf, pod: PodInfo, rule: EvictionRule, *, seen: dict[str, _Seen]
+        self,
+        snapshot: SnapshotReader,
+        nominated: Mapping[str, Sequence[PodInfo]],
+        rule: EvictionRule,
+        *,
+        units: Units,
+        in_groups: _UnitsInGroups,
+        seen: dict[str, _Seen],
+        open_to_all: Set[str],
     ) -> None:
-        self._snapshot = handle.snapshot
-        self._nominated = dict(handle.nominator.in_the_way_of(pod))
-        self._unit_of = unit_of
+        self._snapshot = snapshot
+        self._nominated = nominated
         self._rule = rule
+        self._units = units
+        self._in_groups = in_groups
         self._seen = seen
+        self._open_to_all = open_to_all
 
     def get(self, node_name: str) -> Outcome | None:
         """The result for the node, if it still holds."""
         seen = self._seen.get(node_name)
-        if seen is None:
+        if seen is None or node_name not in self._open_to_all:
             return None
         row = self._snapshot.row_of(node_name)
         if (
@@ -93,8 +189,8 @@ class Recollection:
             or self._snapshot.nodes[row] is not seen.node
             or self._snapshot.pods[row] != seen.pods
             or self._nominated.get(node_name, ()) != seen.nominated
-            or self._protected(row) != seen.protected
-            or self._in_groups(row) != seen.in_groups
+            or self._protected(permitted := self._permitted(row)) != seen.protected
+            or self._in_groups.among(permitted) != seen.in_groups
         ):
             del self._seen[node_name]
             return None
@@ -103,30 +199,25 @@ class Recollection:
     def keep(self, node_name: str, outcome: Outcome) -> None:
         """Cache the outcome of the node in its current state."""
         row = self._snapshot.row_of(node_name)
-        in_groups = None if row is None else self._in_groups(row)
-        if row is not None and in_groups is not None:
-            pods = dict(self._snapshot.pods[row])
-            nominated = self._nominated.get(node_name, ())
+        if row is not None and node_name in self._open_to_all:
+            permitted = self._permitted(row)
             self._seen[node_name] = _Seen(
-                self._snapshot.nodes[row], pods, nominated, self._protected(row), in_groups, outcome
+                self._snapshot.nodes[row],
+                dict(self._snapshot.pods[row]),
+                self._nominated.get(node_name, ()),
+                self._protected(permitted),
+                self._in_groups.among(permitted),
+                outcome,
             )
 
-    def _protected(self, row: int) -> frozenset[str]:
-        """UIDs of the pods on this node that may be evicted later but not now."""
+    def _permitted(self, row: int) -> Sequence[PodInfo]:
+        """The pods on this node that may be evicted at some time."""
+        permits = self._rule.permits
+        return [pod for pod in self._snapshot.pods[row].values() if permits(pod, pod.priority)]
+
+    def _protected(self, permitted: Iterable[PodInfo]) -> frozenset[str]:
+        """UIDs of those of these pods that may be evicted later but not now."""
         limit = self._rule.limit
         if limit is None:
             return _NONE
-        pods = self._snapshot.pods[row].values()
-        return frozenset(pod.uid for pod in pods if not pod.terminating and limit.protected_until(pod))
-
-    def _in_groups(self, row: int) -> Sequence[DisruptionUnit] | None:
-        """The units of the pods on this node that may be evicted and belong to groups; None if one needs other pods."""
-        permits = self._rule.permits
-        found = []
-        for pod in self._snapshot.pods[row].values():
-            unit = self._unit_of(pod) if permits(pod, pod.priority) else None
-            if unit is not None:
-                if len(unit.pods) > 1:
-                    return None
-                found.append(unit)
-        return found
+        return frozenset(pod.uid for pod in permitted if self._units.protected_until(pod, limit))

@@ -18,6 +18,7 @@ from tests.preemption.world import EvictingStage, urgent, victim
 pytestmark = pytest.mark.slow
 
 _ROUNDS = 120
+_GROUPS = 4
 
 
 class Reported(NamedTuple):
@@ -29,26 +30,37 @@ class Reported(NamedTuple):
     conditions: dict[str, tuple[str, str, str | None]]
 
 
-async def history(seed: int) -> list[Reported]:
-    """Random things that happen to a full cluster, and what the scheduler did after each."""
+async def history(seed: int, *, in_groups: bool) -> list[Reported]:
+    """Random things that happen to a full cluster, and what the scheduler did after each.
+
+    If asked for, most victims are in groups: pods of one group on several nodes that are evicted together, or alone.
+    """
     reported: list[Reported] = []
-    stage, random = EvictingStage(), Random(seed)
+    stage, random = EvictingStage(GangScheduling), Random(seed)
     stage.random = Random(seed).random
+    for group in range(_GROUPS if in_groups else 0):
+        _put_group(stage, group, random)
     stage.put_node(*(make_node(f"node-{number}", cpu="2") for number in range(6)))
     stage.put_pod(
-        *(_begun(victim(f"old-{number}", "1").node(f"node-{number % 6}"), _ROUNDS + number) for number in range(12))
+        *(
+            _perhaps_member(_begun(victim(f"old-{number}", "1").node(f"node-{number % 6}"), _ROUNDS + number), random)
+            for number in range(12)
+        )
     )
     for number in range(_ROUNDS):
         node = f"node-{random.randrange(6)}"
         going = sorted(key for key, pod in stage.api.pods.items() if "deletionTimestamp" in pod["metadata"])
-        match random.randrange(5):
+        match random.randrange(6 if in_groups else 5):
             case 0 | 1:
                 cpu = random.choice(["500m", "1", "2"])
                 stage.put_pod(_begun(urgent(f"urgent-{number}", cpu).priority(random.choice([50, 100, 150])), number))
             case 2:
-                stage.put_pod(_begun(victim(f"filler-{number}", "500m").node(node), number))
+                filler = _begun(victim(f"filler-{number}", "500m").node(node), number)
+                stage.put_pod(_perhaps_member(filler, random))
             case 3:
                 stage.put_node(make_node(node, cpu=random.choice(["2", "3"])))
+            case 5:
+                _put_group(stage, random.randrange(_GROUPS), random)
             case _:
                 stage.drop_pod(random.choice(going) if going else random.choice(sorted(stage.api.pods)))
         await stage.wait(random.choice([0.0, 1.0, 15.0]))
@@ -58,20 +70,31 @@ async def history(seed: int) -> list[Reported]:
     return reported
 
 
+def _put_group(stage: EvictingStage, number: int, random: Random) -> None:
+    mode, priority = random.choice(["all", "all", "single"]), random.choice([0, 10, 120])
+    stage.api.put(KIND, make_group(f"group-{number}", priority=priority, disruptionMode={mode: {}}))
+
+
+def _perhaps_member(pod: PodDict, random: Random) -> PodDict:
+    """Mostly a member of a group, which may not exist."""
+    return _member(pod, f"group-{random.randrange(_GROUPS)}") if random.random() < 0.8 else pod
+
+
 def _begun(pod: PodDict, second: int) -> PodDict:
     """Of two pods that are equal otherwise, which one goes is open: so no two began at once."""
     pod["status"] = {"startTime": f"2025-01-01T00:{second // 60:02}:{second % 60:02}Z"}
     return pod
 
 
+@pytest.mark.parametrize("in_groups", [False, True], ids=["alone", "in groups"])
 @pytest.mark.parametrize("seed", range(5))
 async def test_the_same_pods_are_evicted_as_when_nothing_is_remembered(
-    seed: int, monkeypatch: pytest.MonkeyPatch
+    seed: int, in_groups: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with_memory = await history(seed)
+    with_memory = await history(seed, in_groups=in_groups)
     monkeypatch.setattr(Recollection, "get", lambda self, node_name: None)
     monkeypatch.setattr(NominatedResults, "holds", lambda self, snapshot, row, nominated: False)
-    without = await history(seed)
+    without = await history(seed, in_groups=in_groups)
 
     assert with_memory == without
     assert with_memory[-1].deletions
@@ -157,6 +180,47 @@ async def test_pods_of_groups_that_are_evicted_alone_are_tried_again_when_their_
     await stage.wait(1.0)
 
     assert stage.engine.nominator.nominated_node(stage.uid("default/third")) == ""
+    await stage.close()
+
+
+async def test_the_next_preemptor_tries_only_nodes_that_have_changed_though_groups_are_evicted_whole(
+    tried: list[set[str]],
+) -> None:
+    stage = EvictingStage(GangScheduling)
+    nodes = [f"node-{number}" for number in range(6)]
+    stage.put_node(*(make_node(node, cpu="2") for node in nodes))
+    for number, node in enumerate(nodes):
+        group = f"group-{number // 2}"
+        stage.api.put(KIND, make_group(group, disruptionMode={"all": {}}))
+        stage.put_pod(_member(_begun(victim(f"on-{node}", "2"), number), group).node(node))
+    for name in ("first", "second"):
+        stage.put_pod(urgent(name, "2"))
+        await stage.wait(1.0)
+
+    chosen = stage.engine.nominator.nominated_node(stage.uid("default/first"))
+    of_group = {node for node in nodes if nodes.index(node) // 2 == nodes.index(chosen) // 2}
+    assert tried == [{*nodes}, of_group]
+    await stage.close()
+
+
+async def test_a_node_is_tried_again_when_a_pod_elsewhere_joins_the_group_that_would_be_evicted(
+    tried: list[set[str]],
+) -> None:
+    stage = EvictingStage(GangScheduling)
+    stage.random = lambda: 0.0
+    nodes = ("one", "two", "three")
+    stage.put_node(*(make_node(node, cpu="2") for node in nodes))
+    for node in nodes:
+        stage.api.put(KIND, make_group(f"on-{node}", disruptionMode={"all": {}}))
+        stage.put_pod(_member(victim(f"{node}-0", "2"), f"on-{node}").node(node))
+    stage.put_pod(urgent("first", "2"))
+    await stage.wait(1.0)
+    stage.put_node(make_node("other", cpu="1"))
+    stage.put_pod(_member(victim("two-1", "1"), "on-two").node("other"), urgent("second", "2"))
+    await stage.wait(1.0)
+
+    assert tried == [{"one", "two", "three"}, {"one", "two"}]
+    assert stage.engine.nominator.nominated_node(stage.uid("default/second")) == "three"
     await stage.close()
 
 
