@@ -3,9 +3,9 @@
 Thousands of equal pods that wait for capacity need nearly the same dry runs, and few nodes change between two of them.
 `VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, of which the
 same ones are protected for a time, and the same nominated pods that count against the preemptor. The cache as a whole
-is keyed by the preemptor's signature and priority, the filters that it skips and their epoch, and the budgets. What
-groups say about the possible victims counts, too: with a pod that others need, those on other nodes are evicted, so the
-result is valid for the same pods of its group.
+is keyed by the preemptor's signature and priority, the filters that apply to it and their epoch, and the budgets. What
+groups say about the possible victims counts, too: evicting a pod of a group may evict its other pods on other nodes, so
+the result is valid for the same pods of the group.
 
 Filters whose verdicts may not be kept are asked once before a search, about the nodes as they are. What is cached about
 a node holds if they accept the pod there, whichever of the pods leave (`accepting_with_fewer_pods`): then they reject
