@@ -25,10 +25,13 @@ PODS = "/api/v1/namespaces/default/pods"
 
 @pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane of its own: a second Job controller would create the pods of other tests' Jobs twice."""
+    """A control plane of its own: a second Job controller would create the pods of other tests' Jobs twice.
+
+    PodGroups are defined first: the garbage collector looks for new kinds only every half minute.
+    """
     with ControlPlane(tmp_path_factory.mktemp("workloads")) as plane:
-        plane.start_controller_manager(*CONTROLLERS)
         define_pod_groups(plane)
+        plane.start_controller_manager(*CONTROLLERS)
         plane.kubectl("label", "namespace", "default", f"{LABEL}=true")
         yield plane
 
