@@ -280,7 +280,7 @@ BUGS = {
         "self._update_book(group, new)\n            self._on_group_changed(group)",
         "self._update_book(group, new)\n            if known is None:\n                self._on_group_changed(group)",
         ("held_group_comes",),
-        found_by=103,
+        found_by=128,
     ),
 }
 """Each is found by the first `MOST_SEEDS` seeds."""
