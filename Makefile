@@ -171,10 +171,10 @@ fuzz: $(INSTALLED) control-plane ## Feed fresh random input to all that is read;
 bounds: $(INSTALLED) ## Verify when gangs in need of a reservation start, in 200 random clusters of each situation
 	HYPOTHESIS_PROFILE=nightly $(RUN) -m pytest --numprocesses=$(WORKERS) --maxprocesses=8 --dist=worksteal tests/reservation/test_bounds.py $(PYTEST_ARGS)
 
-nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, faults of real processes, Kubernetes' tests, neighbours, the soak
+nightly: $(INSTALLED) control-plane ## All that takes long: ten thousand seeds, fresh random input, bounds of starts, parity, faults of real processes, Kubernetes' tests, neighbours, the soak
 	$(RUN) -m muster.testing.simulation --quiet $(or $(SEEDS),1-10000)
 	$(RUN) -m tests.capacityscheduling.histories $(or $(SEEDS),1-10000)
-	$(MAKE) --no-print-directory simulate-waits simulate-tenants real-tenants fuzz bounds real-faults e2e neighbours soak
+	$(MAKE) --no-print-directory simulate-waits simulate-tenants parity real-tenants fuzz bounds real-faults e2e neighbours soak
 
 attack: $(INSTALLED) control-plane ## Attack Muster in every known way and print what others notice
 	$(RUN) -m bench.attack $(BENCH_ARGS)
