@@ -1,10 +1,10 @@
 """How pytest-xdist's workers share the tests out: `make test` runs them on all cores.
 
-A unit of tests stays with one worker, in its order. Most units are a file. Folders whose files share something costly,
-such as a control plane of their own or an installed image, are one unit, so that only one worker makes it. So are tests
-whose leases run on the machine's clock together with those that keep every core busy, lest they run at the same time.
-Of files whose tests are long and share nothing, each test is a unit. The longest units come first, so that no worker
-ends long after the others.
+A unit of tests stays with one worker, in its order. Most units are a file. Files that share something costly, such as
+a control plane of their own, an installed image or a program that Go builds at its first use, are one unit, so that
+only one worker makes it. So are tests whose leases run on the machine's clock together with those that keep every core
+busy, lest they run at the same time. Of files whose tests are long and share nothing, each test is a unit. The longest
+units come first, so that no worker ends long after the others.
 
 Each worker is a process and a session of its own: with its own control plane, ports (`tests.controlplane.ports`),
 browser and temporary folder.
@@ -16,11 +16,14 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 _BY_THE_CLOCK = "by the clock"
+_BUILT = "built"
 UNITS = {
     "tests/simulation/test_seeds.py": _BY_THE_CLOCK,
     "tests/ha/": _BY_THE_CLOCK,
     "tests/deploy/": "deployed",
     "tests/gangscheduling/real/": "gated",
+    "tests/bench/test_quotas.py": _BUILT,
+    "tests/bench/test_stand_in.py": _BUILT,
 }
 """Folders and files to the unit that they are part of, the longest first."""
 APART = ("tests/simulation/test_bugs.py",)

@@ -35,6 +35,8 @@ _RAN = re.compile(r"^\[(gw\d)\] .* PASSED (\S+?)::", re.MULTILINE)
         ("tests/simulation/test_loop.py::test_any", "tests/simulation/test_loop.py"),
         ("tests/simulation/test_bugs.py::test_any[no fence]", "tests/simulation/test_bugs.py::test_any[no fence]"),
         ("tests/deploy/followed/test_pages.py::test_any", "deployed"),
+        ("tests/bench/test_quotas.py::test_any", "built"),
+        ("tests/bench/test_stand_in.py::test_any", "built"),
         ("tests/gangscheduling/test_scripts.py::test_any", "tests/gangscheduling/test_scripts.py"),
         ("tests/gangscheduling/real/test_gangs.py::test_any", "gated"),
     ],
