@@ -1,6 +1,6 @@
 """All that Muster promises holds under every seed; see docs/reliability.md for what that is.
 
-Fifty seeds, some 50 seconds of CPU, are enough for everything to take part; `make nightly` plays ten thousand.
+Fifty seeds, about a minute of CPU, are enough for everything to take part; `make nightly` plays ten thousand.
 """
 
 import json
