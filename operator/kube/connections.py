@@ -7,16 +7,12 @@ such requests per pod, and aiohttp's machinery for one takes longer than decidin
 2. The caller's last check runs in the same step of the event loop as the write to the socket.
 3. An idle connection is closed after 15 seconds, before load balancers forget it silently, and when the TLS context
    has been replaced.
-4. A burst of requests shares few connections: a TLS handshake costs both sides more CPU time than a write, and a busy
-   server answers no sooner over many. Where requests still wait, as with a distant server, more connections are opened,
-   but slowly.
 """
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from collections import deque
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import httptools
@@ -30,9 +26,6 @@ if TYPE_CHECKING:
 
 CONNECT_TIMEOUT = 10.0
 _IDLE_SECONDS = 15.0
-_OPENED_AT_ONCE = 2
-_OPENED_FREELY = 8
-_PAUSE_SECONDS = 0.1
 _NEXT_FAMILY_AFTER = 0.25
 _FIRST_FINAL = 200
 # A peer that vanished silently is noticed after 15 + 3 * 10 seconds.
@@ -64,8 +57,6 @@ class ConnectionPool:
         self._loop = asyncio.get_running_loop()
         self._open = set[_Connection]()
         self._idle: list[_Connection] = []
-        self._opening = 0
-        self._waiting = deque[asyncio.Future[None]]()
         self._pruning: asyncio.TimerHandle | None = None
 
     async def request(
@@ -80,7 +71,7 @@ class ConnectionPool:
         connection = self._reusable()
         if connection is None:
             async with asyncio.timeout_at(deadline):
-                connection = await self._next_ready()
+                connection = await self._connect()
         if may_send is not None and not may_send():
             self._keep(connection)
             raise ConnectionAbortedError("the request may not be sent any more")
@@ -110,35 +101,9 @@ class ConnectionPool:
             self._close_idle(lambda _: True)
         return self._idle.pop() if self._idle else None
 
-    async def _next_ready(self) -> _Connection:
-        """An idle connection, or a new one as soon as another may be opened, whichever comes first.
-
-        Each connection that becomes idle, and each opening that another may follow, wakes one waiter. A waiter that is
-        cancelled wakes the next, since it may have been woken itself.
-        """
-        while (connection := self._reusable()) is None:
-            if self._opening < _OPENED_AT_ONCE:
-                return await self._connect()
-            turn = self._loop.create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                self._wake_next()
-                raise
-        return connection
-
-    def _wake_next(self) -> None:
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():
-                turn.set_result(None)
-                return
-
     def _keep(self, connection: _Connection) -> None:
         connection.idle_since = self._loop.time()
         self._idle.append(connection)
-        self._wake_next()
         if self._pruning is None:
             self._prune_later()
 
@@ -161,34 +126,20 @@ class ConnectionPool:
             self._idle.remove(connection)
 
     async def _connect(self) -> _Connection:
-        self._opening += 1
-        try:
-            async with asyncio.timeout(CONNECT_TIMEOUT):
-                connection = await self._opened(self._context())
-            self._open.add(connection)
-            return connection
-        finally:
-            if len(self._open) < _OPENED_FREELY:
-                self._let_another_open()
-            else:
-                self._loop.call_later(_PAUSE_SECONDS, self._let_another_open)
-
-    def _let_another_open(self) -> None:
-        self._opening -= 1
-        self._wake_next()
-
-    async def _opened(self, context: ssl.SSLContext | None) -> _Connection:
         host, port = self._address
-        addresses = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        connected = await start_connection(
-            addresses, happy_eyeballs_delay=_NEXT_FAMILY_AFTER, interleave=1, socket_factory=make_socket
-        )
-        _, connection = await self._loop.create_connection(
-            lambda: _Connection(context, self._drop),
-            sock=connected,
-            ssl=context,
-            server_hostname=self._server_name if context is not None else None,
-        )
+        context = self._context()
+        async with asyncio.timeout(CONNECT_TIMEOUT):
+            addresses = await self._loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            connected = await start_connection(
+                addresses, happy_eyeballs_delay=_NEXT_FAMILY_AFTER, interleave=1, socket_factory=make_socket
+            )
+            _, connection = await self._loop.create_connection(
+                lambda: _Connection(context, self._drop),
+                sock=connected,
+                ssl=context,
+                server_hostname=self._server_name if context is not None else None,
+            )
+        self._open.add(connection)
         return connection
 
 

@@ -5,12 +5,10 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
 import uvloop
-from aiohappyeyeballs import start_connection
 
 from muster.operator.kube import connections
 from muster.operator.kube.auth import StaticAuth
@@ -116,104 +114,6 @@ async def test_requests_at_one_time_have_a_connection_each(start: Starting) -> N
     assert sorted(answer.body for answer in both) == [b"a", b"b"]
     await pool.request(ASK, within=SOON)
     assert server.opened == 2
-
-
-@dataclass
-class Openings:
-    """Counts the openings, of which only so many end as `ending` permits."""
-
-    ending: asyncio.Semaphore
-    begun: int = 0
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def until(self, begun: int) -> None:
-        async with asyncio.timeout(SOON), self.changed:
-            await self.changed.wait_for(lambda: self.begun >= begun)
-
-    async def __call__(self, addresses: Any, **options: Any) -> Any:
-        async with self.changed:
-            self.begun += 1
-            self.changed.notify_all()
-        await self.ending.acquire()
-        return await start_connection(addresses, **options)
-
-
-@pytest.fixture
-def openings(monkeypatch: pytest.MonkeyPatch) -> Openings:
-    counted = Openings(asyncio.Semaphore(0))
-    monkeypatch.setattr(connections, "start_connection", counted)
-    return counted
-
-
-def ask(pool: ConnectionPool, times: int) -> list[asyncio.Task[HttpResponse]]:
-    return [asyncio.create_task(pool.request(ASK, within=SOON)) for _ in range(times)]
-
-
-async def test_a_burst_of_requests_opens_few_connections_at_a_time_and_shares_them(
-    start: Starting, openings: Openings
-) -> None:
-    _, pool = await start(*[[ok(b"a")]] * 20)
-    asked = ask(pool, 20)
-    openings.ending.release()
-    while sum(task.done() for task in asked) < 18:
-        await asyncio.wait([task for task in asked if not task.done()], return_when=asyncio.FIRST_COMPLETED)
-    await openings.until(3)
-    for _ in range(2):
-        openings.ending.release()
-    await asyncio.gather(*asked)
-    assert openings.begun == 3
-
-
-async def test_more_than_a_few_connections_are_opened_slowly(
-    start: Starting, openings: Openings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in (("_OPENED_FREELY", 2), ("_PAUSE_SECONDS", 0.05)):
-        monkeypatch.setattr(connections, name, value)
-    openings.ending = asyncio.Semaphore(20)
-    silent: list[bytes] = []
-    _, pool = await start(*[silent] * 20)
-    begin = asyncio.get_running_loop().time()
-    asked = ask(pool, 20)
-    await openings.until(5)
-    assert asyncio.get_running_loop().time() - begin >= 0.05
-    for task in asked:
-        task.cancel()
-    await asyncio.wait(asked)
-
-
-async def test_a_waiter_that_gives_up_when_its_turn_has_come_wakes_the_next(
-    start: Starting, openings: Openings
-) -> None:
-    def give_up() -> bool:
-        first.cancel()
-        return True
-
-    _, pool = await start([CUT], [ok(b"b")], [ok(b"b")])
-    opens = asyncio.create_task(pool.request(ASK, within=SOON, may_send=give_up))
-    [opens_too, first, second] = ask(pool, 3)
-    openings.ending.release()
-    with pytest.raises(ConnectionError):
-        await opens
-    await openings.until(3)
-    for _ in range(2):
-        openings.ending.release()
-    assert (await opens_too).body + (await second).body == b"bb"
-    assert first.cancelled()
-
-
-async def test_nobody_waits_for_a_connection_in_vain_when_others_give_up_or_fail(
-    start: Starting, openings: Openings
-) -> None:
-    random = Random(7)
-    openings.ending = asyncio.Semaphore(1000)
-    _, pool = await start(*[[ok(b"a")] if random.random() < 0.6 else [CUT] for _ in range(1000)])
-    for _ in range(60):
-        asked = ask(pool, 15)
-        for task in random.sample(asked, 5):
-            await asyncio.sleep(random.choice((0, 0.0005)))
-            task.cancel()
-        done = await asyncio.gather(*asked, return_exceptions=True)
-        assert not any(isinstance(each, TimeoutError) for each in done)
 
 
 @pytest.mark.parametrize(
