@@ -110,6 +110,18 @@ async def test_a_gang_is_protected_since_its_last_member_started(world: TimingWo
     assert sorted(world.evicted) == ["default/gang-0", "default/gang-1"]
 
 
+async def test_a_gang_is_evicted_when_its_last_member_elsewhere_has_run_so_long(world: TimingWorld) -> None:
+    world.nodes("small", cpu="1")
+    world.group("gang", 2)
+    world.runs(members("gang", 1)[0], "one", since=1000)
+    world.runs(members("gang", 2, cpu="1")[1], "small", since=20)
+    world.add(high("urgent"))
+    await world.run(39)
+    assert world.evicted == []
+    await world.run(2)
+    assert sorted(world.evicted) == ["default/gang-0", "default/gang-1"]
+
+
 async def test_a_gang_waits_for_its_victims_and_says_until_when(world: TimingWorld) -> None:
     world.nodes("two")
     world.runs(low("first"), "one", since=1000)
