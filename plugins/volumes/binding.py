@@ -154,18 +154,13 @@ class VolumeBinding(
         for text, where in reversed(found.errors):
             codes[where] = self._table.number(Status.failure(text))
         if found.errors:
-            failed = np.zeros(len(codes), np.bool_)
-            for _, where in found.errors:
-                failed[where] = True
-            self.handle.metrics.volume_stage_errors.add(("predicate",), int(failed.sum()))
+            self.handle.metrics.volume_stage_errors.add(("predicate",), int(found.failed().sum()))
         return Verdicts(codes.astype(np.int32), self._table)
 
     def accepts_with_fewer_pods(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Mask:
         """The nodes without an obstacle: other pods matter by what is reserved for them, not by their nodes."""
         found = self._finder.find(state.read(self.name, _Attempt).claims, nodes)
-        accepted: Mask = found.reasons == 0
-        for _, where in found.errors:
-            accepted &= ~where
+        accepted: Mask = (found.reasons == 0) & ~found.failed()
         return accepted
 
     def pre_score(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:

@@ -81,6 +81,13 @@ class FoundVolumes:
     choices: list[VolumeChoice] = field(default_factory=list)
     provisions: list[Provision] = field(default_factory=list)
 
+    def failed(self) -> Mask:
+        """bool, shape (nodes,): the nodes for which an error prevents an answer."""
+        failed: Mask = np.zeros(len(self.reasons), np.bool_)
+        for _, where in self.errors:
+            failed |= where
+        return failed
+
     def at(self, indices: Numbers) -> FoundVolumes:
         """The findings for the nodes with these indices alone."""
         return FoundVolumes(
