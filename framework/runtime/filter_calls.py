@@ -69,8 +69,8 @@ class FilterCalls:
         """Whether the pod passes the filters that depend on no more than one node and its pods. Raises Failed."""
         return not any(
             self.verdicts(plugin, state, pod, node).codes.any()
-            for plugin in self._plugins.filter
-            if plugin.filter_depends_on is DependsOn.PODS_ON_NODE and plugin.name not in state.skip_filter_plugins
+            for plugin in self._applying(state)
+            if plugin.filter_depends_on is DependsOn.PODS_ON_NODE
         )
 
     def verdicts(self, plugin: FilterPlugin, state: AttemptState, pod: PodInfo, view: NodeView) -> Verdicts:
@@ -117,15 +117,16 @@ class FilterCalls:
 
     def depends_on_cluster(self, state: AttemptState) -> bool:
         """Whether a Filter plugin that has not skipped the pod reads pods beyond each node."""
-        return DependsOn.CLUSTER in self._depends_on(state)
+        return any(plugin.filter_depends_on is DependsOn.CLUSTER for plugin in self._applying(state))
 
     def verdicts_are_kept(self, state: AttemptState) -> bool:
         """Whether the verdicts of all Filter plugins that have not skipped the pod may be kept."""
-        return all(each.kept for each in self._depends_on(state))
+        return all(plugin.filter_depends_on.kept for plugin in self._applying(state))
 
-    def _depends_on(self, state: AttemptState) -> Iterator[DependsOn]:
+    def _applying(self, state: AttemptState) -> Iterator[FilterPlugin]:
+        """The plugins that have not skipped the pod."""
         skipped = state.skip_filter_plugins
-        return (plugin.filter_depends_on for plugin in self._plugins.filter if plugin.name not in skipped)
+        return (plugin for plugin in self._plugins.filter if plugin.name not in skipped)
 
     def leading(self, state: AttemptState) -> Sequence[FilterPlugin]:
         """The plugins that come before any that reads pods beyond each node."""
@@ -139,8 +140,7 @@ class FilterCalls:
 
     def kept(self, state: AttemptState) -> Sequence[str]:
         """The names of the plugins that have not skipped the pod and whose verdicts may be kept."""
-        skipped = state.skip_filter_plugins
-        return [each.name for each in self._plugins.filter if each.filter_depends_on.kept and each.name not in skipped]
+        return [plugin.name for plugin in self._applying(state) if plugin.filter_depends_on.kept]
 
     def accepting_with_fewer_pods(self, state: AttemptState, pod: PodInfo, nodes: NodeView) -> Mask:
         """Which nodes are accepted, also without any pods on them, by all plugins whose verdicts may not be kept.
@@ -149,8 +149,8 @@ class FilterCalls:
         """
         accepting: Mask = np.ones(len(nodes), np.bool_)
         sound = partial(mask, nodes=len(nodes))
-        for plugin in self._plugins.filter:
-            if not plugin.filter_depends_on.kept and plugin.name not in state.skip_filter_plugins:
+        for plugin in self._applying(state):
+            if not plugin.filter_depends_on.kept:
                 accepting &= self._calls.ask(
                     ACCEPTS_WITH_FEWER_PODS,
                     plugin,
