@@ -7,7 +7,7 @@ clusters without quotas pay one comparison for each pod.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from types import MappingProxyType
 
 from ..model.pod_info import PodInfo
@@ -75,6 +75,11 @@ class NamespaceUsage:
     def any_removed(self) -> bool:
         """Whether the current trial has removed pods that were there before."""
         return bool(self._gone)
+
+    @property
+    def added(self) -> Set[str]:
+        """The UIDs of the pods that the current trial has added. Valid until the next change."""
+        return self._added
 
     def namespaces(self) -> Mapping[str, Amounts]:
         """The usage of each namespace that has pods with nodes."""

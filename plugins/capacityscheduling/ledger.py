@@ -8,7 +8,7 @@ all profiles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Set
 
 from muster.framework.contract.columns import NamespaceUsage
 
@@ -68,6 +68,11 @@ class QuotaLedger:
     def any_removed(self) -> bool:
         """Whether a trial has removed pods, which may come back."""
         return self._usage.any_removed
+
+    @property
+    def added(self) -> Set[str]:
+        """The UIDs of the pods that a trial has placed, which are used. Valid until usage changes."""
+        return self._usage.added
 
     def refilled(self, quota: Quota) -> Amounts:
         """The usage if all pods came back that a trial has removed. Valid until usage changes."""

@@ -25,21 +25,21 @@ class Nominated:
     Attributes:
         ahead: amounts that count as used, by quota.
         claims: amounts that are being freed for pods within their `min` whose priority is lower, by node.
-        uids: the pods that `ahead` counts.
+        counted: the pods that `ahead` counts, by UID.
     """
 
     ahead: dict[Quota, _Sums] = field(default_factory=dict)
     claims: dict[str, _Sums] = field(default_factory=dict)
-    uids: set[str] = field(default_factory=set)
+    counted: dict[str, PodInfo] = field(default_factory=dict)
 
-    def without(self, placed: Iterable[PodInfo], ledger: QuotaLedger) -> Nominated:
-        """The rest, if a trial has put these pods on their nodes, so that the ledger counts them."""
-        twice = [pod for pod in placed if pod.uid in self.uids]
+    def beside_trial(self, ledger: QuotaLedger) -> Nominated:
+        """The amounts without those of pods that a trial has placed meanwhile, which the ledger counts as used."""
+        twice = self.counted.keys() & ledger.added
         if not twice:
             return self
-        rest = Nominated({quota: {**sums} for quota, sums in self.ahead.items()}, self.claims, {*self.uids})
-        for pod in twice:
-            rest.uids.discard(pod.uid)
+        rest = Nominated({quota: {**sums} for quota, sums in self.ahead.items()}, self.claims, {**self.counted})
+        for uid in twice:
+            pod = rest.counted.pop(uid)
             rest.count(ledger.tree.by_namespace[pod.namespace], need_of_one(pod), -1)
         return rest
 
@@ -58,19 +58,20 @@ def nominated_beside(
     """The amounts committed beside the pod, and beside those of `own` (UIDs), which are decided together with it.
 
     Pods of its priority or a higher one count, and of other namespaces also all pods within the `min` of their quota:
-    they claim what is theirs.
+    they claim what is theirs. Pods that a trial has placed, such as those of another part of its tree of groups, do
+    not: they are used.
     """
-    found, by_namespace = Nominated(), ledger.tree.by_namespace
+    found, by_namespace, added = Nominated(), ledger.tree.by_namespace, ledger.added
     seen_from = by_namespace.get(pod.namespace)
     for nominee, node_name in nominations:
         quota = by_namespace.get(nominee.namespace)
-        if quota is None or nominee.uid == pod.uid or nominee.uid in own:
+        if quota is None or nominee.uid == pod.uid or nominee.uid in own or nominee.uid in added:
             continue
         need = need_of_one(nominee)
         side = None if seen_from is None else branch(quota, seen_from)
         claims = side is not None and is_guaranteed(side, need, ledger.used, ledger.tree.lent)
         if nominee.priority >= pod.priority or claims:
-            found.uids.add(nominee.uid)
+            found.counted[nominee.uid] = nominee
             found.count(quota, need)
         if claims and nominee.priority < pod.priority:
             _add(found.claims.setdefault(node_name, {}), need)

@@ -163,21 +163,12 @@ class CapacityScheduling(
         if not isinstance(note, _Note):
             return Verdicts.all_pass(len(nodes), self._table)
         codes = np.zeros(len(nodes), np.int32)
-        nominated = self._not_counted(note.nominated, nodes)
+        nominated = note.nominated.beside_trial(self._shared.ledger)
         if note.binding and self._rejection(note.quota, note.need, nominated) is not None:
             codes[:] = _OVER_QUOTA
         elif note.yields and not self._is_guaranteed(note, nominated):
             codes[self._claimed(note, nodes)] = _KEPT_OFF
         return Verdicts(codes, self._table)
-
-    def _not_counted(self, nominated: Nominated, nodes: NodeView) -> Nominated:
-        """Without those that are on their nodes for the moment, as filters look at one node with its nominated pods."""
-        if not nominated.uids or len(nodes) != 1 or not nodes.snapshot.tentative:
-            return nominated
-        [row], [name] = nodes.indices().tolist(), nodes.names()
-        there = nodes.snapshot.pods[row]
-        placed = [pod for pod in self.handle.nominator.nominated_pods(name) if pod.uid in there]
-        return nominated.without(placed, self._shared.ledger)
 
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         """See `Claims`."""

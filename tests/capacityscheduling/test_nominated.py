@@ -17,10 +17,15 @@ def of(namespace: str, name: str, *, priority: int = 0, cpu: str = "1") -> PodIn
 
 
 @pytest.fixture
-def ledger() -> QuotaLedger:
-    """Two cores are guaranteed to ml, none to dev."""
+def snapshot() -> Snapshot:
     snapshot = Snapshot()
     snapshot.set_node(node("a"))
+    return snapshot
+
+
+@pytest.fixture
+def ledger(snapshot: Snapshot) -> QuotaLedger:
+    """Two cores are guaranteed to ml, none to dev."""
     ledger = QuotaLedger(snapshot.usage())
     ledger.plant(QuotaTree.of([quota("ml", min={"cpu": "2"}), quota("dev")]))
     return ledger
@@ -52,10 +57,12 @@ def test_the_pod_itself_pods_decided_with_it_and_pods_without_a_quota_do_not_cou
     assert nominated_beside(mine, {sibling.uid}, nominations, ledger).ahead == {}
 
 
-def test_nominated_pods_that_a_trial_has_placed_are_not_counted_twice(ledger: QuotaLedger) -> None:
-    one, other, unknown = of("ml", "one"), of("ml", "other", cpu="2"), of("ml", "unknown")
-    found = nominated_beside(of("ml", "pod"), (), [(one, "a"), (other, "a")], ledger)
-    left = found.without([other, unknown], ledger)
-    assert {each.key: amounts["cpu"] for each, amounts in left.ahead.items()} == {"ml/quota": 1000, "": 1000}
-    assert {each.key: amounts["cpu"] for each, amounts in found.ahead.items()} == {"ml/quota": 3000, "": 3000}
-    assert found.without([unknown], ledger) is found
+def test_nominated_pods_that_a_trial_has_placed_are_not_counted_twice(snapshot: Snapshot, ledger: QuotaLedger) -> None:
+    one, other, mine = of("ml", "one"), of("ml", "other", cpu="2"), of("ml", "pod")
+    before = nominated_beside(mine, (), [(one, "a"), (other, "a")], ledger)
+    with snapshot.trial():
+        snapshot.add_pod(other, "a")
+        for found in (before.beside_trial(ledger), nominated_beside(mine, (), [(one, "a"), (other, "a")], ledger)):
+            assert {each.key: amounts["cpu"] for each, amounts in found.ahead.items()} == {"ml/quota": 1000, "": 1000}
+    assert {each.key: amounts["cpu"] for each, amounts in before.ahead.items()} == {"ml/quota": 3000, "": 3000}
+    assert before.beside_trial(ledger) is before

@@ -13,10 +13,13 @@ from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.ports import Ports
 from muster.framework.scheduler.preemption_trial import PreemptionTrial
+from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
+from muster.plugins.capacityscheduling.plugin import CapacityScheduling
 from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import PodDict, make_node
+from tests.capacityscheduling.objects import make_quota
 from tests.coscheduling.preemption.evicting import EvictingWorld, plain
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite, make_group, make_members
 from tests.scheduler.played_extender import PlayedExtender, only
@@ -122,6 +125,23 @@ async def test_a_tree_evicts_pods_on_nodes_that_extenders_accept() -> None:
     assert sorted(world.evicted) == sorted(expected)
     assert world.bound_of("left") + world.bound_of("right") == 2
     assert [len(extender.asked) for extender in world.extenders] == [2, 2]
+    await world.kill()
+
+
+async def test_parts_of_a_tree_that_a_trial_has_placed_use_their_quota_once() -> None:
+    """They are nominated, too, when the victims have gone."""
+    world = World(plugins={CapacityScheduling.name: CapacityScheduling})
+    world.api.put(ELASTIC_QUOTAS.resource, make_quota("default", max={"cpu": "4"}))
+    world.add_nodes(make_node("a", cpu="8"))
+    world.fill("a", 4)
+    await world.settle()
+    world.api.put(COMPOSITE_KIND, make_composite("job", 2, priority=10))
+    for name in ("left", "right"):
+        world.native(name, 2, min_count=2, priority=10, parentCompositePodGroupName="job")
+    await world.run(200)
+
+    assert len(world.evicted) == 4
+    assert (world.bound_of("left"), world.bound_of("right")) == (2, 2)
     await world.kill()
 
 
