@@ -114,16 +114,18 @@ class Capacity:
         for node, left in self._nodes:
             where, part = domain_of(node, rule.levels), domain_of(node, (rule.slice_level,) if rule.slice_size else ())
             if where is not None and part is not None and (not within or where in within):
-                parts[where][part] += self._many_on(node, left, claimant.pods)
+                parts[where][part] += self._many_on(node, left, claimant)
         return any(_has_slices(found, missing, rule.slice_size or 1) for found in parts.values())
 
     def _freed(self, node: str = "") -> int:
         """How much of the quota is used by pods that take nothing, on a node if one is given."""
         return used(pod for pod in self._gone if not node or pod["spec"].get("nodeName") == node)
 
-    def _many_on(self, node: Object, left: int, pods: Sequence[Object]) -> int:
-        """How many of these like pods a node takes."""
-        name = node["metadata"]["name"]
+    def _many_on(self, node: Object, left: int, claimant: Claimant) -> int:
+        """How many of its pods a node takes. Later members evict on the node that they get alone."""
+        name, pods = node["metadata"]["name"], claimant.pods
+        if claimant.started and self._quota_left + self._freed(name) < cpu(pods[0]):
+            return 0
         places = max(0, left - self._kept(pods[0], name)) // cpu(pods[0])
         devices = self._devices.places(name, pods)
         return places if devices is None else min(places, devices)

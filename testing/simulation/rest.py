@@ -35,7 +35,7 @@ class Rest:
         self._pods = [pod for pod in server.objects(PODS) if not has_ended(pod)]
         self._reserved = Reserved(process.engine)
         nodes = server.objects(NODES)
-        self._cordoned = {node["metadata"]["name"] for node in nodes if node["spec"].get("unschedulable")}
+        self._usable = {node["metadata"]["name"] for node in nodes if not node["spec"].get("unschedulable")}
 
     def faults(self) -> Iterator[str]:
         """All violations."""
@@ -105,8 +105,8 @@ class Rest:
                 yield f"the quota says that {told} of cpu is used, and it is {found}m"
 
     def _stays(self, of: int, pod: Object) -> bool:
-        """Whether a pod stays where one of this priority preempts: on a cordoned node nothing helps."""
-        return is_no_victim(of, pod) or pod["spec"].get("nodeName") in self._cordoned
+        """Whether a pod stays where one of this priority preempts: on a node that is cordoned or gone nothing helps."""
+        return is_no_victim(of, pod) or pod["spec"].get("nodeName") not in self._usable
 
     def _place(self, pod: Object) -> str:
         uid = pod["metadata"]["uid"]

@@ -1,14 +1,17 @@
 """The judge sees who waits for quota without need, who starts without quota, and a status that is wrong."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from muster.framework.contract import Hint
 from muster.plugins.capacityscheduling.plugin import CapacityScheduling
 from muster.plugins.capacityscheduling.statuses import QuotaStatuses
+from muster.sandbox.kinds import NODES, PODS
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.claimants import Capacity, claimants
+from muster.testing.simulation.passing import AT_ONCE
 from muster.testing.simulation.rest import is_no_victim
 from muster.testing.simulation.stage import Stage
 
@@ -87,6 +90,33 @@ def test_evictions_free_quota_on_one_node_for_a_pod_and_on_all_nodes_for_a_gang(
     assert Capacity(stage.server, counts=lambda pod: is_no_victim(1000, pod)).takes(claimant)
     stage.go_on(60.0)
     assert stage.judge.tally.events["pods evicted"] == 1
+    stage.judge.at_rest()
+    assert stage.judge.wrong == []
+
+
+def test_evictions_free_quota_on_one_node_for_a_later_member_of_a_gang(stage: Stage) -> None:
+    happens(stage, "pods_come", "pod", 2, 500, "", False)
+    happens(stage, "group_comes", "gang", 1, False)
+    for number in range(2):
+        happens(stage, "member_comes", "gang", number, 1000, False, True)
+    for pod, node in (("pod-0", "node-0"), ("pod-1", "node-1"), ("gang-0", "node-0")):
+        stage.world.pods.bind(pod, node)
+    [later] = claimants(stage.server)
+    evicting = Capacity(stage.server, counts=lambda pod: is_no_victim(1000, pod))
+    assert [evicting.takes(each) for each in (later, replace(later, started=False))] == [False, True]
+
+
+def test_no_eviction_frees_the_quota_of_a_pod_whose_node_is_gone(stage: Stage) -> None:
+    pods(stage, "pod", 2)
+    stage.go_on(20.0)
+    for node in {pod["spec"]["nodeName"] for pod in stage.server.objects(PODS)}:
+        stage.server.store.delete(NODES, node, options=AT_ONCE)
+    happens(stage, "node_comes", "node-2", "east")
+    stage.go_on(5.0)
+    happens(stage, "group_comes", "gang", 2, False)
+    for number in range(2):
+        happens(stage, "member_comes", "gang", number, 1000, False, True)
+    stage.go_on(30.0)
     stage.judge.at_rest()
     assert stage.judge.wrong == []
 
