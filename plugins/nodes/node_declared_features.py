@@ -82,7 +82,7 @@ class NodeDeclaredFeatures(PreFilterPlugin[None], PerNodeFilter[None], EnqueueEx
         node = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE)
         return [
             EventRegistration(node, _declares_anew, by_signature=True),
-            EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE), _needs_changed),
+            EventRegistration(ClusterEvent(EventResource.TARGET_POD, Action.UPDATE), _needs_changed, by_signature=True),
         ]
 
 

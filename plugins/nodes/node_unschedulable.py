@@ -55,7 +55,9 @@ class NodeUnschedulable(PreFilterPlugin, FilterPlugin, EnqueueExtensions):
                 ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT), _uncordoned, by_signature=True
             ),
             EventRegistration(
-                ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_TOLERATION), _now_tolerates_cordon
+                ClusterEvent(EventResource.TARGET_POD, Action.UPDATE_POD_TOLERATION),
+                _now_tolerates_cordon,
+                by_signature=True,
             ),
         ]
 
