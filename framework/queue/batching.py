@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..model.pod_info import PodSignature, equivalence_class_of
+from ..model.pod_info import equivalence_class_of
 from .entity import QueuedEntity, QueuedPodInfo
 from .hints import ObjectEvent, QueueingHints, QueueingStrategy
 from .places import Places
@@ -67,11 +67,6 @@ class Batching:
             self._places.count_rejected(other, -1)
             other.unschedulable_plugins, other.pending_plugins = entity.unschedulable_plugins, entity.pending_plugins
             self._places.count_rejected(other, 1)
-
-    def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
-        """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
-        by_signature, by_class = self._plugins(batch.profile)
-        return rejectors <= (by_signature if isinstance(batch.common, PodSignature) else by_class)
 
     def leave(self, entity: QueuedEntity) -> None:
         """Take a changed pod out of its batch; wake it if the batch was woken."""

@@ -357,10 +357,6 @@ class SchedulingQueue:
 
     # Queries.
 
-    def holds_for_all(self, batch: Batch, rejectors: frozenset[str]) -> bool:
-        """Whether a rejection of one pod of the batch by these plugins holds for each of them."""
-        return self._batching.holds_for_all(batch, rejectors)
-
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The pod's sort key: the pod with the smallest key is tried first. An ERROR if it has none."""
         return self._policy.sort_key((pod,))

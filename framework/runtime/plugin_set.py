@@ -83,6 +83,8 @@ class ProfilePlugins:
         weights: the weight of each Score plugin by name.
         placement_weights: the weight of each PlacementScore plugin by name.
         groups: the plugins that know which pods are placed together, in the order in which they are asked.
+        rejecting_by_signature: names of plugins whose rejections are the same for all pods of a signature.
+        rejecting_by_class: names of plugins whose rejections are the same for all pods of an equivalence class.
         unprepared: names of PreFilter plugins that have nothing to prepare, ever.
         unprepared_scores: names of PreScore plugins that have nothing to prepare, ever.
 
@@ -127,6 +129,12 @@ class ProfilePlugins:
             for plugin in self.decision_followers
             if type(plugin).on_pre_enqueue is not DecisionFollower.on_pre_enqueue
         )
+        self.rejecting_by_signature = frozenset(
+            plugin.name for plugin in self.of(FilterPlugin) if plugin.filter_depends_on.kept
+        )
+        self.rejecting_by_class = self.rejecting_by_signature | {
+            plugin.name for plugin in self.of(FilterPlugin) if plugin.rejects_alike
+        }
         self.unprepared = frozenset(
             plugin.name for plugin in self.pre_filter if type(plugin).pre_filter is PreFilterPlugin.pre_filter
         )
@@ -161,10 +169,9 @@ class ProfilePlugins:
         `registrations` are those that `registrations()` answered.
         """
         return frozenset(
-            plugin.name
-            for plugin in self.of(FilterPlugin)
-            if plugin.rejects_alike
-            and all(each.hint is None or each.by_signature or each.by_class for each in registrations[plugin.name])
+            name
+            for name in self.rejecting_by_class
+            if all(each.hint is None or each.by_signature or each.by_class for each in registrations[name])
         )
 
     def signature_plugins(self, registrations: Mapping[str, Sequence[EventRegistration]]) -> frozenset[str]:
@@ -173,10 +180,9 @@ class ProfilePlugins:
         `registrations` are those that `registrations()` answered.
         """
         return frozenset(
-            plugin.name
-            for plugin in self.of(FilterPlugin)
-            if plugin.filter_depends_on.kept
-            and all(each.hint is None or each.by_signature for each in registrations[plugin.name])
+            name
+            for name in self.rejecting_by_signature
+            if all(each.hint is None or each.by_signature for each in registrations[name])
         )
 
 

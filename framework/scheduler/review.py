@@ -10,8 +10,8 @@ and without acting on the decision:
 | --- | --- |
 | the reported reasons | none |
 | other reasons | the pod is tried; of a batch, the first pod is, and the others get the new reasons, see `Renewals` |
-| other reasons, by plugins that may answer differently for others of the batch | the first pod of the batch is tried |
-| an error, or, for a batch, capacity | the same |
+| other reasons, by plugins that may answer differently for the others | the first is tried, the others are checked |
+| an error, or, for a batch, capacity | the pod is tried, or the first pod of the batch |
 
 The message of a group depends on all its members, and trying thousands takes long. So one member of each signature is
 checked alone, and the group is tried, after its backoff, if the kinds of reasons differ from those of its rejection.
@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from ..contract.extender import EXTENDER
 from ..contract.status import Status
 from ..contract.verdicts import fit_error
-from ..model.pod_info import PodInfo
+from ..model.pod_info import PodInfo, PodSignature
 from ..queue.entity import QueuedEntity
 from ..queue.scheduling_queue import SchedulingQueue
 from ..queue.sub_queues import Batch
@@ -190,10 +190,21 @@ class Review:
         if verdict is None:
             return
         status = verdict.status
-        if status is None or not status.rejected or self._reports.reported(pod.uid) != reasons_of(status):
+        is_new = status is None or not status.rejected or self._reports.reported(pod.uid) != reasons_of(status)
+        if is_new:
             self._queue.try_again(batch)
-        if status is not None and status.rejected and self._queue.holds_for_all(batch, verdict.rejectors):
+        if status is None or not status.rejected:
+            return
+        if self._holds_for_all(batch, pod, verdict.rejectors):
             self._renewals.renew((mate for each in batch for mate in each.all_pods()), status)
+        elif is_new:
+            self._left.extend(batch)
+
+    def _holds_for_all(self, batch: Batch, pod: PodInfo, rejectors: frozenset[str]) -> bool:
+        """Whether a rejection of this pod of the batch by these plugins holds for each of them."""
+        plugins = self._algorithm(pod).framework.plugins
+        by_signature = isinstance(batch.common, PodSignature)
+        return rejectors <= (plugins.rejecting_by_signature if by_signature else plugins.rejecting_by_class)
 
     def _review_pod(self, entity: QueuedEntity) -> None:
         """Free capacity says nothing about a pod that may have been rejected after it had a node."""
