@@ -176,6 +176,9 @@ class EvictionRulePlugin(Plugin[Args]):
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         """The rule for a preemptor; None leaves it to priorities. Pure; never asked in a trial.
 
+        For a pod without a group, the rule must follow from its signature, its namespace and the cluster: of pods that
+        have these in common, one may be tried for all.
+
         Args:
             members: the pods that wait: one, or the waiting members of a group.
             missing: how many of them have to be placed.

@@ -1,10 +1,12 @@
 """Batching: of many equal pods that no node can take, one is tried for all (upstream: opportunistic batching).
 
-Pods are equal if they share a signature, or, if a plugin that reads labels rejected them, an equivalence class. A
-rejection of one of them holds for all, so a backlog costs as many attempts as it has signatures. An event that may help
-wakes a batch: when the batch's turn comes, its first pod is tried if capacity is still free. The next pod is tried only
-if the first one found a node, or failed in another way. Many batches may be woken for the same capacity, which is soon
-taken; until the turn of a batch comes, only the batch moves, not its pods.
+Pods are equal if they share a signature, or, if a plugin that reads labels rejected them, an equivalence class. If
+plugins divide the cluster among namespaces, equal pods are also of one namespace, because those of another one may
+evict other pods. A rejection of one pod holds for all equal ones, so a backlog costs as many attempts as it has
+signatures, in each of these namespaces. An event that may help wakes a batch: when the batch's turn comes, its first
+pod is tried if capacity is still free. The next pod is tried only if the first one found a node, or failed in another
+way. Many batches may be woken for the same capacity, which is soon taken; until the turn of a batch comes, only the
+batch moves, not its pods.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..model.pod_info import equivalence_class_of
-from .entity import QueuedEntity, QueuedPodInfo
+from .entity import BatchKey, QueuedEntity, QueuedPodInfo
 from .hints import ObjectEvent, QueueingHints, QueueingStrategy
 from .places import Places
 from .policy import GuardedPolicy
@@ -40,7 +42,7 @@ class Batching:
         if batch is None:
             return
         entity = self._places.entity_of.get(pod.info.uid)
-        rejected = entity is not None and entity.batched_by is batch.common
+        rejected = entity is not None and entity.batched_by == batch.key
         if rejected and entity is not None and entity.place is not Place.UNSCHEDULABLE:
             return  # an event has helped the pod meanwhile, so it is tried once more
         self._forget(pod)
@@ -55,9 +57,10 @@ class Batching:
         by_signature, by_class = self._plugins(entity.profile)
         [pod] = entity.pods.values()
         if entity.rejectors <= by_signature:
-            entity.batched_by = pod.info.signature
+            divides = self._policy.unguarded.divides_namespaces
+            entity.batched_by = BatchKey(pod.info.signature, pod.info.namespace if divides else "")
         elif entity.rejectors <= by_class:
-            entity.batched_by = equivalence_class_of(pod.info)
+            entity.batched_by = BatchKey(equivalence_class_of(pod.info))
         else:
             return
         batch = self._places.unschedulable_pods.batch_of(entity)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 from math import floor
+from typing import NamedTuple
 
 from ..contract.plugin import QueuedPod
 from ..model.pod_info import EquivalenceClass, PodInfo, PodSignature, equivalence_class_of
@@ -38,6 +39,18 @@ class Rejection:
     def by_error(self) -> bool:
         """Whether no plugin knows which events may help, so that the pods are retried after backoff."""
         return self.error or not (self.unschedulable_plugins or self.pending_plugins)
+
+
+class BatchKey(NamedTuple):
+    """The properties that the pods of a batch have in common.
+
+    Attributes:
+        common: their signature or equivalence class.
+        namespace: their namespace; "" if it does not matter, or follows from the class.
+    """
+
+    common: PodSignature | EquivalenceClass
+    namespace: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,8 +98,7 @@ class QueuedEntity:
         unschedulable_plugins: plugins that rejected the last attempt, or the plugin that gates it; empty once popped.
         pending_plugins: plugins that answered PENDING to the last attempt; empty once popped.
         flushed: whether its time limit or a review, not an event, moved it out of unschedulablePods.
-        batched_by: the signature or equivalence class of the batch in which it waits while it is unschedulable; None
-            outside of batches.
+        batched_by: the key of the batch in which it waits while it is unschedulable; None outside of batches.
         admitted: whether PreEnqueue admitted it. A pod that was not, because it is gated or a plugin failed, waits
             alone.
         place: where it is; if it is in no sub-queue, the place that it comes from.
@@ -107,7 +119,7 @@ class QueuedEntity:
     unschedulable_plugins: frozenset[str] = _NONE
     pending_plugins: frozenset[str] = _NONE
     flushed: bool = False
-    batched_by: PodSignature | EquivalenceClass | None = None
+    batched_by: BatchKey | None = None
     admitted: bool = True
     place: Place = Place.NOWHERE
     backoff_until: float = NO_BACKOFF
@@ -129,7 +141,8 @@ class QueuedEntity:
     def batch_is_current(self) -> bool:
         """Whether its only pod still has the signature or equivalence class of its batch."""
         [pod] = self.pods.values()
-        return self.batched_by in (pod.info.signature, equivalence_class_of(pod.info))
+        common = None if self.batched_by is None else self.batched_by.common
+        return common in (pod.info.signature, equivalence_class_of(pod.info))
 
     @property
     def rejectors(self) -> frozenset[str]:

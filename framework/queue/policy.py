@@ -50,6 +50,11 @@ class QueuePolicy(Protocol):
         """By profile, the plugins whose rejections depend only on the pod's equivalence class and the cluster."""
         ...
 
+    @property
+    def divides_namespaces(self) -> bool:
+        """Whether equal pods of different namespaces may have different turns, or may evict different pods."""
+        ...
+
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The QueueSort plugin's key, smaller first. At each position, all keys have numbers or all have strings."""
         ...

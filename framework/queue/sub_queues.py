@@ -16,8 +16,7 @@ from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..contract.events import ClusterEvent
-from ..model.pod_info import EquivalenceClass, PodSignature
-from .entity import QueuedEntity, QueuedPodInfo
+from .entity import BatchKey, QueuedEntity, QueuedPodInfo
 from .hints import QueueingHints, QueueingStrategy, Rejector
 from .transitions import REVIEW, Cause, Place
 
@@ -147,7 +146,7 @@ class Batch:
 
     Attributes:
         profile: the schedulerName of the pods.
-        common: the signature or equivalence class that the pods share.
+        key: what the pods have in common.
         unschedulable_plugins: plugins that rejected the pod that was tried last.
         pending_plugins: plugins that answered PENDING for this pod.
         rejected_at: when this pod was rejected, seconds on the engine's clock.
@@ -160,7 +159,7 @@ class Batch:
     """
 
     profile: str
-    common: PodSignature | EquivalenceClass
+    key: BatchKey
     unschedulable_plugins: frozenset[str] = frozenset()
     pending_plugins: frozenset[str] = frozenset()
     rejected_at: float = 0.0
@@ -221,7 +220,7 @@ class UnschedulablePods:
     def __init__(self, hints: QueueingHints) -> None:
         self._hints = hints
         self._entities: dict[Place, dict[QueuedEntity, None]] = {Place.UNSCHEDULABLE: {}, Place.GATED: {}}
-        self._batches: dict[PodSignature | EquivalenceClass, Batch] = {}
+        self._batches: dict[BatchKey, Batch] = {}
         self._batched = 0
         self._by_rejector: dict[tuple[Place, Rejector], dict[QueuedEntity | Batch, None]] = {}
 
@@ -263,7 +262,7 @@ class UnschedulablePods:
         batch.discard(entity)
         self._batched -= 1
         if not batch:
-            del self._batches[batch.common]
+            del self._batches[batch.key]
             self._unindex(batch, Place.UNSCHEDULABLE)
 
     def concerned_by(self, event: ClusterEvent, place: Place) -> tuple[list[Batch], list[QueuedEntity]]:
@@ -281,11 +280,11 @@ class UnschedulablePods:
         batches = self._batches.values() if place is Place.UNSCHEDULABLE else ()
         return [batch for batch in batches if batch.rejected_at < moment], entities
 
-    def _add_to_batch(self, entity: QueuedEntity, common: PodSignature | EquivalenceClass) -> None:
+    def _add_to_batch(self, entity: QueuedEntity, key: BatchKey) -> None:
         """Add an entity that was just rejected to its batch. Its rejectors become those of the whole batch."""
-        batch = self._batches.get(common)
+        batch = self._batches.get(key)
         if batch is None:
-            batch = self._batches[common] = Batch(entity.profile, common)
+            batch = self._batches[key] = Batch(entity.profile, key)
         rejectors = entity.unschedulable_plugins, entity.pending_plugins
         if rejectors != (batch.unschedulable_plugins, batch.pending_plugins):
             self._unindex(batch, Place.UNSCHEDULABLE)

@@ -12,9 +12,11 @@ from typing import TypeVar
 from ..cache.cache import Cache
 from ..config import ResolvedProfile
 from ..contract.extender import EXTENDER
+from ..contract.group import EvictionRulePlugin
 from ..contract.handle import Handle
 from ..contract.plugin import Plugin, PreemptionPlugin, QueuedPod
 from ..contract.status import Status
+from ..contract.tenants import TenantOrderPlugin
 from ..model.pod_info import PodInfo
 from ..queue.hints import Registrations
 from ..queue.policy import QueueSettings
@@ -147,6 +149,11 @@ class Profiles:
     def class_plugins(self) -> Mapping[str, frozenset[str]]:
         """By profile, the plugins whose rejections depend only on the pod's equivalence class and the cluster."""
         return {name: each.plugins.class_plugins(self.registrations[name]) for name, each in self.frameworks.items()}
+
+    @cached_property
+    def divides_namespaces(self) -> bool:
+        """Whether a plugin orders pods by tenants, or lets them evict pods by other rules than priority."""
+        return bool(self.with_calls(TenantOrderPlugin) or self.with_calls(EvictionRulePlugin))
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...] | Status:
         """The QueueSort plugin's key, with the priority of the pod's group."""

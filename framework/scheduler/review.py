@@ -186,7 +186,7 @@ class Review:
     def _review_batch(self, batch: Batch) -> None:
         first = batch.first(self._ports.clock.now())
         [pod] = first.all_pods()
-        verdict = self._verdict(batch.common, pod)
+        verdict = self._verdict(batch.key, pod)
         if verdict is None:
             return
         status = verdict.status
@@ -203,7 +203,7 @@ class Review:
     def _holds_for_all(self, batch: Batch, pod: PodInfo, rejectors: frozenset[str]) -> bool:
         """Whether a rejection of this pod of the batch by these plugins holds for each of them."""
         plugins = self._algorithm(pod).framework.plugins
-        by_signature = isinstance(batch.common, PodSignature)
+        by_signature = isinstance(batch.key.common, PodSignature)
         return rejectors <= (plugins.rejecting_by_signature if by_signature else plugins.rejecting_by_class)
 
     def _review_pod(self, entity: QueuedEntity) -> None:

@@ -78,6 +78,7 @@ class Answers:
 
     def __init__(self, harness: "Harness", registrations: Mapping[str, Sequence[EventRegistration]]) -> None:
         self.registrations = {"muster": registrations}
+        self.divides_namespaces = harness.divides_namespaces
         self._harness = harness
 
     def sort_key(self, pod: QueuedPod) -> tuple[Hashable, ...]:
@@ -113,6 +114,7 @@ class Harness:
         asked: each question to PreEnqueue: the pod's name and the plugin to ask first.
         woken: how often the queue said that it is ready.
         has_room: whether any pod could find capacity.
+        divides_namespaces: whether equal pods of different namespaces may fare differently.
         sort_key, gate, group_of: what plugins answer; `gate` is asked besides what is `closed`.
         reported: the name of each pod that an error kept out, and the message.
     """
@@ -124,7 +126,9 @@ class Harness:
         backoff: BackoffPolicy | None = None,
         most_at_once: int = 256,
         queue: type[SchedulingQueue] = SchedulingQueue,
+        divides_namespaces: bool = False,
     ) -> None:
+        self.divides_namespaces = divides_namespaces
         self.clock = ManualClock()
         self.closed: dict[str, set[str]] = {}
         self.unknown: set[str] = set()
