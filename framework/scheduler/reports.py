@@ -276,4 +276,4 @@ def _short_reasons_in(message: str) -> Reasons:
 
 
 def _reasons_in(message: str) -> Reasons:
-    return frozenset(map(str.strip, _PIECES.split(_NUMBERS.sub("", message))))
+    return frozenset(filter(None, map(str.strip, _PIECES.split(_NUMBERS.sub("", message)))))

@@ -15,6 +15,7 @@ and without acting on the decision:
 
 The message of a group depends on all its members, and trying thousands takes long. So one member of each signature is
 checked alone, and the group is tried, after its backoff, if the kinds of reasons differ from those of its rejection.
+A pod or group that awaits its victims is tried only for further reasons, because reasons end as the victims do.
 
 While nothing has changed, nothing is decided again. Checks take at most a tenth of the time: if pods of more
 signatures wait than that allows, a round takes longer than ten seconds.
@@ -116,13 +117,10 @@ class Review:
             self._call_later(REVIEW_SECONDS)
 
     def note(self, group: str, attempts: Sequence[Attempt]) -> None:
-        """Record why members of a group that was just rejected, in whole or in part, find no node alone.
-
-        A group with nominated members waits for its victims to terminate, and is not recorded.
-        """
+        """Record why members of a group that was just rejected, in whole or in part, find no node alone."""
         self._rejections.pop(group, None)
         failed = {attempt.pod.signature: attempt.pod for attempt in attempts if attempt.status is not None}
-        if failed and not any(attempt.nominated for attempt in attempts):
+        if failed:
             members = [*failed.values()][:_MOST_SIGNATURES]
             reasons = self._reasons_of(members)
             self._rejections[group] = _GroupRejection(members, reasons, self._moment(members[0]))
@@ -207,13 +205,17 @@ class Review:
         return rejectors <= (plugins.rejecting_by_signature if by_signature else plugins.rejecting_by_class)
 
     def _review_pod(self, entity: QueuedEntity) -> None:
-        """Free capacity says nothing about a pod that may have been rejected after it had a node."""
+        """Free capacity says nothing about a pod that may have been rejected after it had a node.
+
+        What preemption would say now does not matter for a pod that awaits its victims.
+        """
         [pod] = entity.all_pods()
-        if self._nominator.nominated_node(pod.uid):
+        awaits_victims = self._awaits_victims(entity)
+        verdict = self._verdict((entity.key, awaits_victims), pod, preempts=not awaits_victims)
+        if verdict is None or verdict.status is None:
             return
-        verdict = self._verdict(entity.key, pod)
-        status = None if verdict is None else verdict.status
-        if status is not None and self._reports.reported(pod.uid) != reasons_of(status):
+        reasons, reported = reasons_of(verdict.status), self._reports.reported(pod.uid) or frozenset()
+        if not reasons <= reported if awaits_victims else reasons != reported:
             self._queue.try_again(entity)
 
     def _review_group(self, entity: QueuedEntity, group: str) -> None:
@@ -223,11 +225,20 @@ class Review:
         moment = self._moment(rejection.members[0])
         if moment != rejection.moment:
             rejection.moment = moment
-            if rejection.reasons != self._reasons_of(rejection.members):
+            before, now = rejection.reasons, self._reasons_of(rejection.members)
+            if _has_further(now, before) if self._awaits_victims(entity) else now != before:
                 self._queue.try_again(entity)
 
-    def _verdict(self, key: object, pod: PodInfo) -> _Verdict | None:
-        """The result that the pod's attempt would have; None if a Filter plugin has long work left."""
+    def _awaits_victims(self, entity: QueuedEntity) -> bool:
+        """Whether a pod of the entity is nominated to a node, on which it fits once others have terminated."""
+        nominated_node = self._nominator.nominated_node
+        return bool(len(self._nominator)) and any(nominated_node(uid) for uid in entity.pods)
+
+    def _verdict(self, key: object, pod: PodInfo, *, preempts: bool = True) -> _Verdict | None:
+        """The result that the pod's attempt would have, also by preemption unless `preempts` is False.
+
+        None if a Filter plugin has long work left.
+        """
         algorithm, state, moment = self._algorithm(pod), AttemptState(), self._moment(pod)
         known = self._verdicts_before.get(key)
         if known is not None and known[0] == moment:
@@ -238,7 +249,7 @@ class Review:
             return None
         verdict = _Verdict(found.status)
         if found.status is not None and found.status.rejected:
-            nominated, text = algorithm.post_filter(state, pod, found)
+            nominated, text = algorithm.post_filter(state, pod, found) if preempts else ("", found.status.message)
             rejectors = () if found.diagnosis is None else found.diagnosis.unschedulable_plugins
             status = None if nominated else found.status.with_reasons(text)
             verdict = _Verdict(status, frozenset(rejectors))
@@ -263,3 +274,8 @@ class Review:
 
     def _moment(self, pod: PodInfo) -> _Moment:
         return self._algorithm(pod).snapshot.usage_journal.position, self._reports.report_count
+
+
+def _has_further(now: Iterable[Reasons], before: Iterable[Reasons]) -> bool:
+    """Whether there is a reason now that there was not before."""
+    return not frozenset[str]().union(*now) <= frozenset[str]().union(*before)
