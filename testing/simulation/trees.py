@@ -22,17 +22,13 @@ class Trees:
 
     def __init__(self, server: SimulatedServer) -> None:
         self._composites = {each["metadata"]["name"]: each for each in server.objects(COMPOSITE_POD_GROUPS)}
-        leaves = {each["metadata"]["name"]: each for each in server.objects(NATIVE_POD_GROUPS)} if self else {}
+        leaves = {each["metadata"]["name"]: each for each in server.objects(NATIVE_POD_GROUPS)}
         self._parents: dict[str, str] = {}
         self._parts: dict[str, list[str]] = defaultdict(list)
         for name, group in (leaves | self._composites).items():
             if parent := group["spec"].get(PARENT):
                 self._parents[name] = parent
                 self._parts[parent].append(name)
-
-    def __bool__(self) -> bool:
-        """Whether there are any trees."""
-        return bool(self._composites)
 
     def roots(self) -> list[str]:
         """The CompositePodGroups that are a part of no other."""

@@ -89,6 +89,14 @@ def test_a_tree_does_not_fit_in_two_domains(stage: Stage) -> None:
     assert not Capacity(stage.server).takes(tree)
 
 
+def test_a_group_whose_tree_has_not_come_claims_nothing() -> None:
+    stage = Stage("tree", 1, standard())
+    stage.world.carry_out(Act(0.0, "group_comes", ("part", 1, True, (), False, "tree")))
+    stage.world.carry_out(Act(0.0, "member_comes", ("part", 0, 500, True, False)))
+    assert [*claimants(stage.server)] == []
+    stage.end()
+
+
 def test_a_tree_without_enough_members_claims_nothing(stage: Stage) -> None:
     stage.world.carry_out(Act(0.0, "pod_goes", (0.0,)))
     assert [*claimants(stage.server)] == []
