@@ -14,7 +14,8 @@ from bench.tables.speed import BASELINE, COMPARED, SUBJECT
 _SIDES = ((BASELINE, "kube-scheduler"), (SUBJECT, "Muster"))
 _PERCENTILES = ("p50", "p90", "p99")
 _SCHEDULED = "scheduled"
-_MARK = " \N{DAGGER}"
+_SCALED_MARK = " \N{DAGGER}"
+_REPEATED_MARK = " \N{DOUBLE DAGGER}"
 _WHOLE_FROM_SECONDS = 0.1
 """From here on a tenth of a millisecond says nothing."""
 Row = Mapping[str, Any]
@@ -26,7 +27,8 @@ def _upstream(data: Mapping[str, Any]) -> str:
     parts = [
         _summary(rows),
         _rates(rows),
-        f"{_MARK.strip()} Played with {100 * data['factor']:.0f} % of its nodes, pods, groups and other objects.",
+        f"{_SCALED_MARK.strip()} Played with {1e2 * data['factor']:.0f} % of its nodes, pods, groups and so on.",
+        *_repeated(rows),
         "From the creation of a pod to its binding, ms:",
         _times(rows, "waits"),
         "Attempts that scheduled a pod, as each side's own metric has them, ms:",
@@ -52,6 +54,11 @@ def _summary(rows: Sequence[Row]) -> str:
     )
 
 
+def _repeated(rows: Sequence[Row]) -> list[str]:
+    mark, plays = _REPEATED_MARK.strip(), {row["plays"] for row in rows} - {1}
+    return [f"{mark} Played {each} times; the run of each side with the median rate." for each in sorted(plays)]
+
+
 def _rates(rows: Sequence[Row]) -> str:
     header = ["workload", "pods"]
     header += [f"pods/s, {side}" for _, side in _SIDES]
@@ -65,7 +72,7 @@ def _rate(row: Row) -> list[str]:
     pods = next((each["pods"] for each in both if each is not None), None)
     rates = [each and each["pods_per_second"] for each in both]
     return [
-        row["workload"] + (_MARK if row["scaled"] else ""),
+        row["workload"] + (_SCALED_MARK if row["scaled"] else "") + (_REPEATED_MARK if row["plays"] > 1 else ""),
         figure(pods),
         *map(figure, rates),
         ratio(rates[1], rates[0]),

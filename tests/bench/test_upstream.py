@@ -1,7 +1,7 @@
 """The results of `bench.upstream`: a row for each workload, failed or not, and the table of the pages."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -72,6 +72,17 @@ def test_a_side_that_fails_is_told_and_the_other_is_measured(rows: list[upstream
     assert starvation["failures"] == {"kube-scheduler": str(STALLED)}
 
 
+@pytest.mark.parametrize(("rates", "counts", "plays"), [((400.0, 200.0, 300.0), 300.0, 3), ((100.0,), 100.0, 1)])
+def test_a_short_workload_is_played_thrice_and_the_median_run_counts(
+    monkeypatch: pytest.MonkeyPatch, display: Display, rates: Sequence[float], counts: float, plays: int
+) -> None:
+    left = {"muster": [*rates], "kube-scheduler": [100.0] * len(rates)}
+    monkeypatch.setattr(upstream, "run", lambda side, *_: replace(FOUND, pods_per_second=left[side.name].pop(0)))
+    row = upstream.measure(a_workload("SchedulingBasic"), display)
+    assert (row["sides"]["muster"]["pods_per_second"], row["plays"]) == (counts, plays)
+    assert not any(left.values())
+
+
 def test_without_programs_nothing_is_measured(monkeypatch: pytest.MonkeyPatch, display: Display) -> None:
     def missing(side: Side, workload: Workload, display: Display) -> Found:
         raise MissingBinaryError("etcd is not built")
@@ -91,8 +102,10 @@ def test_the_result_says_how_large_workloads_were_and_what_was_left_out(rows: li
 def test_the_page_shows_both_sides_of_every_workload(rows: list[upstream.Row]) -> None:
     lines = block([rows[0] | {"scaled": True}, rows[1]]).splitlines()
     none = "\N{EN DASH}"
-    assert "| SchedulingBasic/500Nodes \N{DAGGER} | 1,000 | 200 | 400 | 2.00 | 3.00 | 1.50 | 100 | 100 |" in lines
-    assert f"| Starvation/500Nodes | 1,000 | {none} | 400 | {none} | {none} | 1.50 | {none} | 100 |" in lines
+    both, one = " \N{DAGGER} \N{DOUBLE DAGGER}", " \N{DOUBLE DAGGER}"
+    assert f"| SchedulingBasic/500Nodes{both} | 1,000 | 200 | 400 | 2.00 | 3.00 | 1.50 | 100 | 100 |" in lines
+    assert f"| Starvation/500Nodes{one} | 1,000 | {none} | 400 | {none} | {none} | 1.50 | {none} | 100 |" in lines
+    assert "\N{DOUBLE DAGGER} Played 3 times; the run of each side with the median rate." in lines
     assert "| SchedulingBasic/500Nodes | 10.0 | 5.0 | 100 | 50.0 | 1,000 | 1,250 |" in lines
     assert "| SchedulingBasic/500Nodes | 0.5 | 0.5 | 1.0 | 1.0 | 4.2 | 4.2 |" in lines
     assert f"| Starvation/500Nodes | {none} | 0.5 | {none} | 1.0 | {none} | 4.2 |" in lines
@@ -171,7 +184,7 @@ def test_an_interrupted_run_goes_on_with_what_was_not_measured_or_failed(
 
     def a_good_run(side: Side, workload: Workload, display: Display) -> Found:
         played.append(workload.case)
-        return FOUND
+        return replace(FOUND, pods=10_000)
 
     monkeypatch.setattr(upstream, "run", a_good_run)
     rows: list[upstream.Row] = []
