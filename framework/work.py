@@ -11,7 +11,9 @@ continued in others. A checkpoint stops the innermost worker's function. Guarant
 
 1. A function runs only within `go_on` and `abort`, on the caller's thread.
 2. A function that is aborted ends at its checkpoint as if it had never begun: `finally` and `with` blocks run. Within
-   `shielded`, it first runs to the end of that block; after `commit`, it runs to its end.
+   `shielded`, it first runs to the end of that block; after `commit`, it runs to its end. What the function is at, such
+   as a call of a plugin, ends at a checkpoint if the worker's observer says so, unless a `shielded` block that has
+   begun there goes on.
 3. Whatever the function raises is raised by the call that resumed it.
 4. A function whose worker is dropped ends at its checkpoint, unless the function itself, or what it has called, refers
    to the worker. `finally` and `with` blocks run.
@@ -48,12 +50,24 @@ def at_once() -> None:
 class WorkObserver(Protocol):
     """Follows which function is running, for accounting."""
 
+    @property
+    def current(self) -> object:
+        """The call, or the like, that the running function is at."""
+        ...
+
     def suspend(self) -> Any:
         """The running function pauses at a checkpoint. The result is passed to `resume`."""
         ...
 
-    def resume(self, suspended: Any) -> BaseException | None:
-        """Resume the function. An exception that is passed in ends what the function is at."""
+    def resume(self, suspended: Any) -> None:
+        """The function continues."""
+        ...
+
+    def ending(self) -> BaseException | None:
+        """The exception that ends `current` at the checkpoint where the function continues; None if it may go on.
+
+        Not asked within a `shielded` block that has begun in `current`.
+        """
         ...
 
 
@@ -67,33 +81,61 @@ class _Job:
     Attributes:
         function: the running function; None while the stack is idle.
         is_over: whether the slice is over.
+        observed: the worker's observer, while the function runs.
         begun: whether the function has begun.
         committed: whether the function is completed in any case.
-        ending: the exception that has to end the function, or its current call.
-        shields: the number of `shielded` blocks around the current point.
+        ending: the exception that has to end the function, or what the observer says that it is at.
+        unasked: whether the observer could not be asked for one, because a shielded block had begun there.
+        shields: for each `shielded` block around the current point, what the function was at when the block began.
         failure: what the function raised.
     """
 
-    __slots__ = ("begun", "committed", "ending", "failure", "function", "is_over", "shields")
+    __slots__ = ("begun", "committed", "ending", "failure", "function", "is_over", "observed", "shields", "unasked")
 
     def __init__(self) -> None:
         self.failure: BaseException | None = None
-        self.take_on(None)
+        self.take_on(None, None)
 
-    def take_on(self, function: Callable[[], object] | None) -> None:
+    def take_on(self, function: Callable[[], object] | None, observed: WorkObserver | None) -> None:
         """Begin with a function."""
         self.function = function
+        self.observed = observed
         self.is_over: IsOver = never
-        self.begun = self.committed = False
+        self.begun = self.committed = self.unasked = False
         self.ending: BaseException | None = None
-        self.shields = 0
+        self.shields: list[object] = []
+
+    @property
+    def current(self) -> object:
+        """The call that the function is at, as its observer says."""
+        return None if self.observed is None else self.observed.current
+
+    def ask_observer(self) -> None:
+        """Let the observer end what the function is at, but not within a shielded block that has begun there."""
+        if self.observed is None or self.ending is not None:
+            return
+        self.unasked = bool(self.shields) and self.shields[-1] is self.current
+        if not self.unasked:
+            self.ending = self.observed.ending()
+
+    def leave_shield(self) -> None:
+        """Leave a shielded block. If the observer was not asked in it, the next checkpoint pauses, so that it is."""
+        self.shields.pop()
+        if self.unasked:
+            self.is_over, self.unasked = at_each, False
 
     def end(self) -> None:
-        """Raise what is to end the function, or the call that it is at. A committed function is carried through."""
-        ending, self.ending = self.ending, None
-        if isinstance(ending, Aborted):
+        """Raise what is to end the function, or what it is at.
+
+        An abort waits for the end of shielded blocks, and a committed function is carried through.
+        """
+        ending, is_aborted = self.ending, isinstance(self.ending, Aborted)
+        if ending is None or (is_aborted and self.shields):
+            return
+        self.ending = None
+        if is_aborted:
             self.is_over = never  # what cleans up, or is carried through, is done in one go
-        if ending is not None and not (self.committed and isinstance(ending, Aborted)):
+        if not (is_aborted and self.committed):
             raise ending
 
 
@@ -151,7 +193,7 @@ class Worker:
         if self.busy:
             raise RuntimeError("the worker has not ended what it began")
         self.busy = True
-        self._job.take_on(function)
+        self._job.take_on(function, self._observed)
         self._stack.gr_context = copy_context()
 
     def go_on(self, is_over: IsOver = never) -> bool:
@@ -175,13 +217,13 @@ class Worker:
         job, stack = self._job, self._stack
         stack.parent = getcurrent()
         if self._observed is not None and job.begun:
-            error, self._suspended = self._observed.resume(self._suspended), None
-            if error is not None and job.ending is None:
-                job.ending = error
+            self._observed.resume(self._suspended)
+            self._suspended = None
+            job.ask_observer()
         stack.switch() if stack else stack.switch(job)
         self.busy = job.function is not None
         if not self.busy:
-            job.is_over = never
+            job.is_over, job.observed = never, None
             stack.gr_context = None
         elif self._observed is not None:
             self._suspended = self._observed.suspend()
@@ -204,7 +246,7 @@ def checkpoint() -> None:
         if job.ending is None:
             del stack  # a stack whose own frames refer to it is never freed
             _resume_caller()
-        if job.ending is not None and not job.shields:
+        if job.ending is not None:
             job.end()
 
 
@@ -221,13 +263,13 @@ class _Shield:
     def __enter__(self) -> None:
         job = _job()
         if job is not None:
-            job.shields += 1
+            job.shields.append(job.current)
 
     def __exit__(self, *_: object) -> None:
         job = _job()
         if job is not None:
-            job.shields -= 1
+            job.leave_shield()
 
 
 shielded = _Shield()
-"""Around what has to be done to its end: the function may stop at checkpoints inside, and is not aborted there."""
+"""Around what has to be done to its end: the function may stop at checkpoints inside, and is not ended there."""

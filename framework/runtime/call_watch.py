@@ -3,7 +3,7 @@
 `PluginCalls` notes each call here, and the process's watchdog reads `current` from its own thread. A worker whose
 function stops at a checkpoint suspends the current call, because other work runs then, not that plugin. A call that
 stops again and again has a budget (`CallBudgets`); when the budget is used up, the call is ended at its next
-checkpoint.
+checkpoint. What the scheduler cleans up within the call is done to its end before (`work.shielded`).
 """
 
 from __future__ import annotations
@@ -36,12 +36,11 @@ class Running(NamedTuple):
 
 
 class _Suspended(NamedTuple):
-    """The state when `suspend` was called: the call, the time, `CallWatch.paused`; an `error` ends the call."""
+    """The state when `suspend` was called: the call, the time, `CallWatch.paused`."""
 
     running: Running | None
     at: float
     paused: float
-    error: TimeoutError | None
 
 
 class CallWatch:
@@ -68,29 +67,28 @@ class CallWatch:
 
     def suspend(self) -> _Suspended:
         """The running function stops at a checkpoint. Returns the argument for `resume`."""
-        now, running, error = self._now(), self.current, None
+        now, running = self._now(), self.current
         if running is not None:
             self.ended(running, now)
-            error = self._charge(running, now)
+            stretch = max(LEAST_STRETCH_SECONDS, now - max(running.since, self._resumed))
+            self.accounts[id(running)] = self.accounts.get(id(running), 0.0) + stretch
         self.current = None
-        return _Suspended(running, now, self.paused, error)
+        return _Suspended(running, now, self.paused)
 
-    def resume(self, suspended: _Suspended) -> TimeoutError | None:
-        """The call continues, or ends with the returned error because it has used up its budget."""
+    def resume(self, suspended: _Suspended) -> None:
+        """The call continues."""
         self.current = suspended.running
         self._resumed = self._now()
         self.paused = suspended.paused + self._resumed - suspended.at
-        return suspended.error
 
-    def _charge(self, running: Running, now: float) -> TimeoutError | None:
-        pods = pods_of(running.about)
-        if not pods:
+    def ending(self) -> TimeoutError | None:
+        """The exception that ends the call in progress because it has used up its budget."""
+        running = self.current
+        pods = () if running is None else pods_of(running.about)
+        if running is None or not pods:
             return None
-        account = id(running)
-        stretch = max(LEAST_STRETCH_SECONDS, now - max(running.since, self._resumed))
-        spent = self.accounts[account] = self.accounts.get(account, 0.0) + stretch
         budget = self._budgets.seconds(running.point, running.plugin, pods)
-        if spent < budget:
+        if self.accounts[id(running)] < budget:
             return None
         self._budgets.exceeded(running.point, running.plugin, pods)
         return TimeoutError(f"it has not come to an end within {budget:.3g} s")

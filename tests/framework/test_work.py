@@ -140,47 +140,6 @@ def test_work_runs_in_the_context_in_which_it_was_taken_on() -> None:
     assert found == ["something"]
 
 
-class Observed:
-    """Ends what it observes when it goes on."""
-
-    def __init__(self, error: BaseException | None) -> None:
-        self.stops = 0
-        self._error = error
-
-    def suspend(self) -> int:
-        self.stops += 1
-        return self.stops
-
-    def resume(self, suspended: int) -> BaseException | None:
-        assert suspended == self.stops
-        return self._error
-
-
-def test_an_observer_may_end_the_current_call_but_not_inside_a_shield() -> None:
-    reported: list[str] = []
-
-    def works() -> None:
-        try:
-            with shielded:
-                checkpoint()
-                reported.append("shielded")
-            checkpoint()
-        except TimeoutError:
-            reported.append("ended")
-        checkpoint()
-        reported.append("went on")
-
-    observed = Observed(TimeoutError())
-    worker = Worker(observed)
-    worker.begin(works)
-    worker.go_on(at_each)
-    worker.go_on(at_each)
-    assert reported == ["shielded", "ended"]
-    worker.abort()
-    assert reported == ["shielded", "ended"]
-    assert observed.stops == 2
-
-
 @pytest.mark.usefixtures("own_objects_alone")
 def test_the_stack_of_a_worker_ends_with_it() -> None:
     def stacks() -> int:
