@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from ..contract.plugin import Plugin
 from ..metrics import SchedulerMetrics
-from .budgets import LEAST_STRETCH_SECONDS, CallBudgets
+from .budgets import LEAST_STRETCH_SECONDS, BudgetExceeded, CallBudgets
 from .points import Point
-from .subjects import Subject, pair_of, pods_of
+from .subjects import Subject, pair_of
 
 log = logging.getLogger(__name__)
 
@@ -81,17 +81,16 @@ class CallWatch:
         self._resumed = self._now()
         self.paused = suspended.paused + self._resumed - suspended.at
 
-    def ending(self) -> TimeoutError | None:
+    def ending(self) -> BudgetExceeded | None:
         """The exception that ends the call in progress because it has used up its budget."""
         running = self.current
-        pods = () if running is None else pods_of(running.about)
-        if running is None or not pods:
+        if running is None:
             return None
-        budget = self._budgets.seconds(running.point, running.plugin, pods)
+        budget = self._budgets.seconds(running.point, running.plugin, running.about)
         if self.accounts[id(running)] < budget:
             return None
-        self._budgets.exceeded(running.point, running.plugin, pods)
-        return TimeoutError(f"it has not come to an end within {budget:.3g} s")
+        self._budgets.exceeded(running.point, running.plugin, running.about)
+        return BudgetExceeded(budget)
 
     def ended(self, running: Running, now: float) -> None:
         """A call has ended, or stops, at `now`: log its plugin if it blocked the loop."""

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import pytest
 
 from muster.framework.contract import Status, checkpoint
-from muster.framework.runtime.budgets import GROUP_SECONDS, MEMBER_SECONDS, POD_SECONDS
+from muster.framework.runtime.budgets import CALL_SECONDS, GROUP_SECONDS, MEMBER_SECONDS
 from tests.builders import make_pod
 from tests.security.conforming_plugin import Conforming
 from tests.security.test_endless_steps import TimedWorld, Work
@@ -84,6 +84,6 @@ async def test_a_call_that_undoes_a_trial_for_ever_ends_and_the_call_around_it_g
 ) -> None:
     work = Work()
     assert TRIED in await decided(work, takes_back=Work.go_on)
-    words = f"it has not come to an end within {POD_SECONDS:.3g} s"
+    words = f"it has not come to an end within {CALL_SECONDS:.3g} s"
     assert f'running Unreserve plugin "Conforming": {words}' in caplog.text
     assert work.closed
