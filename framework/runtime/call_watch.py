@@ -70,8 +70,7 @@ class CallWatch:
         now, running = self._now(), self.current
         if running is not None:
             self.ended(running, now)
-            stretch = max(LEAST_STRETCH_SECONDS, now - max(running.since, self._resumed))
-            self.accounts[id(running)] = self.accounts.get(id(running), 0.0) + stretch
+            self._charge(running, max(LEAST_STRETCH_SECONDS, now - max(running.since, self._resumed)))
         self.current = None
         return _Suspended(running, now, self.paused)
 
@@ -82,7 +81,10 @@ class CallWatch:
         self.paused = suspended.paused + self._resumed - suspended.at
 
     def ending(self) -> BudgetExceeded | None:
-        """The exception that ends the call in progress because it has used up its budget."""
+        """The exception that ends the call in progress because it has used up its budget.
+
+        What the call does after that, such as cleaning up, is charged to the next budget, which is smaller.
+        """
         running = self.current
         if running is None:
             return None
@@ -90,7 +92,17 @@ class CallWatch:
         if self.accounts[id(running)] < budget:
             return None
         self._budgets.exceeded(running.point, running.plugin, running.about)
+        self.accounts[id(running)] = 0.0
         return BudgetExceeded(budget)
+
+    def close(self, running: Running, outer: Running | None) -> None:
+        """Close the account of a call that has ended: what it spent, the call in which it was made has spent."""
+        spent = self.accounts.pop(id(running), 0.0)
+        if spent and outer is not None:
+            self._charge(outer, spent)
+
+    def _charge(self, running: Running, seconds: float) -> None:
+        self.accounts[id(running)] = self.accounts.get(id(running), 0.0) + seconds
 
     def ended(self, running: Running, now: float) -> None:
         """A call has ended, or stops, at `now`: log its plugin if it blocked the loop."""

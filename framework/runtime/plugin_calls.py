@@ -79,13 +79,13 @@ class PluginCalls:
                 answer = checked(point, plugin, answer)
         except (KeyboardInterrupt, Aborted):
             watch.current = outer
-            watch.accounts.pop(id(running), None)
+            watch.close(running, outer)
             raise
         except BaseException as error:
             answer = failure(point, plugin, error)
         watch.current = outer
         if watch.accounts:
-            watch.accounts.pop(id(running), None)
+            watch.close(running, outer)
         now = self.now()
         if sampled:
             self._executed(point, plugin, answer, now - began - (watch.paused - paused))

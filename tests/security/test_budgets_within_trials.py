@@ -9,7 +9,7 @@ from muster.framework.contract import Status, checkpoint
 from muster.framework.runtime.budgets import CALL_SECONDS, GROUP_SECONDS, MEMBER_SECONDS
 from tests.builders import make_pod
 from tests.security.conforming_plugin import Conforming
-from tests.security.test_endless_steps import TimedWorld, Work
+from tests.security.test_endless_steps import STEP_SECONDS, TimedWorld, Work
 from tests.security.test_every_method import too_large
 
 GROUP_BUDGET = GROUP_SECONDS + MEMBER_SECONDS
@@ -23,11 +23,13 @@ class Trying(Conforming):
     Attributes:
         spends: what the plugin works.
         tries: what it does with a trial.
-        takes_back: what it does where the trial takes a member back.
+        places: what it does where a member is reserved in the trial.
+        takes_back: what it does where that ends.
     """
 
     spends: ClassVar[Work]
     tries: ClassVar[Callable[[Any], object]] = lambda trial: trial.schedule()
+    places: ClassVar[Callable[[Work], object]] = lambda work: None
     takes_back: ClassVar[Callable[[Work], object]] = lambda work: None
     trying = False
 
@@ -41,6 +43,9 @@ class Trying(Conforming):
         finally:
             self.trying = False
         return None, Status.unschedulable("tried")
+
+    def reserve(self, state: Any, pod: Any, node_name: str) -> Any:
+        return type(self).places(self.spends) if self.trying else None
 
     def unreserve(self, state: Any, pod: Any, node_name: str) -> None:
         if self.trying:
@@ -87,3 +92,39 @@ async def test_a_call_that_undoes_a_trial_for_ever_ends_and_the_call_around_it_g
     words = f"it has not come to an end within {CALL_SECONDS:.3g} s"
     assert f'running Unreserve plugin "Conforming": {words}' in caplog.text
     assert work.closed
+
+
+def at_length(work: Work) -> None:
+    for _ in range(40):
+        work.seconds += STEP_SECONDS
+        checkpoint()
+
+
+async def test_calls_within_a_call_count_for_its_budget() -> None:
+    work = Work()
+
+    def tries(trial: Any) -> None:
+        while True:
+            trial.schedule()
+            work.seconds += STEP_SECONDS
+            checkpoint()
+
+    assert EXCEEDED in await decided(work, places=at_length, tries=tries)
+    assert work.seconds < 2 * GROUP_BUDGET
+
+
+async def test_a_call_that_has_ended_may_clean_up() -> None:
+    work = Work()
+    cleaned_up: list[int] = []
+
+    def tries(trial: Any) -> None:
+        try:
+            work.go_on()
+        finally:
+            for part in range(4):
+                work.seconds += STEP_SECONDS
+                checkpoint()
+                cleaned_up.append(part)
+
+    assert EXCEEDED in await decided(work, tries=tries)
+    assert cleaned_up == [0, 1, 2, 3]
