@@ -191,7 +191,10 @@ class PreemptionTrial:
             raise TrialFailed(failed.status) from failed
         self._snapshot.add_pod(pod, node_name)
         reserved.append(attempt)
-        return framework.reserving.reserve(state, pod, node_name) is None
+        status = framework.reserving.reserve(state, pod, node_name)
+        if status is not None and not status.rejected:
+            raise TrialFailed(status)
+        return status is None
 
     @property
     def rows_in_all(self) -> Rows:

@@ -1,7 +1,7 @@
 """A plugin that cannot follow a trial fails the trial's node, with its name, and no pod is evicted there."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,9 +10,11 @@ from muster.framework.contract import (
     DependsOn,
     FilterPlugin,
     NodeView,
+    Plugin,
     PodInfo,
     PreFilterExtensions,
     PreFilterPlugin,
+    ReservePlugin,
     Status,
     StatusTable,
     Verdicts,
@@ -191,9 +193,37 @@ async def test_a_gang_evicts_pods_on_nodes_without_failed_trials(broken: Callabl
     await world.kill()
 
 
-def gangs() -> EvictingWorld:
-    """Two nodes of two cores."""
-    world = EvictingWorld(plugins={"Follower": Follower})
+class Exclusive(ReservePlugin):
+    """Raises when it reserves a node for a gang on which another pod is counted."""
+
+    name = "Exclusive"
+
+    def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        snapshot = self.handle.snapshot
+        there = snapshot.pods[snapshot.row_of(node_name) or 0].values()
+        if any(other.name.startswith("low") for other in there):
+            raise ValueError(f"{node_name} is shared")
+        return None
+
+    def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        pass
+
+
+async def test_a_gang_evicts_no_pod_if_reserve_fails_beside_a_returned_pod() -> None:
+    world = gangs(Exclusive)
+    world.fill("a", 2)
+    gang = world.gang("gang", 1, priority=10)
+    world.fill("b", 2, priority=10)
+    await world.run(60)
+
+    assert world.evicted == []
+    assert world.conditions[gang[0]][1].endswith('running Reserve plugin "Exclusive": a is shared')
+    await world.kill()
+
+
+def gangs(plugin: type[Plugin[Any]] = Follower) -> EvictingWorld:
+    """Two nodes of two cores, and a plugin that breaks."""
+    world = EvictingWorld(plugins={plugin.name: plugin})
     world.add_nodes(make_node("a", cpu="2"), make_node("b", cpu="2"))
     return world
 
