@@ -67,11 +67,15 @@ class FilterCalls:
 
     def passes_on_node(self, state: AttemptState, pod: PodInfo, node: NodeView) -> bool:
         """Whether the pod passes the filters that depend on no more than one node and its pods. Raises Failed."""
-        return not any(
-            self.verdicts(plugin, state, pod, node).codes.any()
-            for plugin in self._applying(state)
-            if plugin.filter_depends_on is DependsOn.PODS_ON_NODE
-        )
+        for plugin in self._applying(state):
+            if plugin.filter_depends_on is DependsOn.PODS_ON_NODE:
+                found = self.verdicts(plugin, state, pod, node)
+                [code] = found.codes.tolist()
+                if code in found.table.errors:
+                    raise Failed(_worded(plugin, found.table)[code].by(plugin.name))
+                if code:
+                    return False
+        return True
 
     def verdicts(self, plugin: FilterPlugin, state: AttemptState, pod: PodInfo, view: NodeView) -> Verdicts:
         """The plugin's verdicts about these nodes. Raises Failed."""

@@ -185,16 +185,14 @@ class PreemptionTrial:
             return False
         try:
             view = NodeView(self._snapshot, np.array([row]))
-            if not framework.filtering.run_with_nominated_pods(state, pod, view).passes[0]:
-                return False
+            [(_, status)] = framework.filtering.run_with_nominated_pods(state, pod, view).statuses()
         except Failed as failed:
             raise TrialFailed(failed.status) from failed
+        if _is_rejection(status):
+            return False
         self._snapshot.add_pod(pod, node_name)
         reserved.append(attempt)
-        status = framework.reserving.reserve(state, pod, node_name)
-        if status is not None and not status.rejected:
-            raise TrialFailed(status)
-        return status is None
+        return not _is_rejection(framework.reserving.reserve(state, pod, node_name))
 
     @property
     def rows_in_all(self) -> Rows:
@@ -240,6 +238,13 @@ class PreemptionTrial:
         diagnosis = self._algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)
         names = diagnosis.nodes_with(Code.UNSCHEDULABLE)
         return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
+
+
+def _is_rejection(status: Status | None) -> bool:
+    """Whether a plugin rejects; raises TrialFailed if it failed."""
+    if status is not None and not status.rejected:
+        raise TrialFailed(status)
+    return status is not None
 
 
 def _raise_if_failed(status: Status | None) -> None:

@@ -54,7 +54,7 @@ class _Node:
     """A node during the dry run: its possible victims in the order of the reprieve, and the victims so far.
 
     Attributes:
-        error: the failure of a plugin's `add_pod` or `remove_pod`; the node is then no candidate.
+        error: the failure of a plugin in the trial; the node is then no candidate.
     """
 
     name: str
@@ -187,6 +187,10 @@ class VictimSearch:
             view = NodeView(snapshot, rows)
             diagnosis = self._handle.run_filter_plugins_with_nominated_pods(state, self._pod, view)
             failures |= {name: status for name, status in diagnosis.statuses() if status is not None}
+        for node in nodes:
+            status = failures.get(node.name)
+            if status is not None and not status.rejected:
+                node.error = status
         return failures
 
     def _spare(self, trial: Trial, state: CycleState, node: _Node) -> None:

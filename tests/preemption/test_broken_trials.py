@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 
 from muster.framework.contract import (
@@ -146,6 +147,60 @@ async def test_a_pods_reason_names_the_plugin_that_broke_if_no_other_node_takes_
     assert stage.conditions["default/web"][1] in [
         words + text for node in ("one", "two") for text in why(point, f"on-{node}")
     ]
+
+
+class Fragile(Follower):
+    """Answers an error about each node that has one pod with the label `breaks`; the nodes of these tests have two."""
+
+    _table = StatusTable([Status.failure("lost track")])
+
+    def filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Verdicts:
+        snapshot = nodes.snapshot
+        broken = [sum("breaks" in each.labels for each in snapshot.pods[row].values()) == 1 for row in nodes.indices()]
+        return Verdicts(np.array(broken, np.int32), self._table)
+
+
+class FragileAnywhere(Fragile):
+    """A plugin whose verdicts may depend on any node, so that nodes are tried one by one."""
+
+    filter_depends_on = DependsOn.CLUSTER
+
+
+FRAGILE = pytest.mark.parametrize("stage", [Fragile, FragileAnywhere], indirect=True)
+
+
+@FRAGILE
+async def test_a_pod_evicts_no_pod_from_a_node_where_a_filter_fails_beside_a_returned_pod(stage: EvictingStage) -> None:
+    for number in range(2):
+        stage.put_pod(victim(f"cheap-{number}", "1").labels(breaks="yes").node("one"))
+        stage.put_pod(victim(f"dear-{number}", "1").priority(10).node("two"))
+    stage.put_pod(urgent("web", "1"))
+    await stage.settle()
+    assert stage.evicted == ["default/dear-1"]
+
+
+@FRAGILE
+async def test_a_pods_reason_names_the_filter_that_failed_beside_a_returned_pod(stage: EvictingStage) -> None:
+    for node in ("one", "two"):
+        stage.put_pod(*(victim(f"on-{node}-{n}", "1").labels(breaks="yes").node(node) for n in range(2)))
+    stage.put_pod(urgent("web", "1"))
+    await stage.settle()
+
+    assert stage.evicted == []
+    assert stage.conditions["default/web"][1].endswith('preemption: running "Follower" filter plugin: lost track')
+
+
+@pytest.mark.parametrize("plugin", [Fragile, FragileAnywhere])
+async def test_a_gang_evicts_no_pod_if_a_filter_fails_beside_a_returned_pod(plugin: type[Follower]) -> None:
+    world = gangs(plugin)
+    world.fill("b", 2, priority=10)
+    breaking(world, world.fill("a", 2))
+    gang = world.gang("gang", 1, priority=10)
+    await world.run(60)
+
+    assert world.evicted == []
+    assert world.conditions[gang[0]][1].endswith('running "Follower" filter plugin: lost track')
+    await world.kill()
 
 
 async def test_a_nominated_pod_that_breaks_a_plugin_fails_its_node_in_a_dry_run(
