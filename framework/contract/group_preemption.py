@@ -142,8 +142,8 @@ class PodGroupTrial(Protocol):
         """
         ...
 
-    def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        """Rows that could take the member now, and rows that perhaps could after evictions.
+    def rows(self, pods: Sequence[PodInfo]) -> tuple[Rows, Rows]:
+        """Rows that could take one of these members, of one signature, now; and rows that perhaps could after evictions.
 
         Rows that extenders rejected are left out once they were asked, see `ask_about_nodes`.
         """

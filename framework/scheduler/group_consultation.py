@@ -14,7 +14,7 @@ from ..contract.group_preemption import Placed
 from ..contract.status import Status
 from ..contract.verdicts import Diagnosis, fit_error
 from ..model.pod_info import PodInfo, PodSignature
-from ..runtime.consultation import IfCleared, PreemptionQuestion, RepeatedQuestions
+from ..runtime.consultation import Consultation, IfCleared, PreemptionQuestion, RepeatedQuestions
 from ..snapshot.snapshot import Snapshot
 from .attempt import Attempt
 
@@ -45,19 +45,18 @@ class GroupConsultation:
         self._consulted = [attempt for attempt in attempts if attempt.state.consultation is not None]
         self._extenders = [extender for extender in extenders if extender.supports_preemption]
 
-    def about_nodes(self, candidates: Callable[[PodInfo], frozenset[str]]) -> Status | None:
-        """None if extenders have answered which of their `candidates`, by name, members may have; else why not."""
-        named: dict[PodSignature, frozenset[str]] = {}
+    def about_nodes(self, candidates: Callable[[Sequence[PodInfo]], frozenset[str]]) -> Status | None:
+        """None if extenders have answered which of the `candidates` of equal members these may have; else why not."""
+        open_: dict[PodSignature, list[tuple[PodInfo, Consultation]]] = {}
         for attempt in self._consulted:
             consultation = attempt.state.consultation
-            if consultation is None or consultation.if_cleared is not None:
-                continue
-            signature = attempt.pod.signature
-            if signature not in named:
-                named[signature] = candidates(attempt.pod)
-            nodes = named[signature]
-            settled = RepeatedQuestions(over=True)
-            consultation.if_cleared = IfCleared(False, consulted_nodes=nodes, repeated=settled, heard=not nodes)
+            if consultation is not None and consultation.if_cleared is None:
+                open_.setdefault(attempt.pod.signature, []).append((attempt.pod, consultation))
+        for equal in open_.values():
+            nodes = candidates([pod for pod, _ in equal])
+            for _, consultation in equal:
+                settled = RepeatedQuestions(over=True)
+                consultation.if_cleared = IfCleared(False, consulted_nodes=nodes, repeated=settled, heard=not nodes)
             if nodes:
                 self.extender_status = BEING_ASKED
         self._apply_evictions()

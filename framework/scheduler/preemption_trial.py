@@ -15,7 +15,7 @@ import numpy as np
 from ..contract.decision import TotalCapacity
 from ..contract.extender import Victims
 from ..contract.group_preemption import Placed, TrialFailed
-from ..contract.status import Code, Status
+from ..contract.status import Status
 from ..model.pod_info import PodInfo
 from ..runtime.answers import Failed
 from ..runtime.attempt_state import AttemptState
@@ -26,6 +26,7 @@ from ..work import checkpoint
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .group_consultation import GroupConsultation
+from .member_rows import MemberRows
 
 Tried = Sequence[Attempt] | Status
 """The attempts that make up the quorum, in the order in which they found nodes; otherwise why they do not fit."""
@@ -48,12 +49,12 @@ class PreemptionTrial:
         *,
         consultation: GroupConsultation,
     ) -> None:
-        self._algorithm = algorithm
         self._snapshot: Snapshot = algorithm.snapshot
         self._nominator = nominator
         self._attempts = attempts
         self._try_together = try_together
         self._consultation = consultation
+        self._member_rows = MemberRows(algorithm)
         self._found: Sequence[Attempt] = ()
         self._positions_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
@@ -215,9 +216,9 @@ class PreemptionTrial:
         columns, rows = self._snapshot.resources, self.rows_in_all
         return all(columns.free_in_all(name, rows) >= amount for name, amount in self._total.amounts.items())
 
-    def rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        """The rows that could take the member now, and the rows that might after evictions."""
-        found, names = self._rows(pod), self._consultation.allowed(pod)
+    def rows(self, pods: Sequence[PodInfo]) -> tuple[Rows, Rows]:
+        """The rows that could take one of these equal members now, and the rows that might after evictions."""
+        found, names = self._member_rows.of(pods), self._consultation.allowed(pods[0])
         if names is None:
             return found
         now, perhaps = (
@@ -225,19 +226,9 @@ class PreemptionTrial:
         )
         return now, perhaps
 
-    def _candidates(self, pod: PodInfo) -> frozenset[str]:
+    def _candidates(self, pods: Sequence[PodInfo]) -> frozenset[str]:
         """The names of all rows of `rows`, without regard to extenders."""
-        return frozenset(self._snapshot.names[row] for rows in self._rows(pod) for row in rows.tolist())
-
-    def _rows(self, pod: PodInfo) -> tuple[Rows, Rows]:
-        snapshot = self._snapshot
-        state = AttemptState()
-        found = self._algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
-        if found.filtered is None:
-            return np.zeros(0, np.intp), snapshot.live_rows()
-        diagnosis = self._algorithm.diagnose(state, pod, found.pre_filtered, found.filtered)
-        names = diagnosis.nodes_with(Code.UNSCHEDULABLE)
-        return found.filtered.feasible, np.array([snapshot.row_of(name) for name in names], np.intp)
+        return frozenset(self._snapshot.names[row] for rows in self._member_rows.of(pods) for row in rows.tolist())
 
 
 def _is_rejection(status: Status | None) -> bool:

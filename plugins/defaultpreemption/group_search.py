@@ -9,6 +9,7 @@ ones, and everything is undone.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from muster.framework.contract import (
     Victims,
     checkpoint,
 )
+from muster.framework.model.pod_info import PodSignature
 
 from .budgets import DisruptionBudgets
 from .candidates import LOWEST_PRIORITY
@@ -131,16 +133,20 @@ class GroupSearch:
         return self._nominator.any_nominated([pod.uid for pod in self._group.members])
 
     def _estimate(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
-        """The pods that may be evicted, and for each signature the number of members and the estimate."""
-        snapshot, members = self._snapshot, self._group.members[: self._group.missing]
-        alike: dict[object, list[PodInfo]] = {}
+        """The pods that may be evicted, and for each signature the number of members and the estimate.
+
+        Pods may be evicted for any of the members. The estimate is for as many as have to get a node, without those
+        that no eviction helps.
+        """
+        snapshot, members = self._snapshot, self._group.members
+        alike: dict[PodSignature, list[PodInfo]] = {}
         for each in members:
             alike.setdefault(each.signature, []).append(each)
         rows = {}
         useful = np.zeros(snapshot.height, np.bool_)
         useful[self._trial.rows_in_all] = True
         for signature, pods in alike.items():
-            rows[signature] = self._trial.rows(pods[0])
+            rows[signature] = self._trial.rows(pods)
             for some in rows[signature]:
                 useful[some] = True
             checkpoint()
@@ -155,10 +161,12 @@ class GroupSearch:
             return found, []
         nominees = self._nominees(np.unique(found.rows).tolist())
         estimates = []
-        for signature, pods in alike.items():
+        helped = [each.signature for each in members if any(map(len, rows[each.signature]))]
+        for signature, count in Counter(helped[: self._group.missing]).items():
             now, perhaps = rows[signature]
-            estimate = Estimate(snapshot, found, pods[0], now=now, perhaps=perhaps, nominees=nominees)
-            estimates.append((len(pods), estimate))
+            member = alike[signature][0]
+            estimate = Estimate(snapshot, found, member, now=now, perhaps=perhaps, nominees=nominees)
+            estimates.append((count, estimate))
         return found, estimates
 
     def _nominees(self, rows: Iterable[int]) -> dict[int, list[PodInfo]]:

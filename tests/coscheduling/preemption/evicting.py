@@ -1,11 +1,15 @@
 """A cluster of gangs whose API takes evictions."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from muster.framework.scheduler.engine import Engine
+from muster.framework.scheduler.ports import Ports
 from tests.builders import PodDict
 from tests.coscheduling.objects import GROUP_LABEL, make_member
 from tests.coscheduling.world import World
 from tests.evicting import Evicting
+from tests.scheduler.played_extender import PlayedExtender
 
 
 class EvictingWorld(Evicting, World):
@@ -28,6 +32,17 @@ class EvictingWorld(Evicting, World):
     def groups_of(self, keys: Sequence[str]) -> set[str]:
         """The groups of pods that may be gone: by the names that `fill` and `gang` give."""
         return {key.partition("/")[2].partition("-")[0] for key in keys}
+
+
+class Extended(EvictingWorld):
+    """A cluster with an extender."""
+
+    def __init__(self, extender: PlayedExtender) -> None:
+        self._extender = extender
+        super().__init__()
+
+    def build(self, ports: Ports) -> Engine:
+        return super().build(replace(ports, extenders=[self._extender]))
 
 
 def plain(name: str, cpu: str = "1") -> PodDict:

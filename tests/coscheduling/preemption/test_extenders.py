@@ -1,32 +1,19 @@
 """A gang preempts only on nodes that extenders allow, and evicts only pods that they agree to."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
 
 from muster.framework.contract import PodInfo, Victims
 from muster.framework.contract.extender import MetaVictims
-from muster.framework.scheduler.engine import Engine
-from muster.framework.scheduler.ports import Ports
 from tests.builders import make_node
 from tests.scheduler.played_extender import PlayedExtender, only
 
-from .evicting import EvictingWorld
+from .evicting import EvictingWorld, Extended
 
 MakeExtended = Callable[[PlayedExtender], EvictingWorld]
 SHORT = "0 of the 2 members that it needs fit: 0/2 nodes are available: 2 Insufficient cpu."
-
-
-class Extended(EvictingWorld):
-    """A world with an extender."""
-
-    def __init__(self, extender: PlayedExtender) -> None:
-        self._extender = extender
-        super().__init__()
-
-    def build(self, ports: Ports) -> Engine:
-        return super().build(replace(ports, extenders=[self._extender]))
 
 
 @dataclass
