@@ -83,9 +83,11 @@ class IfCleared(Consultation):
     Attributes:
         heard: whether they have answered which nodes they let through.
         agreed: by node, the UIDs of the pods whose eviction they have agreed to.
-        rounds: how often they were asked about evictions.
+        rounds: how often they were asked about evictions for the group.
+        in_vain: how often they have agreed to all of these.
     """
 
     heard: bool = False
     agreed: dict[str, frozenset[str]] = field(default_factory=dict)
     rounds: int = 0
+    in_vain: int = 0

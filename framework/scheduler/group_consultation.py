@@ -18,8 +18,10 @@ from ..runtime.consultation import Consultation, IfCleared, PreemptionQuestion, 
 from ..snapshot.snapshot import Snapshot
 from .attempt import Attempt
 
-ROUNDS = 5
-"""How often extenders are asked about evictions before the group is rejected."""
+ROUNDS = 100
+"""How often extenders are asked about evictions before the group is rejected; each time they refuse on other nodes."""
+_IN_VAIN = 5
+"""How often they may agree to evictions that the group no longer needs before it is rejected."""
 
 BEING_ASKED = Status.unschedulable("extenders are being asked")
 """The status of a decision that is void until they have answered."""
@@ -77,7 +79,8 @@ class GroupConsultation:
 
     def about_evictions(self, placement: Sequence[Placed], victims: Mapping[str, Victims]) -> Status | None:
         """None if extenders agree to these victims, by node, for the members that are placed there; else why not."""
-        by_uid = {pod.uid: found for pod, found in self._answers()}
+        answers = self._answers()
+        by_uid = {pod.uid: found for pod, found in answers}
         open_: list[tuple[IfCleared, str]] = []
         for pod, node_name in placement:
             found = by_uid.get(pod.uid)
@@ -85,14 +88,16 @@ class GroupConsultation:
                 continue
             if node_name in victims and found.agreed.get(node_name) != _uids(victims[node_name]):
                 open_.append((found, node_name))
-        if any(found.rounds >= ROUNDS for found, _ in open_):
+        if any(found.rounds >= ROUNDS or found.in_vain >= _IN_VAIN for found, _ in open_):
             return _NOBODY_LEFT
         for found, node_name in open_:
-            found.rounds += 1
             going = victims[node_name]
             pods = {each.uid: each for each in (*self._pods_on(node_name), *going.pods)}
             found.preemption, found.evictions = PreemptionQuestion({node_name: going}, {node_name: pods}), None
             self.extender_status = BEING_ASKED
+        if open_:
+            for _, found in answers:
+                found.rounds += 1
         return self.extender_status
 
     def _pods_on(self, node_name: str) -> Iterable[PodInfo]:
@@ -114,6 +119,7 @@ class GroupConsultation:
     def _apply_evictions(self) -> None:
         """Record the evictions that extenders have agreed to, and drop the nodes for which they have not."""
         answers = self._answers()
+        agreed, refused = False, False
         for pod, found in answers:
             question, answer = found.preemption, found.evictions
             if question is None or answer is None:
@@ -125,11 +131,16 @@ class GroupConsultation:
             [(node_name, victims)] = question.victims.items()
             if node_name in answer and _uids(answer[node_name]) == _uids(victims):
                 found.agreed[node_name] = _uids(victims)
+                agreed = True
                 continue
+            refused = True
             for other, theirs in answers:
                 if other.signature == pod.signature:
                     theirs.node_names -= {node_name}
                     theirs.statuses = {**theirs.statuses, node_name: _NOT_AGREED}
+        if agreed and not refused:
+            for _, found in answers:
+                found.in_vain += 1
 
 
 def _uids(victims: Victims) -> frozenset[str]:

@@ -7,10 +7,11 @@ import pytest
 
 from muster.framework.contract import PodInfo, Victims
 from muster.framework.contract.extender import MetaVictims
+from muster.framework.scheduler import group_consultation
 from tests.builders import make_node
 from tests.scheduler.played_extender import PlayedExtender, only
 
-from .evicting import EvictingWorld, Extended
+from .evicting import EvictingWorld, Extended, plain
 
 MakeExtended = Callable[[PlayedExtender], EvictingWorld]
 SHORT = "0 of the 2 members that it needs fit: 0/2 nodes are available: 2 Insufficient cpu."
@@ -124,6 +125,66 @@ async def test_a_gang_evicts_only_victims_that_the_extender_agrees_to(make_exten
     assert sorted(asked(extender, "preempt")) == [
         f"preempt gang-{number}: {node}={pods}" for number in range(2) for node, pods in (("a", on_a), ("b", on_b))
     ]
+
+
+def nodes(world: EvictingWorld, count: int) -> None:
+    """Full nodes come; on each, evictions cost more than on the one before."""
+    world.add_nodes(*(make_node(f"n{number:02}", cpu="2") for number in range(count)))
+    for number in range(count):
+        world.fill(f"n{number:02}", 2, priority=number)
+
+
+async def test_nodes_on_which_the_extender_refuses_do_not_keep_a_gang_from_the_one_on_which_it_agrees() -> None:
+    extender = Agreeing(pods="gang", agrees_on=["n11"])
+    world = Extended(extender)
+    nodes(world, 12)
+    world.gang("gang", 2, priority=50)
+    await world.run(30)
+
+    assert sorted(world.evicted) == ["default/low-n11-11-0", "default/low-n11-11-1"]
+    assert len(world.bound("gang")) == 2
+    assert len(asked(extender, "preempt")) == 12 * 2
+    await world.kill()
+
+
+async def test_an_extender_that_refuses_on_all_nodes_is_asked_about_a_bounded_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(group_consultation, "ROUNDS", 7)
+    extender = Agreeing(pods="gang")
+    world = Extended(extender)
+    nodes(world, 12)
+    gang = world.gang("gang", 2, priority=50)
+    await world.run(30)
+
+    assert world.evicted == []
+    assert world.conditions[gang[0]][1].endswith("pod group preemption: no candidate node for preemption")
+    assert len(asked(extender, "preempt")) == 7 * 2
+    await world.kill()
+
+
+async def test_a_gang_is_rejected_if_the_pods_that_the_extender_agrees_to_evict_are_replaced_again_and_again() -> None:
+    extender = Agreeing(pods="gang", agrees_on=["n00"])
+    world = Extended(extender)
+    nodes(world, 1)
+    agree, reasons = extender.process_preemption, list[str]()
+
+    async def replaced(pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, MetaVictims]:
+        _, reason, _ = world.conditions.get(gang[0], ("", "", ""))
+        reasons.append(reason)
+        if not reason:
+            world.delete(victims["n00"].pods[0].key)
+            world.add(plain(f"low-{len(reasons)}").node("n00"))
+        return await agree(pod, victims)
+
+    extender.process_preemption = replaced  # type: ignore[method-assign]
+    gang = world.gang("gang", 1, priority=50)
+    await world.run(30)
+
+    assert reasons[:-1] == [""] * 5
+    assert reasons[-1].endswith("pod group preemption: no candidate node for preemption")
+    assert world.bound("gang") == gang
+    await world.kill()
 
 
 @pytest.mark.parametrize(
