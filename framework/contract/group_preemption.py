@@ -143,9 +143,10 @@ class PodGroupTrial(Protocol):
         ...
 
     def rows(self, pods: Sequence[PodInfo]) -> tuple[Rows, Rows]:
-        """Rows that could take one of these members, of one signature, now; and rows that perhaps could after evictions.
+        """Rows that could take one of these members now, and rows that perhaps could after evictions.
 
-        Rows that extenders rejected are left out once they were asked, see `ask_about_nodes`.
+        The members have to be of one signature; they may differ in their claims and labels. Rows that extenders
+        rejected are left out once they were asked, see `ask_about_nodes`.
         """
         ...
 

@@ -131,7 +131,7 @@ def test_a_group_searches_victims_on_nodes_whose_first_rejection_is_resolvable()
 
         fits, could = PreemptionTrial(
             algorithm, engine.nominator, (), place, consultation=GroupConsultation(algorithm.snapshot, (), ())
-        ).rows(info(NEW))
+        ).rows([info(NEW)])
         assert [names[row] for row in fits] == ["large"]
         assert [names[row] for row in could] == helped
 
