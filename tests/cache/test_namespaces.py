@@ -92,6 +92,16 @@ def test_the_recount_names_a_wrong_sum() -> None:
     ]
 
 
+def test_the_pods_that_a_trial_has_added_are_known_until_it_is_undone(snapshot: Snapshot) -> None:
+    usage = snapshot.usage()
+    with snapshot.trial():
+        snapshot.add_pod(READER, "a")
+        snapshot.remove_pod(TRAINER, "a")
+        snapshot.add_pod(TRAINER, "a")
+        assert usage.added == {READER.uid}
+    assert usage.added == set()
+
+
 def test_the_usage_that_a_trial_has_removed_is_known_until_it_comes_back(snapshot: Snapshot) -> None:
     usage = snapshot.usage()
     with snapshot.trial():
