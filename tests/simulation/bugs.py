@@ -298,6 +298,13 @@ ONCE = {
     "a member of a native gang that loses its node to others when it is refused": Bug(
         "muster.framework.groups.plugin", "self._nominations.keep(decision.pod, decision.node_name)", "pass"
     ),
+    "a quota that counts nominated parts of a tree twice": Bug(
+        "muster.plugins.capacityscheduling.nominated",
+        "tree.by_namespace, ledger.added",
+        "tree.by_namespace, ()",
+        (r"quota_is_set", r"tree_comes"),
+        found_by=1354,
+    ),
 }
 """Those that a seed found once, among thousands: each is found by the history in `regressions/` that has its name."""
 
