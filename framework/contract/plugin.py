@@ -212,9 +212,9 @@ class CapacityPlugin(FilterPlugin[Args]):
     def capacity(self, pod: PodInfo, nodes: NodeView) -> Counts:
         """int64, shape (nodes,): how many pods of this one's signature each node could take; never too few.
 
-        Must depend only on the signature, the nodes and the pods on them. Of a group that needs more than all nodes
-        together could take, only the first member is tried and, for the reason, members without capacity until too few
-        are left for the quorum.
+        Must depend only on the signature, the nodes and the pods on them, and on what `filter_epoch` says: the answer
+        is kept while these are the same. Of a group that needs more than all nodes together could take, only the first
+        member is tried and, for the reason, members without capacity until too few are left for the quorum.
         """
 
 

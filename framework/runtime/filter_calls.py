@@ -110,6 +110,10 @@ class FilterCalls:
                 raise
         return least
 
+    def capacity_epoch(self) -> Hashable:
+        """A value that changes with all on which capacity depends besides pod and node. Raises Failed."""
+        return tuple(self.epoch_of(plugin) for plugin in self._plugins.capacity)
+
     def _counted(
         self, plugin: CapacityPlugin, state: AttemptState, pod: PodInfo, nodes: NodeView
     ) -> npt.NDArray[np.int64]:

@@ -1,9 +1,10 @@
 """Capacity for a group before any member is tried: how many members fit at most.
 
 For each signature, the plugins that compute capacity (`CapacityPlugin`) say how many such pods each node can take. The
-sums are kept, and computed again only for rows that a journal names, so it costs next to nothing to find that a group
-of thousands does not fit. The queue checks capacity before it wakes a group, and `GroupTrials` before a trial
-continues. The sums are upper bounds: a group that exceeds them does not fit, and a group within them may still not fit.
+sums are kept, and computed again for rows that a journal names, or for all when a plugin's epoch changes. So it costs
+next to nothing to find that a group of thousands does not fit. The queue checks capacity before it wakes a group, and
+`GroupTrials` before a trial continues. The sums are upper bounds: a group that exceeds them does not fit, and a group
+within them may still not fit.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ..snapshot.view import NodeView, Rows
 _SIGNATURES = 256
 _MOST_UNLIKE = 128
 """The most signatures whose capacity is computed together; for more, the computation would take too long."""
-_SOURCE = ColumnSource("capacity", "capacity", DependsOn.PODS_ON_NODE)
+_SOURCE = ColumnSource("capacity", "capacity", DependsOn.PODS_ON_NODE, has_epoch=True)
 _STATE = AttemptState()
 """The state for calls outside of attempts, which no metric counts."""
 
@@ -52,7 +53,7 @@ class _OfSignature:
         def ask(_: str, view: NodeView) -> tuple[Capacities, None]:
             return framework.filtering.capacity(_STATE, pod, view), None
 
-        if self._columns.refresh(snapshot, ask) is not NO_ROWS:
+        if self._columns.refresh(snapshot, ask, lambda _: framework.filtering.capacity_epoch()) is not NO_ROWS:
             self.total = int(everywhere(snapshot).of(self.capacities).sum())
 
 

@@ -5,9 +5,12 @@ from unittest.mock import patch
 import pytest
 
 from muster.framework.scheduler.schedule_one import SchedulingCycle
-from tests.builders import make_node
+from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_member, make_members
 from tests.coscheduling.world import World
+from tests.dynamicresources.objects import device, make_class, make_slice
+
+GPU = "example.com/gpu"
 
 
 class Searches:
@@ -88,3 +91,23 @@ async def test_the_limit_of_pods_per_node_counts_as_capacity_too(pods: int, worl
     await world.run(2)
 
     assert len(world.bound("g")) == (3 if pods == 3 else 0)
+
+
+async def test_a_group_is_tried_again_when_a_device_class_provides_the_resource_that_no_node_offers(
+    world: World,
+) -> None:
+    """A pod that leaves makes the queue ask about the waiting group's capacity before the class comes."""
+    world.add_nodes(make_node("a"), make_node("b"))
+    world.api.put("resourceslices", make_slice("gpus", device("a"), node="a"))
+    [running] = world.add(make_pod("running").requests(cpu="1").priority(-1).node("b"))
+    world.add_group("g", 2)
+    [first, _] = world.add(*(make_member(f"g-{number}", "g").requests({GPU: "1"}) for number in range(2)))
+    await world.run(20)
+    assert "2 Insufficient example.com/gpu" in world.conditions[first][1]
+
+    world.delete(running)
+    await world.run(20)
+    world.api.put("deviceclasses", make_class("gpu", "true", resource=GPU))
+    await world.run(60)
+
+    assert "1 of the 2 members that it needs fit" in world.conditions[first][1]
