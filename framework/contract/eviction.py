@@ -7,7 +7,7 @@ whichever rule applies: a pod is evicted only if the rule permits it and no limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -62,12 +62,14 @@ class EvictionWait:
 class EvictionRule:
     """The pods that may be evicted for one preemptor, as of one decision.
 
+    What is known about other preemptors is reused as far as their rules permit the same, so a rule may depend on
+    anything.
+
     Attributes:
         below: the priority below which pods may be evicted, unless their namespace is exempt.
         exempt: namespaces whose pods may not be evicted on account of their priority.
         claimable: UIDs of pods that may be evicted whatever their priority, but against no PodDisruptionBudget.
         reclaims: whether evicting these pods reclaims borrowed capacity, as their condition then says.
-        epoch: a value that changes with the attributes above, for equal preemptors; None for priorities alone.
         limit: what plugins rule out for now, whatever the attributes above permit; None for nothing.
     """
 
@@ -75,13 +77,12 @@ class EvictionRule:
     exempt: Collection[str] = _NONE
     claimable: Set[str] = _NONE
     reclaims: bool = False
-    epoch: Hashable = None
     limit: EvictionLimit | None = None
 
     @property
     def by_priority_alone(self) -> bool:
         """Whether the rule is that of priorities."""
-        return self.epoch is None
+        return not (self.exempt or self.claimable)
 
     def permits(self, pod: PodInfo, priority: int) -> bool:
         """Whether the pod may be evicted at some time, see `limit`.

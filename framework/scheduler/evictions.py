@@ -149,7 +149,6 @@ def _rule_or_none(answer: Any) -> EvictionRule | None:
     of_type(found.exempt, Collection)
     of_type(found.claimable, Set)
     boolean(found.reclaims)
-    hash(found.epoch)
     _limit_or_none(found.limit)
     return found
 

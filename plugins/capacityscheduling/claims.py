@@ -41,17 +41,17 @@ class Claims:
         by_namespace = self._ledger.tree.by_namespace
         if not by_namespace:
             return None
-        quota, revision = by_namespace.get(members[0].namespace), self._ledger.revision
+        quota = by_namespace.get(members[0].namespace)
         if quota is None:
             if priority > HIGHEST_USER_PRIORITY:
                 return None
             borrowed = (self._borrowed(each) for each in self._ledger.tree.root.children)
             below = {uid for found in borrowed for uid, of_unit in found.items() if of_unit < priority}
-            return EvictionRule(priority, by_namespace.keys(), below, epoch=revision)
+            return EvictionRule(priority, by_namespace.keys(), below)
         exempt = by_namespace.keys() - {quota.namespace}
         claimable = {uid for side in self._sides(quota, members, missing) for uid in self._borrowed(side)}
         claimable |= {uid for above in self._above(quota, members, missing) for uid in self._direct(above)}
-        return EvictionRule(priority, exempt, claimable, reclaims=True, epoch=revision)
+        return EvictionRule(priority, exempt, claimable, reclaims=True)
 
     def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
         """Whether any of these waiting pods may claim anything."""

@@ -1,11 +1,9 @@
 """A cache of dry runs: the result on a node, for as long as nothing on that node has changed.
 
 Thousands of equal pods that wait for capacity need nearly the same dry runs, and few nodes change between two of them.
-`VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, of which the
-same ones are protected for a time, and the same nominated pods that count against the preemptor. The cache as a whole
-is keyed by the preemptor's signature and priority, the filters that apply to it and their epoch, and the budgets. What
-groups say about the possible victims counts, too: evicting a pod of a group may evict its other pods on other nodes, so
-the result is valid for the same pods of the group.
+`VictimSearch` looks here first. A result is valid for the same node object, the same pods on the node, the same ruling
+about them (`Ruling`), and the same nominated pods that count against the preemptor. The cache as a whole is keyed by
+the preemptor's signature and priority, the filters that apply to it and their epoch, and the budgets.
 
 Filters whose verdicts may not be kept are asked once before a search, about the nodes as they are. What is cached about
 a node holds if they accept the pod there, whichever of the pods leave (`accepting_with_fewer_pods`): then they reject
@@ -14,16 +12,14 @@ it at no step of the dry run, so they can be left out of the key. Otherwise the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
 from itertools import compress
 from typing import NamedTuple
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from muster.framework.contract import (
     CycleState,
-    DisruptionUnit,
     EvictionRule,
     Node,
     NodeView,
@@ -37,12 +33,11 @@ from muster.framework.model.pod_info import PodInfo
 
 from .budgets import DisruptionBudgets, PodDisruptionBudget
 from .candidates import Candidate
+from .rulings import LatestUnits, Ruling, Rulings
 from .units import Units
 
 _KINDS = 32
 """The number of kinds of preemptors whose dry runs are cached."""
-
-_NONE: frozenset[str] = frozenset()
 
 Outcome = Candidate | Status
 """The victims on the node, or why evictions there do not help."""
@@ -52,8 +47,7 @@ class _Seen(NamedTuple):
     node: Node | None
     pods: Mapping[str, PodInfo]
     nominated: Sequence[PodInfo]
-    protected: frozenset[str]
-    in_groups: Sequence[DisruptionUnit]
+    ruling: Ruling
     outcome: Outcome
 
 
@@ -69,7 +63,7 @@ class DryRunMemory:
         self._handle = handle
         self._budgets: Sequence[PodDisruptionBudget] = ()
         self._of_kinds: LatestSignatures[_OfKind] = LatestSignatures(_KINDS)
-        self._latest_units: WeakValueDictionary[str, DisruptionUnit] = WeakValueDictionary()
+        self._latest_units: LatestUnits = LatestUnits()
 
     def of(
         self,
@@ -89,18 +83,15 @@ class DryRunMemory:
         if self._budgets != budgets.all:
             self._budgets = budgets.all
             self._of_kinds.clear()
-        asked = (rule.below, rule.epoch, self._handle.filter_epoch(state))
+        asked = (rule.below, self._handle.filter_epoch(state))
         known = self._of_kinds.get(pod.signature)
         if known is None or known.asked != asked:
             known = self._of_kinds.put(pod.signature, _OfKind(asked, {}))
-        in_groups = _UnitsInGroups(units, self._latest_units)
         nominated = dict(self._handle.nominator.in_the_way_of(pod))
         return Recollection(
             self._handle.snapshot,
             nominated,
-            rule,
-            units=units,
-            in_groups=in_groups,
+            Rulings(rule, units, self._latest_units),
             seen=known.seen,
             open_to_all=self._open_to_all(state, pod, names, nominated),
         )
@@ -127,35 +118,6 @@ class DryRunMemory:
             return {*compress(rows, handle.accepting_with_fewer_pods(state, pod, view))}
 
 
-class _UnitsInGroups:
-    """The units of pods that belong to groups, during one decision.
-
-    A unit that equals the one of an earlier decision is replaced by it. So units of thousands are compared once in a
-    decision, not on each of their nodes.
-    """
-
-    def __init__(self, units: Units, latest: WeakValueDictionary[str, DisruptionUnit]) -> None:
-        self._units = units
-        self._latest = latest
-        self._known: dict[str, DisruptionUnit] = {}
-
-    def among(self, pods: Iterable[PodInfo]) -> Sequence[DisruptionUnit]:
-        """The units of those of these pods that belong to groups."""
-        found = []
-        for pod in pods:
-            unit = self._units.of(pod)
-            if unit is not None:
-                found.append(self._known.get(unit.key) or self._learn(unit))
-        return found
-
-    def _learn(self, unit: DisruptionUnit) -> DisruptionUnit:
-        latest = self._latest.get(unit.key)
-        if latest != unit:
-            self._latest[unit.key] = latest = unit
-        self._known[unit.key] = latest
-        return latest
-
-
 class Recollection:
     """The outcomes of one kind of preemptor, by node name, as far as they still hold for `pod`."""
 
@@ -163,18 +125,14 @@ class Recollection:
         self,
         snapshot: SnapshotReader,
         nominated: Mapping[str, Sequence[PodInfo]],
-        rule: EvictionRule,
+        rulings: Rulings,
         *,
-        units: Units,
-        in_groups: _UnitsInGroups,
         seen: dict[str, _Seen],
         open_to_all: Set[str],
     ) -> None:
         self._snapshot = snapshot
         self._nominated = nominated
-        self._rule = rule
-        self._units = units
-        self._in_groups = in_groups
+        self._rulings = rulings
         self._seen = seen
         self._open_to_all = open_to_all
 
@@ -189,8 +147,7 @@ class Recollection:
             or self._snapshot.nodes[row] is not seen.node
             or self._snapshot.pods[row] != seen.pods
             or self._nominated.get(node_name, ()) != seen.nominated
-            or self._protected(permitted := self._permitted(row)) != seen.protected
-            or self._in_groups.among(permitted) != seen.in_groups
+            or self._rulings.about(seen.pods.values()) != seen.ruling
         ):
             del self._seen[node_name]
             return None
@@ -200,24 +157,8 @@ class Recollection:
         """Cache the outcome of the node in its current state."""
         row = self._snapshot.row_of(node_name)
         if row is not None and node_name in self._open_to_all:
-            permitted = self._permitted(row)
+            pods = dict(self._snapshot.pods[row])
+            nominated = self._nominated.get(node_name, ())
             self._seen[node_name] = _Seen(
-                self._snapshot.nodes[row],
-                dict(self._snapshot.pods[row]),
-                self._nominated.get(node_name, ()),
-                self._protected(permitted),
-                self._in_groups.among(permitted),
-                outcome,
+                self._snapshot.nodes[row], pods, nominated, self._rulings.about(pods.values()), outcome
             )
-
-    def _permitted(self, row: int) -> Sequence[PodInfo]:
-        """The pods on this node that may be evicted at some time."""
-        permits = self._rule.permits
-        return [pod for pod in self._snapshot.pods[row].values() if permits(pod, pod.priority)]
-
-    def _protected(self, permitted: Iterable[PodInfo]) -> frozenset[str]:
-        """UIDs of those of these pods that may be evicted later but not now."""
-        limit = self._rule.limit
-        if limit is None:
-            return _NONE
-        return frozenset(pod.uid for pod in permitted if self._units.protected_until(pod, limit))

@@ -60,7 +60,7 @@ class Units:
             checkpoint()
             if len(mine) <= unit.spare:
                 victims += [member(placed, unit, self._now) for placed in mine]
-            elif rule.by_priority_alone or all(rule.permits(placed.pod, unit.priority) for placed in unit.pods):
+            elif permits_whole(rule, unit):
                 victims.append(self._all_of(unit))
         return victims
 
@@ -93,3 +93,8 @@ class Units:
         if unit.key not in self._whole:
             self._whole[unit.key] = whole(unit, self._now)
         return self._whole[unit.key]
+
+
+def permits_whole(rule: EvictionRule, unit: DisruptionUnit) -> bool:
+    """Whether the rule permits to evict all pods of the unit, if it permits one of them."""
+    return rule.by_priority_alone or all(rule.permits(placed.pod, unit.priority) for placed in unit.pods)

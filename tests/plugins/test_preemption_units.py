@@ -35,7 +35,7 @@ def test_a_group_is_asked_about_once() -> None:
 
 
 def test_a_group_of_which_some_pods_may_not_be_evicted_is_no_victim_as_a_whole() -> None:
-    rule = EvictionRule(0, claimable={PODS[2].uid, PODS[3].uid}, epoch=1)
+    rule = EvictionRule(0, claimable={PODS[2].uid, PODS[3].uid})
     placed = [Placed(pod, "node") for pod in PODS]
     spared = Units(Asked(2).of, (), 0.0).victims_among(placed, rule)
     assert [victim.members for victim in spared] == [(PODS[2],), (PODS[3],)]
