@@ -63,6 +63,8 @@ def _facts(snapshot: Snapshot, label_keys: Iterable[str]) -> Iterator[tuple[tupl
 
 def _usage(namespaces: NamespaceUsage) -> Iterator[tuple[tuple[str, str], object]]:
     """Outside of trials both sums are the same."""
+    for namespace in namespaces.namespaces():
+        yield (f"namespace {namespace}", "UIDs of pods"), sorted(pod.uid for pod in namespaces.pods(namespace))
     for what, sums in (("used", namespaces.used), ("settled", namespaces.settled)):
         for namespace in namespaces.namespaces():
             for resource, amount in sums(namespace).items():

@@ -8,7 +8,7 @@ where it has them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -166,6 +166,14 @@ class DisruptionPlugin(Plugin[Args]):
         """The pod's group, as far as it runs; None for a pod that may be evicted alone. Pure, and fast.
 
         Asked about pods of all profiles. A pod about which it fails is not evicted.
+        """
+
+    @abstractmethod
+    def disruption_epoch(self) -> Hashable:
+        """A value that changes with all on which `disruption` depends besides the pods that have nodes.
+
+        Such as the objects of groups, and members without a node. Answers about running pods are kept while it and
+        these pods are the same.
         """
 
 

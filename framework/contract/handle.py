@@ -386,6 +386,10 @@ class PreemptionHandle(Handle, Protocol):
         """Running pods that need this one, as plugins know them; None for a pod that may be evicted alone."""
         ...
 
+    def disruption_epoch(self) -> Hashable:
+        """A value that changes with all on which `disruption_unit` depends besides the pods that have nodes."""
+        ...
+
     def preempt(self, uid: str, plugin: str) -> bool:
         """Reject a pod that has a node but is not bound, because it waits at Permit or PreBind is in progress.
 

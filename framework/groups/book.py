@@ -58,6 +58,7 @@ class GroupBook(ABC, Generic[G, R]):
         members: which pods belong to which group, and which of them have nodes.
         holds: which groups operators hold.
         profiles: the schedulerNames of the profiles.
+        revision: grows whenever a group's object, or which pods are its members, changes for decisions.
     """
 
     counting: ClassVar[Collection[StrEnum]] = ()
@@ -80,6 +81,7 @@ class GroupBook(ABC, Generic[G, R]):
         self.record = self.members.record
         self.holds = GroupHolds(above)
         self.profiles: set[str] = set()
+        self.revision = 0
         self._readers: list[Callable[[str], None]] = []
         self._announcements = Announcements(self, clock, counting=self.counting, recurring=self.recurring)
 
@@ -110,6 +112,7 @@ class GroupBook(ABC, Generic[G, R]):
                 joined.first_seen = self._clock.now()
             self._member_changed(joined, old, new)
         if changed:
+            self.revision += 1
             for record in (left, joined):
                 if record is not None:
                     self.mark_changed(record.key)
@@ -129,6 +132,7 @@ class GroupBook(ABC, Generic[G, R]):
         """An object was added, changed or deleted. Decisions about a deleted object do not apply to a later one."""
         known = self.get(group)
         another = known is not None and (new is None or new.metadata.uid != known.metadata.uid)
+        self.revision += 1
         record = self.members.follow_group(group, new)
         self.holds.follow(group, None if new is None else new.annotations)
         if another:

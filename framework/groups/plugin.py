@@ -8,7 +8,7 @@ retries waiting members when their group has changed for the better. The process
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -66,6 +66,10 @@ class GroupBookPlugin(GroupPlugin[Args], DisruptionPlugin[Args], ReservePlugin[A
     def disruption(self, pod: PodInfo) -> Disruption | None:
         """A member's group, and how many of its members may be evicted without the others."""
         return self._groups.disruption(pod)
+
+    def disruption_epoch(self) -> Hashable:
+        """Changes with the groups' objects and with their members."""
+        return self._groups.revision
 
     def reserve(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Counts the member as placed."""

@@ -111,6 +111,7 @@ EVICTION_RULE = _asked("EvictionRule", 'running EvictionRule plugin "{}"')
 EVICTION_LIMIT = _asked("EvictionLimit", 'running EvictionLimit plugin "{}"')
 MAY_CLAIM = _asked("MayClaim", 'asking plugin "{}" whether pods may claim capacity back')
 DISRUPTION = _asked("Disruption", 'running Disruption plugin "{}"')
+DISRUPTION_EPOCH = _asked("DisruptionEpoch", 'running DisruptionEpoch on Disruption plugin "{}"')
 POD_GROUP_POST_FILTER = Point(
     "PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', LEGAL_STATUSES["pod_group_post_filter"], (tuple,)
 )

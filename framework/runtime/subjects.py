@@ -97,7 +97,7 @@ class ObjectSubject(NamedTuple):
         return key
 
 
-ALL_NODES, ALL_TENANTS = AllSubject("nodes"), AllSubject("tenants")
+ALL_GROUPS, ALL_NODES, ALL_TENANTS = AllSubject("podGroups"), AllSubject("nodes"), AllSubject("tenants")
 
 
 def pods_of(about: Subject) -> Sequence[PodInfo]:

@@ -5,7 +5,7 @@ A victim may belong to another profile than the preemptor. Plugins that look for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
@@ -13,9 +13,10 @@ from ..contract.group import Disruption, DisruptionPlugin
 from ..contract.group_preemption import DisruptionUnit, Placed
 from ..contract.plugin import Plugin
 from ..model.pod_info import PodInfo
-from ..runtime.answers import Failed, all_of, int32, of_type
+from ..runtime.answers import Failed, all_of, hashable, int32, of_type
 from ..runtime.plugin_calls import PluginCalls
-from ..runtime.points import DISRUPTION
+from ..runtime.points import DISRUPTION, DISRUPTION_EPOCH
+from ..runtime.subjects import ALL_GROUPS
 
 _HIGHEST = 1 << 31
 """Higher than any pod's priority."""
@@ -61,6 +62,20 @@ class DisruptionUnits:
                 key, placed = f"{plugin.name}/{found.group}", self._placed(found.pods)
                 return DisruptionUnit(key, placed, found.priority, found.spare, found.composite)
         return None
+
+    def epoch(self) -> Hashable:
+        """A value that changes with all on which units depend besides the pods that have nodes.
+
+        If a plugin fails, no value equals another.
+        """
+        found = []
+        for plugin, calls in self._plugins.values():
+            try:
+                found.append(calls.ask(DISRUPTION_EPOCH, plugin, ALL_GROUPS, plugin.disruption_epoch, sound=hashable))
+            except Failed as failed:
+                calls.log_failure(DISRUPTION_EPOCH, plugin, ALL_GROUPS, failed.status)
+                return object()
+        return tuple(found)
 
     def _placed(self, pods: Sequence[PodInfo]) -> list[Placed]:
         return [Placed(pod, node) for pod in pods if (node := self._node_of(pod.uid) or pod.node_name)]

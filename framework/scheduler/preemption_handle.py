@@ -75,6 +75,10 @@ class PreemptionProfileHandle(ProfileHandle):
         """Running pods that need this one, as plugins know them."""
         return self.units.of(pod)
 
+    def disruption_epoch(self) -> Hashable:
+        """A value that changes with all on which `disruption_unit` depends besides the pods that have nodes."""
+        return self.units.epoch()
+
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int, reason: str) -> EvictionRule:
         """Which pods may be evicted so that `missing` of these waiting pods are placed, and from when on."""
         return self.rules.of(members, missing, priority, reason=reason, profile=self.framework.name)

@@ -1,4 +1,4 @@
-"""Usage by namespace: what the pods of each namespace request on all nodes together.
+"""Usage by namespace: the pods of each namespace on all nodes, and what they request together.
 
 Quotas are counted by it. The snapshot adds and removes pods here as it does on their nodes, so the sums include assumed
 pods, follow trials and their undoing, and are computed again by the recount. Counting begins when a plugin first asks;
@@ -7,7 +7,7 @@ clusters without quotas pay one comparison for each pod.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Collection, Iterable, Mapping, Set
 from types import MappingProxyType
 
 from ..model.pod_info import PodInfo
@@ -20,18 +20,30 @@ NOTHING: Amounts = MappingProxyType({})
 
 
 class NamespaceUsage:
-    """Sums of effective requests by namespace.
+    """Pods, and sums of their effective requests, by namespace.
 
     Attributes:
         counting: whether pods are counted; before the first question they are not.
-        revision: grows with each change that belongs to no trial.
     """
 
-    __slots__ = ("_added", "_changed", "_gone", "_removed", "_tried", "_used", "counting", "revision")
+    __slots__ = (
+        "_added",
+        "_changed",
+        "_gone",
+        "_moves",
+        "_pods",
+        "_removed",
+        "_revisions",
+        "_tried",
+        "_used",
+        "counting",
+    )
 
     def __init__(self) -> None:
         self.counting = False
-        self.revision = 0
+        self._moves = 0
+        self._revisions: dict[str, int] = {}
+        self._pods: dict[str, dict[str, PodInfo]] = {}
         self._used: dict[str, dict[str, int]] = {}
         self._tried: dict[str, dict[str, int]] = {}
         self._removed: dict[str, dict[str, int]] = {}
@@ -52,8 +64,25 @@ class NamespaceUsage:
         _add(self._used, namespace, requests, by)
         if tentative:
             self._follow_trial(pod, by)
+        elif by > 0:
+            self._pods.setdefault(namespace, {})[pod.uid] = pod
+            self._moved(namespace)
         else:
-            self.revision += 1
+            self._forget(pod)
+
+    def refresh(self, pod: PodInfo) -> None:
+        """The pod is counted in this version from now on, which requests the same."""
+        self._pods[pod.namespace][pod.uid] = pod
+        self._moved(pod.namespace)
+
+    def pods(self, namespace: str) -> Collection[PodInfo]:
+        """The namespace's pods outside of all trials. Valid until the next change."""
+        found = self._pods.get(namespace)
+        return () if found is None else found.values()
+
+    def revision(self, namespace: str) -> int:
+        """A value that changes whenever `pods` does, and whenever one of them has another version."""
+        return self._revisions.get(namespace, 0)
 
     def used(self, namespace: str) -> Amounts:
         """The requests of the namespace's pods, in the current trial if there is one. Valid until the next change."""
@@ -91,6 +120,18 @@ class NamespaceUsage:
             return ()
         changed, self._changed = self._changed, {}
         return changed
+
+    def _forget(self, pod: PodInfo) -> None:
+        pods = self._pods[pod.namespace]
+        del pods[pod.uid]
+        if pods:
+            self._moved(pod.namespace)
+        else:
+            del self._pods[pod.namespace], self._revisions[pod.namespace]
+
+    def _moved(self, namespace: str) -> None:
+        self._moves += 1
+        self._revisions[namespace] = self._moves
 
     def _follow_trial(self, pod: PodInfo, by: int) -> None:
         """Keep which pods a trial has removed, and which it has added: undoing it leaves none of either."""

@@ -213,6 +213,8 @@ class Snapshot:
         row = self._row_of[node_name]
         before = self.pods[row][info.uid]
         self.pods[row][info.uid] = info
+        if self.namespaces.counting:
+            self.namespaces.refresh(info)
         self.relations.relabel(before, info, row)
         if before.pod.spec.volumes:
             self.volumes.remove(row, before)

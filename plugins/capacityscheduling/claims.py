@@ -8,19 +8,15 @@ turn: what was claimed is guaranteed from then on, and what was evicted would ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import inf
+from collections.abc import Callable, Iterator, Sequence
 
-from muster.framework.contract import HIGHEST_USER_PRIORITY, EvictionRule, PodInfo, PreemptionHandle, checkpoint
-from muster.framework.model.times import parse_time
+from muster.framework.contract import HIGHEST_USER_PRIORITY, EvictionRule, PodInfo, PreemptionHandle
 
+from .borrowed import BorrowedPods
 from .borrowing import is_guaranteed, needed_at_once
-from .guaranteed import RunningUnit, guaranteed
 from .ledger import QuotaLedger
 from .nominated import nominated_beside
 from .tree import Amounts, Quota
-
-_Units = Mapping[Quota, Sequence[RunningUnit]]
 
 
 class Claims:
@@ -29,8 +25,7 @@ class Claims:
     def __init__(self, handle: PreemptionHandle, ledger: Callable[[], QuotaLedger]) -> None:
         self._handle = handle
         self._ledger_now = ledger
-        self._known: dict[Quota, Mapping[str, int]] = {}
-        self._known_at = (-1, -1)
+        self._borrowed = BorrowedPods(handle, ledger)
 
     @property
     def _ledger(self) -> QuotaLedger:
@@ -45,12 +40,16 @@ class Claims:
         if quota is None:
             if priority > HIGHEST_USER_PRIORITY:
                 return None
-            borrowed = (self._borrowed(each) for each in self._ledger.tree.root.children)
-            below = {uid for found in borrowed for uid, of_unit in found.items() if of_unit < priority}
+            children = self._ledger.tree.root.children
+            below = {
+                uid for found in self._borrowed.of(children) for uid, of_unit in found.items() if of_unit < priority
+            }
             return EvictionRule(priority, by_namespace.keys(), below)
         exempt = by_namespace.keys() - {quota.namespace}
-        claimable = {uid for side in self._sides(quota, members, missing) for uid in self._borrowed(side)}
-        claimable |= {uid for above in self._above(quota, members, missing) for uid in self._direct(above)}
+        claimable = {uid for found in self._borrowed.of(self._sides(quota, members, missing)) for uid in found}
+        claimable |= {
+            uid for above in self._above(quota, members, missing) for uid in self._borrowed.directly_under(above)
+        }
         return EvictionRule(priority, exempt, claimable, reclaims=True)
 
     def may_claim(self, pods: Sequence[PodInfo], missing: int) -> bool:
@@ -89,56 +88,3 @@ class Claims:
             parent = quota.path[quota.path.index(level) + 1]
             if parent.namespace:
                 yield parent
-
-    def _direct(self, quota: Quota) -> Iterator[str]:
-        """UIDs of the pods in the quota's own namespace."""
-        return (pod.uid for unit in self._running({quota}).get(quota, ()) for pod in unit.pods)
-
-    def _borrowed(self, quota: Quota) -> Mapping[str, int]:
-        """UIDs of the pods that the quota, with those below it, borrows; each with the priority of its unit."""
-        if quota not in self._ledger.over():
-            return {}
-        if self._known_at != self._ledger.revision:
-            self._known, self._known_at = {}, self._ledger.revision
-        found = self._known.get(quota)
-        if found is None:
-            units = self._running({*quota.subtree()})
-            covered = guaranteed(quota, units, self._ledger.tree.lent)
-            found = self._known[quota] = {
-                pod.uid: unit.priority
-                for running in units.values()
-                for unit in running
-                for pod in unit.pods
-                if pod.uid not in covered
-            }
-        return found
-
-    def _running(self, quotas: set[Quota]) -> _Units:
-        """The running units of these quotas' own namespaces. Pods that are being deleted are no part of them."""
-        wanted = {quota.namespace: quota for quota in quotas}
-        found: dict[Quota, dict[str, RunningUnit]] = {quota: {} for quota in quotas}
-        seen: set[str] = set()
-        for pods in self._handle.snapshot.pods:
-            checkpoint()
-            for pod in pods.values():
-                quota = wanted.get(pod.namespace)
-                if quota is not None and not pod.terminating and pod.uid not in seen:
-                    unit = self._unit(pod)
-                    seen.update(each.uid for each in unit.pods)
-                    found[quota][unit.key] = unit
-        return {quota: [*units.values()] for quota, units in found.items()}
-
-    def _unit(self, pod: PodInfo) -> RunningUnit:
-        unit = self._handle.disruption_unit(pod)
-        if unit is None:
-            return RunningUnit(pod.uid, (pod,), pod.priority, _start(pod))
-        staying = [placed.pod for placed in unit.pods if not placed.pod.terminating]
-        staying.sort(key=lambda each: (_start(each), each.uid))
-        spare = max(0, unit.spare - len(unit.pods) + len(staying))
-        return RunningUnit(unit.key, staying, unit.priority, min(map(_start, staying), default=inf), spare)
-
-
-def _start(pod: PodInfo) -> float:
-    """When the pod began to run; infinity before that."""
-    started = pod.pod.status.start_time
-    return inf if started is None else parse_time(started)

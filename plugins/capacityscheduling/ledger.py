@@ -8,9 +8,10 @@ all profiles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Set
+from collections.abc import Callable, Collection, Hashable, Iterable, Set
 
 from muster.framework.contract.columns import NamespaceUsage
+from muster.framework.model.pod_info import PodInfo
 
 from .tree import Amounts, Quota, QuotaTree
 
@@ -85,10 +86,13 @@ class QuotaLedger:
         moved, self._moved = self._moved, {}
         return moved
 
-    @property
-    def revision(self) -> tuple[int, int]:
-        """A value that changes with the quotas and with what is used of them outside of trials."""
-        return self.planted, self._usage.revision
+    def pods(self, quota: Quota) -> Collection[PodInfo]:
+        """The pods of the quota's own namespace outside of trials. Valid until they change."""
+        return self._usage.pods(quota.namespace)
+
+    def revision(self, quota: Quota) -> Hashable:
+        """A value that changes whenever pods of the quota, or of those below it, come, go or change."""
+        return tuple([self._usage.revision(each.namespace) for each in quota.subtree()])
 
     def over(self) -> Collection[Quota]:
         """The quotas that borrow now."""

@@ -53,6 +53,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def follow_composite(self, key: str, new: CompositePodGroup | None) -> None:
         """A CompositePodGroup was added, changed or deleted."""
         name = COMPOSITE_PREFIX + key
+        self.revision += 1
         self.holds.follow(name, None if new is None else new.annotations)
         self.trees.follow_composite(key, new)
         self.faults.forget_all()

@@ -52,7 +52,7 @@ def test_a_namespace_is_forgotten_with_its_last_pod_and_a_resource_with_the_last
 
 def test_a_trial_counts_inside_and_leaves_what_is_settled_alone(snapshot: Snapshot) -> None:
     usage = snapshot.usage()
-    before = dict(usage.used("ml")), dict(usage.used("dev")), usage.revision
+    before = dict(usage.used("ml")), dict(usage.used("dev")), usage.revision("ml")
     with snapshot.trial():
         snapshot.remove_pod(TRAINER, "a")
         with snapshot.trial():
@@ -60,7 +60,7 @@ def test_a_trial_counts_inside_and_leaves_what_is_settled_alone(snapshot: Snapsh
             assert dict(usage.used("ml")) == {"pods": 1, "cpu": 500}
             assert usage.settled("ml")["cpu"] == 4000
         assert dict(usage.used("ml")) == {}
-    assert (dict(usage.used("ml")), dict(usage.used("dev")), usage.revision) == before
+    assert (dict(usage.used("ml")), dict(usage.used("dev")), usage.revision("ml")) == before
     assert dict(usage.settled("ml")) == before[0]
 
 

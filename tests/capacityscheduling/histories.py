@@ -84,6 +84,10 @@ class _Handle:
         """No nominations: victims go at once."""
         return iter(())
 
+    def disruption_epoch(self) -> int:
+        """No group changes while its pods run."""
+        return 0
+
     def disruption_unit(self, found: PodInfo) -> DisruptionUnit | None:
         """The gang of a pod; None for a pod by itself."""
         gang = self.gang_of[found.uid]

@@ -321,6 +321,9 @@ class Conforming(
     def disruption(self, pod: PodInfo) -> Disruption | None:
         return None
 
+    def disruption_epoch(self) -> int:
+        return 0
+
     def eviction_rule(self, members: Sequence[PodInfo], missing: int, priority: int) -> EvictionRule | None:
         return None
 

@@ -200,6 +200,11 @@ def reported(world: World) -> None:
     world.events.append((VICTIM, "Reserved", f"{world.engine.reserved_shares()} {world.engine.starts()}"))
 
 
+def claimed(world: World) -> None:
+    """A claim asks whether what is known of running groups still holds."""
+    world.events.append((VICTIM, "Known", str(world.engine.units.epoch())))
+
+
 BY_ITSELF = alone()
 
 
@@ -280,6 +285,11 @@ CASES: dict[str, Case] = {
         fillers,
         legal=ABSENT,
         more={"names pods that are none": lambda call: Disruption("g", ["victim"], 0, 0)},  # type: ignore[list-item]
+    ),
+    "DisruptionPlugin.disruption_epoch": Case(
+        'running DisruptionEpoch on Disruption plugin "Conforming"',
+        claimed,
+        legal=frozenset(ANSWERS) - {name for name in ANSWERS if "numbers" in name} - {"answers a status of nothing"},
     ),
     "EventRegistration.hint": Case('running QueueingHintFn of plugin "Conforming"', alone(picky="yes"), method="hint"),
     "EvictionLimit.protected_until": Case(
