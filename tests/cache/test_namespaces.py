@@ -117,3 +117,24 @@ def test_the_usage_that_a_trial_has_removed_is_known_until_it_comes_back(snapsho
         assert dict(usage.removed("ml")) == {}
     assert not usage.any_removed
     assert dict(usage.removed("dev")) == {}
+
+
+def test_the_revision_of_a_namespace_moves_with_its_own_pods_and_with_each_version_of_them(snapshot: Snapshot) -> None:
+    usage = snapshot.usage()
+    seen = [usage.revision("ml")]
+    snapshot.add_pod(READER, "a")
+    seen.append(usage.revision("ml"))
+    later = PodInfo(READER.pod)
+    snapshot.refresh_pod(later, "a")
+    seen.append(usage.revision("ml"))
+    assert any(pod is later for pod in usage.pods("ml"))
+    snapshot.remove_pod(later, "a")
+    seen.append(usage.revision("ml"))
+    with snapshot.trial():
+        snapshot.remove_pod(TRAINER, "a")
+        assert [*usage.pods("ml")] == [TRAINER]
+    snapshot.remove_pod(SHELL, "ghost")
+
+    assert len({*seen}) == len(seen)
+    assert usage.revision("ml") == seen[-1]
+    assert [*usage.pods("dev")] == []
