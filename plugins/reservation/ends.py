@@ -66,15 +66,18 @@ class KnownEnds:
 
     def later_than(self, moment: float) -> Iterator[ExpectedEnd]:
         """The ends after this moment. A pod that is long overdue is left out, because it may run forever."""
-        for ending in self._endings.values():
-            if ending.at > moment:
-                yield ending
-            elif ending.at + OVERDUE_SECONDS > moment:
-                yield ending._replace(at=ending.at + OVERDUE_SECONDS)
+        for uid, ending in self._endings.items():
+            at = self.end_after(moment, uid)
+            if at < inf:
+                yield ending._replace(at=at)
 
-    def ends(self, uid: str) -> bool:
-        """Whether the end of the pod with this UID is known."""
-        return uid in self._endings
+    def end_after(self, moment: float, uid: str) -> float:
+        """When the pod with this UID ends, which has not ended at this moment; infinity if that is unknown."""
+        ending = self._endings.get(uid)
+        if ending is None:
+            return inf
+        at = ending.at if ending.at > moment else ending.at + OVERDUE_SECONDS
+        return at if at > moment else inf
 
     def began(self, pod: PodInfo) -> float:
         """When the pod started, or else when it got its node; now if neither is known."""

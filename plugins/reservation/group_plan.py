@@ -64,20 +64,21 @@ class GroupPlan:
     Attributes:
         start: the latest time at which the whole group fits there; infinity if it is unknown.
         placed: the groups of pods in it that start.
-        cost: without a start, the capacity that has to become free for it.
+        cost: as in a `Plan`.
     """
 
     start: float
     placed: Sequence[PlacedGroup]
     cost: Cost = FREE
 
-    def better_than(self, other: GroupPlan | None) -> bool:
-        """Whether it starts earlier; if both starts are unknown, whether less capacity has to become free."""
-        return other is None or (self.start, self.cost) < (other.start, other.cost)
+    @property
+    def rank(self) -> tuple[bool, float, Cost]:
+        """The place among other plans, the best first: without long-lived pods, then by start, then by cost."""
+        return self.cost.blocked > 0, self.start, self.cost
 
 
 def plan_group(timeline: CapacityTimeline, group: Group, now: float, within: Nodes | None = None) -> GroupPlan | None:
-    """The earliest start that is found; None if the group does not fit even on empty nodes, as far as is found.
+    """The best start that is found; None if the group does not fit even on empty nodes, as far as is found.
 
     With `within`, the group may use only these nodes.
     """
@@ -90,7 +91,7 @@ def plan_group(timeline: CapacityTimeline, group: Group, now: float, within: Nod
             found = _plan_parts(timeline, group, now, domain)
         else:
             found = _plan_pods(timeline, group, now, domain, before=inf if best is None else best.start)
-        if found is not None and found.better_than(best):
+        if found is not None and (best is None or found.rank < best.rank):
             best = found
         if best is not None and best.start <= now:
             break
@@ -146,7 +147,7 @@ def _in_order(timeline: CapacityTimeline, group: Group, now: float, within: Node
         for place, part in enumerate(parts):
             found = plan_group(timeline, part, now, within)
             if found is not None:
-                alone.append((found.start, found.cost, part.size, place))
+                alone.append((found.rank, part.size, place))
         parts = [parts[place] for *_, place in sorted(alone)]
     first = sorted(parts[: group.needed], key=lambda part: (part.domains is None, -part.size))
     return [*first, *parts[group.needed :]]

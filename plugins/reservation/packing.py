@@ -92,7 +92,7 @@ class Cost(NamedTuple):
     """The capacity that has to become free at unknown times, the worst part first: the smaller of two costs is better.
 
     Attributes:
-        blocked: the number of members that wait for long-lived pods.
+        blocked: the number of members that wait for long-lived pods; alone if the end of these pods is known.
         moved: the number of members that lack capacity on nodes that were not chosen before.
         lacking: the number of members that lack capacity.
         missing: the missing capacity, summed over members as shares of their requests.
@@ -119,7 +119,7 @@ FREE = Cost()
 
 @dataclass(frozen=True, slots=True)
 class EventualCapacity:
-    """The capacity that becomes free when pods without a known end have ended.
+    """The capacity that becomes free when pods have ended that do not end soon for certain.
 
     Attributes:
         open_ended: int64, shape (nodes, resources): the capacity of all these pods.

@@ -1,15 +1,15 @@
 """The earliest time and place at which pods that have waited long fit, from free capacity and the ends of pods.
 
 Pure. `group_plan` calls it for each group of pods. Pods whose end is known return their capacity then. If that is not
-enough, the plan has no start: it names the nodes on which the least capacity still has to become free, without
-long-lived pods where possible, and these nodes are reserved until enough is free. Other work may run after each moment
-and each kind of member.
+enough soon, the plan has no start: it names the nodes on which the least capacity still has to become free, and these
+nodes are reserved until enough is free. If long-lived pods are in the way everywhere, a late start is better than none.
+Other work may run after each moment and each kind of member.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
@@ -29,8 +29,8 @@ class CapacityTimeline:
         ends: float64, shape (endings,): the times at which pods with a known end do end, ascending.
         nodes: intp, shape (endings,): the nodes of these pods.
         amounts: int64, shape (endings, resources): the capacity that each of them frees.
-        later: the capacity of other pods, and of pods that end after the horizon.
-        horizon: pods that end after this moment end too late, unless all the needed capacity has a known end.
+        later: the capacity of other pods, and of pods that end later than soon.
+        soon: a start after this moment is late; an unknown one is better if no long-lived pod has to end for it.
     """
 
     free: Amounts
@@ -38,7 +38,7 @@ class CapacityTimeline:
     nodes: npt.NDArray[np.intp]
     amounts: Amounts
     later: EventualCapacity
-    horizon: float = inf
+    soon: float = inf
 
     def at(self, moment: float) -> Amounts:
         """The free capacity when all pods that end by this moment have ended."""
@@ -58,7 +58,7 @@ class CapacityTimeline:
             place[self.nodes][there],
             self.amounts[there],
             self.later.of(domain),
-            self.horizon,
+            self.soon,
         )
 
 
@@ -69,7 +69,7 @@ class Plan:
     Attributes:
         start: the latest time at which all of them fit there; infinity if it is unknown.
         nodes: the node of each member.
-        cost: without a start, the capacity that has to become free for it.
+        cost: without a start, the capacity that has to become free for it; with a late start, all members are blocked.
     """
 
     start: float
@@ -84,15 +84,30 @@ def add_at(amounts: Amounts, nodes: npt.NDArray[np.intp], more: Amounts) -> None
 
 
 def plan(timeline: CapacityTimeline, asked: Sequence[Asked], now: float, before: float = inf) -> Plan | None:
-    """The earliest start, and nodes; None if members do not fit even on empty nodes, or only at `before` or later."""
+    """The best start, and nodes; None if members do not fit even on empty nodes, or not better than `before`.
+
+    Best is the earliest start that comes soon, then one at an unknown time without long-lived pods, then a late one.
+    """
     moments = np.unique(np.append(timeline.ends[(timeline.ends > now) & (timeline.ends < before)], now))
+    late = moments[(moments > now) & (moments > timeline.soon)]
     checkpoint()
-    low, high, found = 0, len(moments) - 1, pack(timeline.at(moments[-1]), asked)
+    found = _earliest(timeline, asked, moments[: len(moments) - len(late)])
+    if found is not None or (before < inf and before <= timeline.soon):
+        return found
+    later = pack_later(timeline.at(timeline.soon), timeline.later, asked)
+    unknown = None if later is None else Plan(inf, *later)
+    if unknown is not None and not unknown.cost.blocked:
+        return unknown
+    found = _earliest(timeline, asked, late)
+    return unknown if found is None else replace(found, cost=Cost(blocked=sum(each.count for each in asked)))
+
+
+def _earliest(timeline: CapacityTimeline, asked: Sequence[Asked], moments: npt.NDArray[np.float64]) -> Plan | None:
+    """The first of these moments at which all members fit, ascending; None if they do not fit at the last."""
+    found = pack(timeline.at(moments[-1]), asked) if len(moments) else None
     if found is None:
-        if before < inf:
-            return None
-        later = pack_later(timeline.at(timeline.horizon), timeline.later, asked)
-        return None if later is None else Plan(inf, *later)
+        return None
+    low, high = 0, len(moments) - 1
     while low < high:
         middle = (low + high) // 2
         earlier = pack(timeline.at(moments[middle]), asked)

@@ -51,13 +51,15 @@ class Assumptions:
     """The assumptions about the ends of pods.
 
     Attributes:
-        long_lived: returns whether a pod without a known end is long-lived; None if no pod is.
-        horizon: pods that end after this moment end too late.
+        soon: a start by this moment is better than any at an unknown time.
+        horizon: a start by this moment is promised; a pod that declares a later end may end at any time.
+        long_lived: returns whether a pod that may end at any time is long-lived; None if no pod is.
         chosen: rows that were chosen before and should be chosen again.
     """
 
-    long_lived: Callable[[PodInfo], bool] | None = None
+    soon: float = inf
     horizon: float = inf
+    long_lived: Callable[[PodInfo], bool] | None = None
     chosen: Rows = field(default_factory=lambda: np.zeros(0, np.intp))
 
 
@@ -122,7 +124,9 @@ def plan_for(
             return PlanningResult((), hindered)
     placed = {each.group.key: each for each in found.placed}
     planned = [
-        _reserved_capacity(wanted, group, found, placed[group.key], handle=handle, rows=rows)
+        _reserved_capacity(
+            wanted, group, found, placed[group.key], handle=handle, rows=rows, horizon=assumptions.horizon
+        )
         for group in wanted.groups()
         if group.members and group.key in placed
     ]
@@ -283,15 +287,15 @@ def _timeline(
     place[rows] = np.arange(len(rows))
     ends, nodes, given_back = _given_back(endings, handle)
     nodes = place[nodes]
-    in_time = int(np.searchsorted(ends, assumptions.horizon, side="right"))
+    soon, late = np.searchsorted(ends, (assumptions.soon, assumptions.horizon), side="right").tolist()
     open_ended = used.copy()
-    add_at(open_ended, nodes[:in_time], -given_back[:in_time])
+    add_at(open_ended, nodes[:soon], -given_back[:soon])
     long_lived = _long_lived(rows, handle, assumptions)
-    add_at(long_lived, nodes[in_time:], given_back[in_time:])
+    add_at(long_lived, nodes[soon:late], given_back[soon:late])
     later = EventualCapacity(
         np.maximum(open_ended, 0), np.minimum(long_lived, np.maximum(open_ended, 0)), np.isin(rows, assumptions.chosen)
     )
-    timeline = CapacityTimeline(offered - used, ends, nodes, given_back, later, assumptions.horizon)
+    timeline = CapacityTimeline(offered - used, ends, nodes, given_back, later, assumptions.soon)
     return _beside(reserved, timeline, rows, snapshot)
 
 
@@ -365,6 +369,7 @@ def _reserved_capacity(
     *,
     handle: PreemptionHandle,
     rows: Rows,
+    horizon: float,
 ) -> ReservedCapacity:
     columns = handle.snapshot.resources
     total = np.zeros((len(rows), len(columns.names) + 1), np.int64)
@@ -376,6 +381,7 @@ def _reserved_capacity(
     }
     priority = max(pod.priority for pod in part.members)
     members = frozenset(pod.uid for pod in part.members)
+    promised = found.start < inf and found.start <= horizon
     return ReservedCapacity(
-        wanted.key, part.key, priority, members, found.start, rows[used], total[used, -1], by_name, found.cost
+        wanted.key, part.key, priority, members, found.start, rows[used], total[used, -1], by_name, found.cost, promised
     )

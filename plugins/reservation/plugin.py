@@ -49,7 +49,7 @@ from .placement_request import PlacementRequest, lacks_capacity, wanted_by_group
 from .planning import Assumptions, plan_for
 from .replanning import Replanning
 from .reserved_capacity import ReservationBook, ReservedCapacity, shares
-from .rounds import long_lived_before
+from .rounds import horizon, long_lived_before
 from .waiters import SLACK_SECONDS, Chance, LongWaiters, Waiter
 
 REASON = "node(s) had their capacity reserved for pods that have waited longer"
@@ -111,10 +111,15 @@ class _Shared:
         """The assumptions about pods in the waiter's round; `chosen` is its present reservation."""
         now, number = self._handle.clock.now(), self.waiters.round_of(waiter)
         before = long_lived_before(waiter.since, number, self._after_seconds)
+        horizons = (horizon(waiter.since, each, self._after_seconds) for each in (number - 1, number))
+        soon, far = (max(now + OVERDUE_SECONDS, each) for each in horizons)
         rows = [capacity.rows for capacity in chosen]
         return Assumptions(
-            None if before == -inf else lambda pod: not self.ends.ends(pod.uid) and self.ends.began(pod) < before,
-            now + (now - waiter.since),
+            soon,
+            far,
+            None
+            if before == -inf
+            else lambda pod: self.ends.began(pod) < before and self.ends.end_after(now, pod.uid) > far,
             np.concatenate(rows) if rows else np.zeros(0, np.intp),
         )
 
@@ -286,11 +291,11 @@ class Reservation(
             return False
         first = {each.holder for each in shared.waiters.first()}
         for other in reserved:
-            if other.holder not in first:
+            if other.holder not in first and not _is_kept_besides(other, now):
                 reserved.release(other.holder)
         known = reserved.of(holder)
         stands = self._stands(known, len(wanted.members), now)
-        if stands and (known[0].start < inf or shared.waiters.lately_planned(waiter)):
+        if stands and (known[0].promised or shared.waiters.lately_planned(waiter)):
             waiter.to_plan = False
             return False
         found = self._plan(wanted, waiter, known if stands else ())
@@ -316,7 +321,7 @@ class Reservation(
     ) -> Sequence[ReservedCapacity]:
         """The capacity to reserve for the waiter, empty if no reservation helps it.
 
-        It takes nothing from earlier reservations, and nothing from reservations with a published time. If the waiter's
+        It takes nothing from earlier reservations, and nothing from reservations with a promised time. If the waiter's
         own chance is slim, it takes nothing from any other reservation. If the waiter could start at once with capacity
         of reservations that give way, it takes that.
         """
@@ -340,7 +345,7 @@ class Reservation(
 
     def _gives_way(self, capacity: ReservedCapacity, waiter: Waiter) -> bool:
         other = self._shared.waiters.get(capacity.holder)
-        return other is not None and capacity.start == inf and self._shared.waiters.comes_before(waiter, other)
+        return other is not None and not capacity.promised and self._shared.waiters.comes_before(waiter, other)
 
     def _take_from_others(self, waiter: Waiter, found: Sequence[ReservedCapacity]) -> None:
         """End the reservations that give way on the same nodes; their holders get a new plan beside the waiter's."""
@@ -373,14 +378,20 @@ class Reservation(
             return f"{where}, as it comes free there."
         clock = self.handle.clock
         by = rfc3339(clock.wall() + start - clock.now())
-        return f"{where}: they start by {by} at the latest, unless the leader changes."
+        how_sure = "at the latest, unless" if reserved[0].promised else "unless others can start sooner or"
+        return f"{where}: they start by {by} {how_sure} the leader changes."
+
+
+def _is_kept_besides(capacity: ReservedCapacity, now: float) -> bool:
+    """Whether its start is late but promised: then it is kept, and not counted, while others can start soon."""
+    return capacity.promised and capacity.cost.blocked > 0 and now < capacity.start + OVERDUE_SECONDS
 
 
 def _same(known: Sequence[ReservedCapacity], found: Sequence[ReservedCapacity]) -> bool:
-    """Whether two reservations are for the same capacity, both without a known start."""
+    """Whether two reservations are for the same capacity by the same time."""
     return len(known) == len(found) and all(
         one.part == other.part
-        and one.start == other.start == inf
+        and (one.start, one.promised) == (other.start, other.promised)
         and np.array_equal(one.rows, other.rows)
         and np.array_equal(one.pods, other.pods)
         and one.amounts.keys() == other.amounts.keys()

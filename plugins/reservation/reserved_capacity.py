@@ -34,7 +34,8 @@ class ReservedCapacity:
         rows: intp, shape (n,): the rows of the nodes, each once.
         pods: int64, shape (n,): the number of members for which each node has capacity reserved.
         amounts: by resource, int64 of shape (n,).
-        cost: without a start, the capacity that had to become free for the whole holder when it was planned.
+        cost: of the plan of the whole holder.
+        promised: whether the holder keeps this capacity until its start, even if others could use it sooner.
     """
 
     holder: str
@@ -46,6 +47,7 @@ class ReservedCapacity:
     pods: npt.NDArray[np.int64]
     amounts: Mapping[str, npt.NDArray[np.int64]]
     cost: Cost = FREE
+    promised: bool = False
 
 
 def shares(reserved: Iterable[ReservedCapacity], offered: Mapping[str, int]) -> dict[str, float]:
@@ -89,9 +91,11 @@ class ReservationBook:
         return self._by_holder.get(holder, ())
 
     def start_of(self, holder: str) -> float | None:
-        """The latest start of this holder, infinity if it is unknown; None if nothing is reserved for it."""
+        """The promised start of this holder, infinity if there is none; None if nothing is reserved for it."""
         reserved = self.of(holder)
-        return reserved[0].start if reserved else None
+        if not reserved:
+            return None
+        return reserved[0].start if reserved[0].promised else inf
 
     def message_of(self, holder: str) -> str | None:
         """The message about this holder's reservation, if it has one."""

@@ -5,6 +5,9 @@ before it. So rounds follow from the time of the first rejection alone, and a ne
 round. A pod that has run through a whole round is long-lived, and the next round does not count on its end. As rounds
 double, one of them is soon longer than the run time of every pod that ends, and from then on only pods that never end
 count as long-lived; `starts_within` follows from that.
+
+A pod that declares when it ends is trusted as far as its round looks ahead: to `horizon`. If it ends later, Muster
+waits for it no longer than for a pod that declares nothing, because it may end much earlier, and others may too.
 """
 
 from __future__ import annotations
@@ -31,6 +34,15 @@ def begins_at(number: int, since: float, after_seconds: float) -> float:
 def long_lived_before(since: float, number: int, after_seconds: float) -> float:
     """The time before which long-lived pods of a round started; no pod is long-lived in the first round."""
     return -inf if number < 1 else begins_at(number - 1, since, after_seconds)
+
+
+def horizon(since: float, number: int, after_seconds: float) -> float:
+    """The moment to which a round looks ahead: a start by then is within the bound of whom the next round would help.
+
+    They would wait for pods that run for longer than this round makes long-lived. Infinity before the first round.
+    """
+    longer = begins_at(number - 1, since, after_seconds) - since if number >= 1 else 0.0
+    return begins_at(number + 1, since, after_seconds) + longer if number >= 0 else inf
 
 
 def starts_within(after_seconds: float, longest: float, leader_every: float = inf) -> float:

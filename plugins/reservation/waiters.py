@@ -33,7 +33,7 @@ class Chance(IntEnum):
     OPEN = 0
     """It can start when pods that may end soon have ended, or there is no plan yet."""
     SLIM = 1
-    """Long-lived pods are in its way, but some capacity has become free for it."""
+    """Long-lived pods are in its way, but they end at a known time, or some capacity has become free for it."""
     NONE = 2
     """No reservation can help it now."""
 
@@ -69,7 +69,9 @@ class Waiter:
     def judge(self, number: int, now: float, cost: Cost) -> None:
         """Note the cost of a plan in this round. A waiter for long-lived pods without any progress has no chance."""
         before, left = self.chance, (cost.lacking, cost.missing)
-        if number < 1 or not cost.blocked:
+        if cost.blocked and not cost.lacking:
+            self.chance = Chance.SLIM
+        elif number < 1 or not cost.blocked:
             self.chance = Chance.OPEN
         elif left < self.left:
             self.chance = Chance.SLIM
@@ -84,7 +86,7 @@ class LongWaiters:
     """Pods and groups that have been rejected, and for how long they have waited.
 
     `activate` retries pods. `left` is called with the UID of each pod that no longer waits. `start_of` returns the
-    start of a holder's reservation, infinity if it is unknown, None if the holder has none.
+    promised start of a holder, infinity if its reservation promises none, None if it has no reservation.
 
     Attributes:
         rejections: the first rejections of pods.
@@ -142,7 +144,7 @@ class LongWaiters:
     def first(self) -> list[Waiter]:
         """The waiters for which capacity is to be reserved.
 
-        Waiters with a chance come first, then the most important, then those with a reported time, then those that
+        Waiters with a chance come first, then the most important, then those with a promised start, then those that
         have waited longest.
         """
         self._begin_rounds()

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from math import inf
 from typing import Any, NamedTuple
 
 from hypothesis import Phase, given, settings
@@ -81,7 +80,7 @@ class Cluster(VirtualScheduler):
     def broken(self) -> list[str]:
         """Pods without a node although the reported time of their start has passed."""
         for capacity in reserved_in(self.engine.shared):
-            for uid in capacity.members if capacity.start < inf else ():
+            for uid in capacity.members if capacity.promised else ():
                 self._reported.setdefault(uid, capacity.start)
         late = {uid for uid, moment in self._reported.items() if moment + LATE < self.clock.now()}
         return [key for key, pod in self.api.pods.items() if pod["metadata"]["uid"] in late and not self.node_of(key)]

@@ -184,6 +184,7 @@ def test_a_waiter_without_a_plan_yields_to_the_next_until_a_change() -> None:
 
 
 BLOCKED = Cost(blocked=1, moved=1, lacking=1, missing=0.5)
+LATE = Cost(blocked=1)
 
 
 @pytest.mark.parametrize(
@@ -195,6 +196,8 @@ BLOCKED = Cost(blocked=1, moved=1, lacking=1, missing=0.5)
         ([BLOCKED, BLOCKED._replace(missing=0.25), BLOCKED._replace(missing=0.25)], Chance.NONE),
         ([BLOCKED, BLOCKED._replace(missing=0.25), BLOCKED._replace(missing=0.125)], Chance.SLIM),
         ([BLOCKED, BLOCKED._replace(blocked=0, lacking=4)], Chance.OPEN),
+        ([BLOCKED, LATE], Chance.SLIM),
+        ([BLOCKED, LATE, LATE], Chance.SLIM),
     ],
 )
 def test_in_each_round_who_waits_for_long_lived_pods_has_to_have_gained_something(
