@@ -1,8 +1,10 @@
 """A gang that could be helped, and who is in its way: pods that never end, and a stream of small pods that do.
 
-Everything is drawn from a seed. None of the pods says when it ends.
+Everything is drawn from a seed. The pods say nothing about their end, or some say that it is far away. A service ends
+when it said so, and a small pod long before.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from random import Random
@@ -51,15 +53,19 @@ class Crowd(Leaders):
     Attributes:
         pace: how long things take.
         draw: what is drawn from the seed.
+        says: after how many seconds services may say that they end, in terms of the time until there is a reservation;
+            empty if none says so. Small pods may say the last of them.
         size: how many members the gang has; each of them needs a node of its own.
     """
 
-    def __init__(self, seed: int, pace: Pace = ONE_LEADER) -> None:
+    def __init__(self, seed: int, pace: Pace = ONE_LEADER, says: Sequence[int] = ()) -> None:
         args = {"Reservation": {"afterSeconds": pace.after}}
         super().__init__(configuration=configuration_of(["Coscheduling", "Reservation"], args=args))
         self.pace = pace
+        self.says = says
         self.draw = Random(seed)
         self.size = 0
+        self._ends: dict[str, float] = {}
         self._until: dict[str, float] = {}
         self._made = 0
         self._came = 0.0
@@ -67,13 +73,16 @@ class Crowd(Leaders):
             self.change_leader_every(pace.leader_every, self.clock.now() + self.draw.uniform(0, pace.leader_every))
 
     def add_node(self, name: str, *, services: int = 0, **labels: str) -> None:
-        """A node with so many pods that never end, and full of small ones."""
+        """A node with so many services, and full of small pods."""
         self.add_nodes(make_node(name, cpu="4").labels({f"example.com/{key}": value for key, value in labels.items()}))
         left = 4
         for number in range(services):
             cpu = self.draw.randint(1, left - (services - number - 1))
             left -= cpu
-            self.add(make_pod(f"service-{name}-{number}").requests(cpu=str(cpu)).node(name))
+            service = make_pod(f"service-{name}-{number}").requests(cpu=str(cpu)).node(name)
+            if seconds := self._say(service, self.says):
+                self._ends[f"default/service-{name}-{number}"] = self.clock.now() + seconds
+            self.add(service)
         while left:
             small = self._small(most=left)
             left -= int(small["spec"]["containers"][0]["resources"]["requests"]["cpu"])
@@ -100,8 +109,12 @@ class Crowd(Leaders):
         return self.clock.now() - self._came
 
     async def step_on(self) -> None:
-        """Some seconds pass; small pods that have run for long enough end, and others come."""
+        """Some seconds pass; pods that have run for long enough end, and other small ones come."""
         now, waiting = self.clock.now(), 0
+        over = [key for key, end in self._ends.items() if end <= now]
+        for key in over:
+            del self._ends[key]
+            self.delete(key)
         for key, pod in [*self.api.pods.items()]:
             if "/small" not in key:
                 continue
@@ -115,4 +128,14 @@ class Crowd(Leaders):
 
     def _small(self, most: int = 2) -> PodDict:
         self._made += 1
-        return make_pod(f"small-{self._made}").requests(cpu=str(self.draw.randint(1, min(2, most))))
+        small = make_pod(f"small-{self._made}").requests(cpu=str(self.draw.randint(1, min(2, most))))
+        self._say(small, self.says[-1:])
+        return small
+
+    def _say(self, pod: PodDict, says: Sequence[int]) -> int:
+        """After how many seconds the pod says that it ends; 0 for one pod of three, that says nothing."""
+        if not says or not self.draw.randrange(3):
+            return 0
+        seconds = self.draw.choice(says) * self.pace.after
+        pod["spec"]["activeDeadlineSeconds"] = seconds
+        return seconds

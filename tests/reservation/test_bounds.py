@@ -1,6 +1,6 @@
 """Pods and groups that can be helped start within the documented bound, by random examples of what hinders them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import inf
 
 import pytest
@@ -13,9 +13,9 @@ from tests.reservation.crowd import MANY_LEADERS, ONE_LEADER, POOL, RACK, Crowd,
 EXAMPLES = 200 if settings.get_current_profile_name() == "nightly" else 15
 
 
-def among_long_lived_pods(seed: int, pace: Pace) -> Crowd:
+def among_long_lived_pods(seed: int, pace: Pace, says: Sequence[int]) -> Crowd:
     """As many nodes as the gang needs have none of them; on the others they may take little or much."""
-    crowd = Crowd(seed, pace)
+    crowd = Crowd(seed, pace, says)
     size, others = crowd.draw.randint(1, 6), crowd.draw.randint(1, 2)
     nodes = [0] * size + [crowd.draw.randint(1, 2) for _ in range(others)]
     crowd.draw.shuffle(nodes)
@@ -25,9 +25,9 @@ def among_long_lived_pods(seed: int, pace: Pace) -> Crowd:
     return crowd
 
 
-def beside_a_busy_rack(seed: int, pace: Pace) -> Crowd:
-    """In each rack but one some node has a pod that never ends, and the gang needs all of a rack."""
-    crowd = Crowd(seed, pace)
+def beside_a_busy_rack(seed: int, pace: Pace, says: Sequence[int]) -> Crowd:
+    """In each rack but one some node has a service, and the gang needs all of a rack."""
+    crowd = Crowd(seed, pace, says)
     racks = crowd.draw.randint(2, 3)
     free = crowd.draw.randrange(racks)
     for rack in range(racks):
@@ -46,9 +46,9 @@ class InPools(Crowd):
         return pod.node_selector({POOL: "b"})
 
 
-def behind_stuck_pods(seed: int, pace: Pace) -> Crowd:
+def behind_stuck_pods(seed: int, pace: Pace, says: Sequence[int]) -> Crowd:
     """Pods that no node of their pool can take have waited for longer, more of them than there are reservations."""
-    crowd = InPools(seed, pace)
+    crowd = InPools(seed, pace, says)
     for number in range(4):
         crowd.add_node(f"a{number}", services=1, pool="a")
     for number in range(3):
@@ -60,18 +60,20 @@ def behind_stuck_pods(seed: int, pace: Pace) -> Crowd:
     return crowd
 
 
+FAR_ENDS = (2, 4, 10, 50, 20_000)
 SITUATIONS = (among_long_lived_pods, beside_a_busy_rack, behind_stuck_pods)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pace", [ONE_LEADER, MANY_LEADERS], ids=["one leader", "another leader every five minutes"])
+@pytest.mark.parametrize("says", [(), FAR_ENDS], ids=["no known ends", "far ends"])
 @pytest.mark.parametrize("situation", SITUATIONS)
 async def test_a_gang_that_can_be_helped_starts_within_its_bound(
-    situation: Callable[[int, Pace], Crowd], pace: Pace
+    situation: Callable[[int, Pace, Sequence[int]], Crowd], says: Sequence[int], pace: Pace
 ) -> None:
     late = {}
     for seed in range(EXAMPLES):
-        crowd = situation(seed, pace)
+        crowd = situation(seed, pace, says)
         waited = await crowd.waited()
         if waited > pace.within:
             late[seed] = waited
