@@ -16,6 +16,7 @@ from ..model.pod_info import PodInfo
 from ..snapshot.column_cache import ColumnCache
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import NodeView
+from ..work import checkpoint
 from .attempt_state import AttemptState
 from .filter_calls import FilterCalls
 from .nominated_cache import NominatedResults
@@ -99,6 +100,7 @@ class NominatedPass:
                 if failed is not None:
                     table = StatusTable((failed,))
                     rejected[row] = NodeRejection(failed.plugin, table, table.number(failed))
+                checkpoint()
             rows = [row for row in sorted(nominated) if row not in rejected]
             diagnosis = self._calls.run(notes, pod, NodeView(snapshot, np.array(rows, np.intp)), plugins)
         rejected.update({row: found for at, row in enumerate(rows) if (found := diagnosis.rejection(at)) is not None})

@@ -25,6 +25,7 @@ NEVER_PAUSED = {
     "BindPlugin.bind",
     "CapacityReserver.reserved_shares",
     "DecisionFollower.on_pre_enqueue",
+    "DisruptionPlugin.disruption_epoch",
     "EventRegistration.hint",
     "EvictionRulePlugin.may_claim",
     "GroupPlugin.group_of",
@@ -43,7 +44,7 @@ NEVER_PAUSED = {
     "TenantOrderPlugin.tenants_moved",
     "TenantOrderPlugin.turn_of",
 }
-"""Methods that are called while no decision is in progress, so that their checkpoints do not pause."""
+"""Methods that these tests call while no decision is in progress, so that their checkpoints do not pause."""
 LARGER = {
     "DecisionFollower.on_group_decision": CALL_SECONDS + MEMBER_SECONDS,
     "PodGroupPostFilterPlugin.pod_group_post_filter": GROUP_SECONDS + MEMBER_SECONDS,
