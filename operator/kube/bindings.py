@@ -4,7 +4,8 @@ The binding cycle awaits `BindingWriter.bind` for each pod. The request carries 
 and recreated under the same name is never bound by mistake.
 
 If the answer is lost, the pod may or may not be bound. Until that is known, its capacity must not be given to another
-pod, and the pod must not be reported as waiting; so the pod is read, and bound once more if it has no node.
+pod, and the pod must not be reported as waiting; so the pod is read, and bound once more if it has no node. It is read
+through a list, because Muster may list pods, but not get one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from muster.framework.contract.api import pod_path
 from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.pod import Pod
 
-from .errors import ApiError, ConnectionRefused, Fenced, NotFound, ServerError, Unreachable
+from .errors import ApiError, ConnectionRefused, Fenced, ServerError, Unreachable
 from .outcome import DONE, Outcome, Result, outcome_of
 from .references import ObjectReference
 
@@ -40,8 +41,12 @@ class _Binding(msgspec.Struct, rename="camel", gc=False):
     api_version: str = "v1"
 
 
+class _Pods(msgspec.Struct, gc=False):
+    items: list[Pod]
+
+
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Pod).decode
+_decode = msgspec.json.Decoder(_Pods).decode
 _PATIENCE_SECONDS = 30.0
 """The time for which the pod is read if the API does not answer. A leader has lost its lease by then."""
 _LOOKS = 4
@@ -86,15 +91,15 @@ class BindingWriter:
 
     async def _found(self, pod: ObjectMeta, node_name: str, outcome: Outcome) -> Outcome:
         """The outcome for the pod: `outcome` if it has no node, or if that is unknown."""
+        path, _, name = pod_path(pod).rpartition("/")
+        params = {"fieldSelector": f"metadata.name={name}"}
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                reply = await self._retrier.answered(lambda: self._client.get(pod_path(pod)))
-            found = _decode(reply.body)
-        except NotFound as error:
-            return outcome_of(error)
+                reply = await self._retrier.answered(lambda: self._client.get(path, params=params))
+            found = next(iter(_decode(reply.body).items), None)
         except (TimeoutError, ApiError, msgspec.MsgspecError):
             return outcome
-        if found.metadata.uid != pod.uid:
+        if found is None or found.metadata.uid != pod.uid:
             return Outcome(Result.GONE, outcome.message)
         if found.spec.node_name == node_name:
             return DONE

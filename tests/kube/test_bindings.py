@@ -69,13 +69,14 @@ async def test_a_servers_lasting_trouble_is_a_failure(fake: FakeApi, writer: Bin
     assert len(fake.asked) == 4
 
 
-POD = "/api/v1/namespaces/shop/pods/web-0"
+PODS = "/api/v1/namespaces/shop/pods"
 ASSIGNED = status_answer(409, "Conflict", 'pod web-0 is already assigned to node "node-7"')
 UNCLEAR = status_answer(504, "Timeout", "request did not complete")
 
 
 def pod(node: str = "", uid: str = "uid-1") -> Json:
-    return Json({"metadata": {"name": "web-0", "namespace": "shop", "uid": uid}, "spec": {"nodeName": node}})
+    found = {"metadata": {"name": "web-0", "namespace": "shop", "uid": uid}, "spec": {"nodeName": node}}
+    return Json({"items": [found]})
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def pod(node: str = "", uid: str = "uid-1") -> Json:
         (pod("node-7"), Outcome(Result.DONE)),
         (pod("node-1"), Outcome(Result.CONFLICT, "request did not complete")),
         (pod("node-7", uid="uid-2"), Outcome(Result.GONE, "request did not complete")),
-        (status_answer(404, "NotFound", "no such pod"), Outcome(Result.GONE, "no such pod")),
+        (Json({"items": []}), Outcome(Result.GONE, "request did not complete")),
     ],
     ids=["bound", "bound by another", "made again", "gone"],
 )
@@ -92,31 +93,32 @@ async def test_without_an_answer_to_the_binding_the_pod_is_read(
     fake: FakeApi, writer: BindingWriter, found: Json, outcome: Outcome
 ) -> None:
     fake.on("POST", PATH, UNCLEAR)
-    fake.on("GET", POD, found)
+    fake.on("GET", PODS, found)
     assert await writer.bind(META, "node-7") == outcome
+    assert fake.asked[-1].query == {"fieldSelector": "metadata.name=web-0"}
 
 
 async def test_a_pod_that_has_no_node_after_all_is_bound_once_more(fake: FakeApi, writer: BindingWriter) -> None:
     fake.on("POST", PATH, UNCLEAR, SUCCESS)
-    fake.on("GET", POD, pod())
+    fake.on("GET", PODS, pod())
     assert await writer.bind(META, "node-7") == Outcome(Result.DONE)
 
 
 async def test_the_look_waits_for_a_server_that_answers(fake: FakeApi, writer: BindingWriter, time: Time) -> None:
     fake.on("POST", PATH, UNCLEAR)
-    fake.on("GET", POD, status_answer(503, "ServiceUnavailable", "down"), pod("node-7"))
+    fake.on("GET", PODS, status_answer(503, "ServiceUnavailable", "down"), pod("node-7"))
     assert await writer.bind(META, "node-7") == Outcome(Result.DONE)
     assert time.slept == [0.1]
 
 
 async def test_a_first_try_that_was_done_shows_at_the_second(fake: FakeApi, writer: BindingWriter) -> None:
     fake.on("POST", PATH, status_answer(500, "InternalError", "etcd"), ASSIGNED)
-    fake.on("GET", POD, pod("node-7"))
+    fake.on("GET", PODS, pod("node-7"))
     assert await writer.bind(META, "node-7") == Outcome(Result.DONE)
 
 
 async def test_a_pod_that_is_never_bound_is_given_back(fake: FakeApi, writer: BindingWriter) -> None:
     fake.on("POST", PATH, UNCLEAR)
-    fake.on("GET", POD, pod())
+    fake.on("GET", PODS, pod())
     assert await writer.bind(META, "node-7") == Outcome(Result.FAILED, "request did not complete")
     assert [each.method for each in fake.asked] == ["POST", "GET"] * 4
