@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 _EVENTS: Mapping[str, type[msgspec.Struct]] = {str(event.__struct_config__.tag): event for event in get_args(AnyEvent)}
 _LISTED = re.compile(r"[^,\s]+")
+_NAMING = frozenset(
+    {"volume.beta.kubernetes.io/storage-class", "volume.kubernetes.io/selected-node", f"{PREFIX}parent-quota"}
+)
+"""Annotations whose values are names of objects, even if they look like amounts."""
 _SETTINGS = frozenset({*HealingPolicy, "yes", "true", "false"})
 """The values of annotations that are read, other than names and amounts."""
 
@@ -171,7 +175,9 @@ class _Names:
     def _annotation(self, key: str, text: str) -> str:
         if key in self._lists_of_keys:
             return _LISTED.sub(lambda found: self.words.key(found[0]), text)
-        return text if text in self._settings else self.words.setting(text)
+        if text in self._settings:
+            return text
+        return self.words.name(text) if key in _NAMING else self.words.setting(text)
 
     def _expression(self, expression: str) -> str:
         return self.words.name(expression) if self._renamed is None else self._renamed(expression, self.words)

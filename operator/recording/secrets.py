@@ -18,12 +18,16 @@ if TYPE_CHECKING:
 
 _READ = (
     PREFIX,
+    "alpha.jobset.sigs.k8s.io/",
+    "leaderworkerset.sigs.k8s.io/",
+    "resource.kubernetes.io/",
+    "topology.node.k8s.io/",
     "pv.kubernetes.io/",
     "storage.alpha.kubernetes.io/",
     "volume.beta.kubernetes.io/",
     "volume.kubernetes.io/",
 )
-"""The prefixes of annotations that affect decisions: of volumes, and of Muster."""
+"""The prefixes of annotations that affect decisions: of workloads, devices, NUMA reports, volumes, and of Muster."""
 _SECRET = frozenset(
     {"env", "envFrom", "command", "args", "data", "stringData", "binaryData", "managedFields", "livenessProbe"}
     | {"readinessProbe", "startupProbe", "lifecycle"}

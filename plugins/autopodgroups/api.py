@@ -28,15 +28,19 @@ LEADER_WORKER_SET_SIZE = "leaderworkerset.sigs.k8s.io/size"
 _READ = (JOB_SET_EXCLUSIVE, JOB_SET_NODE_SELECTOR, LEADER_WORKER_SET_EXCLUSIVE)
 
 
+def _drop_what_is_not_read(meta: WorkloadMeta | JobTemplateMeta) -> None:
+    if meta.annotations:
+        read = {name: text for name, text in meta.annotations.items() if name in _READ}
+        msgspec.structs.force_setattr(meta, "annotations", read)
+
+
 class WorkloadMeta(ObjectMeta):
     """`metadata` with the annotations that are read."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.annotations:
-            read = {name: text for name, text in self.annotations.items() if name in _READ}
-            msgspec.structs.force_setattr(self, "annotations", read)
+        _drop_what_is_not_read(self)
 
 
 class JobSpec(Wire):
@@ -66,6 +70,9 @@ class JobTemplateMeta(Wire):
     """`metadata` of a Job's template."""
 
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _drop_what_is_not_read(self)
 
 
 class JobTemplate(Wire):

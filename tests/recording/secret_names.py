@@ -237,10 +237,11 @@ def devices(cluster: SecretCluster) -> None:
 
 
 def storage(cluster: SecretCluster) -> None:
-    """Claims that are bound, that wait for their first consumer, and that are lost."""
+    """Claims that are bound, wait for their first consumer, or are lost; a class whose name looks like an amount."""
     wait = {"provisioner": "yak.example/csi", "volumeBindingMode": "WaitForFirstConsumer"}
     allowed = [{"matchLabelExpressions": [{"key": RACK, "values": ["Ibex1", "Ibex2"]}]}]
     cluster.api.put("storageclasses", {"metadata": {"name": "gibbon"}, **wait, "allowedTopologies": allowed})
+    cluster.api.put("storageclasses", {"metadata": {"name": "5g"}, **wait})
     static = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
     cluster.api.put("storageclasses", {"metadata": {"name": "heron"}, **static})
     within = {"nodeSelectorTerms": [{"matchExpressions": [require(AISLE, "In", "jackal-1")]}]}
@@ -266,10 +267,13 @@ def storage(cluster: SecretCluster) -> None:
         "quokka": {"storageClassName": "gibbon"},
         "narwhal": {"storageClassName": "tapir", "volumeName": "ocelot"},
         "skunk": {"storageClassName": "urial"},
+        "tahr": {},
     }.items():
         meta: dict[str, Any] = {"name": name, "namespace": SPACE}
         if "volumeName" in spec:
             meta |= {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+        if not spec:
+            meta |= {"annotations": {"volume.beta.kubernetes.io/storage-class": "5g"}}
         asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, **spec}
         cluster.api.put("persistentvolumeclaims", {"metadata": meta, "spec": asked})
         cluster.come(make_pod(f"vicuna-{name}").requests(cpu="1").claim(name))
