@@ -4,8 +4,7 @@ The binding cycle awaits `BindingWriter.bind` for each pod. The request carries 
 and recreated under the same name is never bound by mistake.
 
 If the answer is lost, the pod may or may not be bound. Until that is known, its capacity must not be given to another
-pod, and the pod must not be reported as waiting; so the pod is read, and bound once more if it has no node. It is read
-through a list, because Muster may list pods, but not get one.
+pod, and the pod must not be reported as waiting; so the pod is read, and bound once more if it has no node.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.pod import Pod
 
 from .errors import ApiError, ConnectionRefused, Fenced, ServerError, Unreachable
+from .listing import list_one
 from .outcome import DONE, Outcome, Result, outcome_of
 from .references import ObjectReference
 
@@ -91,12 +91,10 @@ class BindingWriter:
 
     async def _found(self, pod: ObjectMeta, node_name: str, outcome: Outcome) -> Outcome:
         """The outcome for the pod: `outcome` if it has no node, or if that is unknown."""
-        path, _, name = pod_path(pod).rpartition("/")
-        params = {"fieldSelector": f"metadata.name={name}"}
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
-                reply = await self._retrier.answered(lambda: self._client.get(path, params=params))
-            found = next(iter(_decode(reply.body).items), None)
+                body = await self._retrier.answered(lambda: list_one(self._client, pod))
+            found = next(iter(_decode(body).items), None)
         except (TimeoutError, ApiError, msgspec.MsgspecError):
             return outcome
         if found is None or found.metadata.uid != pod.uid:

@@ -1,4 +1,4 @@
-"""Reading one object, or all of a kind, once: for commands that do not follow a cluster.
+"""Reading one object, or all of a kind, once: for commands that do not follow a cluster, and for doubts about one pod.
 
 An answer that is not from a Kubernetes API server, such as a page of HTML, raises `NotKubernetes`.
 """
@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from muster.framework.contract.api import pod_path
 from muster.framework.contract.handle import HasMetadata
 from muster.framework.model.faults import fault
+from muster.framework.model.meta import Identity
 
 from .client import ApiClient
 from .errors import NotKubernetes
@@ -48,6 +50,12 @@ async def list_all(client: ApiClient, resource: Listed[T]) -> list[T]:
 async def read_object(client: ApiClient, path: str, kind: type[Object]) -> Object:
     """The object at this path. Raises ApiError."""
     return _decoded((await client.get(path)).body, kind, path)
+
+
+async def list_one(client: ApiClient, pod: Identity) -> bytes:
+    """The list of the pod of this name, or of none: Muster may list pods, but not get one. Raises ApiError."""
+    path, _, name = pod_path(pod).rpartition("/")
+    return (await client.get(path, params={"fieldSelector": f"metadata.name={name}"})).body
 
 
 class _RawPage(msgspec.Struct):

@@ -20,7 +20,6 @@ from types import NoneType
 from typing import Any
 
 from muster.framework.contract import GroupKind
-from muster.framework.contract.api import pod_path
 from muster.framework.groups.book import GroupBook
 from muster.framework.groups.healing import GroupRun, HealingPolicy, healing_policy
 from muster.framework.groups.record import GroupObject
@@ -30,6 +29,7 @@ from muster.operator.kube.errors import ApiError, Conflict, Gone, NotFound
 from muster.operator.kube.evictions import evict
 from muster.operator.kube.frames import Decoder, GarbageError
 from muster.operator.kube.informer import Informer, InformerPhase
+from muster.operator.kube.listing import list_one
 
 from .ended_pods import EndedPod
 from .events import event_of
@@ -117,9 +117,8 @@ class Healer(GroupWorker):
 
     async def _has_succeeded(self, pod: PodInfo) -> bool:
         """Whether the API reports that the pod with this UID has succeeded. Raises ApiError or GarbageError."""
-        path, _, name = pod_path(pod.pod.metadata).rpartition("/")
-        reply = await self._ports.client.get(path, params={"fieldSelector": f"metadata.name={name}"})
-        return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(reply.body).items)
+        body = await list_one(self._ports.client, pod.pod.metadata)
+        return any(found.metadata.uid == pod.uid and found.succeeded for found in _decoder.page(body).items)
 
     def _restart(self, key: str, group: GroupObject, *, lost: int, to_evict: int) -> None:
         """End the run of a group, and the runs of the groups that cannot continue without it."""

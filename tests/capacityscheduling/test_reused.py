@@ -21,11 +21,17 @@ async def crowded(world: QuotaWorld, *, nodes: int, cpu: str, pods: int, priorit
 # Dry runs of equal pods.
 
 
-async def test_victims_in_the_own_namespace_of_one_pod_are_not_evicted_for_an_equal_pod_of_another() -> None:
+async def full_of_ml() -> QuotaWorld:
+    """Pods of ml, within its `min`, take all capacity; dev has a quota, too."""
     world = QuotaWorld()
     world.add_quota("ml", min={"cpu": "12"})
     world.add_quota("dev", min={"cpu": "6"})
     await crowded(world, nodes=4, cpu="2", pods=8)
+    return world
+
+
+async def test_victims_in_the_own_namespace_of_one_pod_are_not_evicted_for_an_equal_pod_of_another() -> None:
+    world = await full_of_ml()
     world.come("ml", "urgent", cpu="2", priority=10)
     await world.settle()
     world.come("dev", "urgent", cpu="2", priority=10)
@@ -35,10 +41,7 @@ async def test_victims_in_the_own_namespace_of_one_pod_are_not_evicted_for_an_eq
 
 
 async def test_a_pod_evicts_in_its_own_namespace_though_an_equal_pod_of_another_may_evict_nothing_there() -> None:
-    world = QuotaWorld()
-    world.add_quota("ml", min={"cpu": "12"})
-    world.add_quota("dev", min={"cpu": "6"})
-    await crowded(world, nodes=4, cpu="2", pods=8)
+    world = await full_of_ml()
     world.come("dev", "urgent", cpu="2", priority=10)
     await world.settle()
     world.come("ml", "urgent", cpu="2", priority=10)
