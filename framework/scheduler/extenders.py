@@ -93,9 +93,7 @@ async def consult(
     if len(left) > 1:
         prioritizers = [extender for extender in concerned if extender.is_prioritizer]
         scores = await asyncio.gather(*(_prioritize(extender, pod, left, metrics) for extender in prioritizers))
-        consultation.scores = {
-            extender.name: found for extender, found in zip(prioritizers, scores, strict=True) if found
-        }
+        consultation.scores = _by_extender(prioritizers, scores)
 
 
 async def _prioritize(
@@ -111,6 +109,17 @@ async def _prioritize(
     finally:
         metrics.goroutines.add(("prioritizing_extender",), -1)
     return {name: score * extender.weight * _SCALE for name, score in scores.items()}
+
+
+def _by_extender(extenders: Sequence[Extender], scores: Sequence[Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The scores by the extender's name; several entries of a configuration may have one, and their scores add up."""
+    found: dict[str, dict[str, int]] = {}
+    for extender, each in zip(extenders, scores, strict=True):
+        if each:
+            total = found.setdefault(extender.name, {})
+            for node_name, score in each.items():
+                total[node_name] = total.get(node_name, 0) + score
+    return found
 
 
 async def process_preemption(

@@ -94,6 +94,12 @@ async def test_scores_count_their_weight_on_the_scale_of_plugins() -> None:
     assert found.scores == {"one": {"node1": 500, "node2": 50}}
 
 
+async def test_scores_of_two_extenders_at_one_url_add_up() -> None:
+    one = PlayedExtender(scores={"node1": 10, "node2": 1}, weight=5)
+    two = PlayedExtender(scores={"node2": 3, "node3": 2})
+    assert (await asked(one, two)).scores == {"http://played": {"node1": 500, "node2": 80, "node3": 20}}
+
+
 async def test_a_single_node_is_not_scored() -> None:
     extender = PlayedExtender(filters=only("node1"), scores={"node1": 1})
     await asked(extender)
