@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import os
+import re
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +24,7 @@ from muster.operator.failures import in_words
 
 from . import extender_wire as wire
 from .errors import CredentialsError
-from .proxy import proxy_from_environment
+from .proxy import Proxy, proxy_from_environment
 from .tls import ClientTls
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _Answer = TypeVar("_Answer")
 _OK = 200
+_SCHEMES = ("http://", "https://")
 _AWAITING = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
 _READING = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
 
@@ -63,7 +65,7 @@ class HttpExtender:
     """
 
     def __init__(self, config: ExtenderConfig, surroundings: Surroundings, path: str) -> None:
-        self.name = config.url_prefix
+        self.name = _without_password(config.url_prefix)
         self.weight = config.weight
         self.ignorable = config.ignorable
         self.is_filter = bool(config.filter_verb)
@@ -75,7 +77,7 @@ class HttpExtender:
         self._managed = frozenset(resource.name for resource in config.managed_resources)
         try:
             self._tls = client_tls(config, path)
-            self._proxy = proxy_from_environment(config.url_prefix, os.environ) if "://" in config.url_prefix else None
+            self._proxy = _proxy(config.url_prefix)
         except CredentialsError as error:
             raise ConfigurationError([Problem(path, str(error))]) from error
         self._session = aiohttp.ClientSession(
@@ -143,21 +145,24 @@ class HttpExtender:
 
     async def _send(self, verb: str, body: bytes, read: Callable[[bytes], _Answer], *, again: bool = True) -> _Answer:
         url = f"{self._config.url_prefix.rstrip('/')}/{verb}"
+        shown = _without_password(url)
         try:
             answer = await self._post(verb, url, body)
         except aiohttp.ServerDisconnectedError as error:
             if not again:
-                raise ExtenderError(f'Post "{url}": EOF') from error
+                raise ExtenderError(f'Post "{shown}": EOF') from error
             try:
                 answer = await self._post(verb, url, body)
             except (aiohttp.ClientError, OSError) as second:
-                raise ExtenderError(f'Post "{url}": {_cause(second)}') from second
+                raise ExtenderError(f'Post "{shown}": {_cause(second)}') from second
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise ExtenderError(f'Post "{url}": {_cause(error)}') from error
+            raise ExtenderError(f'Post "{shown}": {_cause(error)}') from error
         try:
             return read(answer)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise ExtenderError(f"the answer of {url} is not readable: {fault(error)}" if answer else "EOF") from error
+            raise ExtenderError(
+                f"the answer of {shown} is not readable: {fault(error)}" if answer else "EOF"
+            ) from error
 
     async def _post(self, verb: str, url: str, body: bytes) -> bytes:
         proxy = self._proxy
@@ -176,11 +181,13 @@ class HttpExtender:
                     allow_redirects=False,
                 ) as response:
                     if response.status != _OK:
-                        raise ExtenderError(f"failed {verb} with extender at URL {url}, code {response.status}")
+                        shown = _without_password(url)
+                        raise ExtenderError(f"failed {verb} with extender at URL {shown}, code {response.status}")
                     said = _READING
                     return await response.read()
         except TimeoutError as error:
-            raise ExtenderError(f'Post "{url}": {_AWAITING}' if said is _AWAITING else _READING) from error
+            awaiting = f'Post "{_without_password(url)}": {_AWAITING}'
+            raise ExtenderError(awaiting if said is _AWAITING else _READING) from error
 
     def _server_name(self) -> str | None:
         tls = self._config.tls_config
@@ -213,6 +220,21 @@ def client_tls(config: ExtenderConfig, path: str) -> ClientTls | None:
     return tls
 
 
+def _without_password(url: str) -> str:
+    """The URL for errors, which conditions of pods show to everyone (upstream: net/http's stripPassword)."""
+    return re.sub(r"^([^/]+//[^/:@]*:)[^/]*@", r"\1***@", url)
+
+
+def _proxy(url: str) -> Proxy | None:
+    """The proxy to the URL; None also if it is no URL, because the configuration may have any, and calls then fail."""
+    if not url.lower().startswith(_SCHEMES):
+        return None
+    try:
+        return proxy_from_environment(url, os.environ)
+    except ValueError:
+        return None
+
+
 def _contents(file: str, path: str) -> bytes | None:
     if not file:
         return None
@@ -236,8 +258,10 @@ def _cause(error: Exception) -> str:
             return in_words(error)
         case aiohttp.ClientConnectorError():
             return f"dial tcp {_address(error.host, error.port)}: connect: {in_words(error)}"
+        case aiohttp.NonHttpUrlClientError():
+            return f'unsupported protocol scheme "{str(error).partition(":")[0]}"'
         case aiohttp.InvalidURL():
-            return "unsupported protocol scheme"
+            return "invalid URL" if str(error).lower().startswith(_SCHEMES) else 'unsupported protocol scheme ""'
         case _:
             return in_words(error)
 

@@ -121,6 +121,44 @@ def test_groups_and_simulations_report_an_extender_that_cannot_be_reached(kubeco
     assert ([each["reason"] for each in shown["pods"]], shown["missing"]) == ([message], None)
 
 
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("", 'Post "/filter": unsupported protocol scheme ""'),
+        ("host:80", 'Post "host:80/filter": unsupported protocol scheme "host"'),
+        ("ftp://host", 'Post "ftp://host/filter": unsupported protocol scheme "ftp"'),
+        ("http://[", 'Post "http://[/filter": invalid URL'),
+        ("http://host:99999", 'Post "http://host:99999/filter": invalid URL'),
+    ],
+)
+def test_a_url_that_cannot_be_called_fails_the_pod_as_in_the_scheduler(
+    url: str, message: str, kubeconfig: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    shown = ask("why", "web", "-o", "json", "--kubeconfig", str(kubeconfig), "--config", configured(tmp_path, url))
+    assert json.loads(shown.stdout)["message"] == message
+
+
+def test_errors_do_not_show_the_password_of_a_url(kubeconfig: Path, extender: ExtenderProcess, tmp_path: Path) -> None:
+    def message(url: str, **options: object) -> str:
+        config = configured(tmp_path, url.replace("//", "//user:secret@"), **options)
+        shown: str = asked(kubeconfig, config, "why", "web")["message"]
+        return shown.replace("//user:***@", "//")
+
+    closed = f"127.0.0.1:{free_port()}"
+    assert (
+        message(f"http://{closed}") == f'Post "http://{closed}/filter": dial tcp {closed}: connect: connection refused'
+    )
+    extender.rules(seconds=30)
+    late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+    assert message(extender.url, httpTimeout="100ms") == f'Post "{extender.url}/filter": {late}'
+    extender.rules(status=500)
+    assert message(extender.url) == f"failed filter with extender at URL {extender.url}/filter, code 500"
+    extender.rules(also=["elsewhere"])
+    unknown = 'claims a filtered node "elsewhere" which is not found in the input node list'
+    assert message(extender.url, nodeCacheCapable=True) == f'extender "{extender.url}" {unknown}'
+
+
 def test_no_answer_of_an_extender_is_left_behind_unread(
     kubeconfig: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

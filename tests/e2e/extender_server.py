@@ -3,7 +3,8 @@
 RULES is JSON and read for each request:
     nodes: names of the nodes that pass; all pass where it is left out. `unresolvable`: whether others are so.
     scores: by node. evict: by node, UIDs; left out, the victims stay as they came.
-    seconds: how long each answer takes. status: what is answered with instead.
+    also: names that pass besides, asked about or not. seconds: how long each answer takes. status: what is answered with
+    instead.
     bind: the API server's URL and a token to bind with.
 Each request is a line of LOG: the verb and the body.
 """
@@ -31,7 +32,7 @@ def filtered(args: dict[str, Any], rules: dict[str, Any]) -> dict[str, Any]:
     reasons = {name: f"the extender does not like {name}" for name in names_of(args) if name not in passing}
     failed = "failedAndUnresolvableNodes" if rules.get("unresolvable") else "failedNodes"
     if args["NodeNames"] is not None:
-        return {"nodeNames": passing, failed: reasons}
+        return {"nodeNames": [*passing, *rules.get("also", ())], failed: reasons}
     items = [node for node in args["Nodes"]["items"] if node["metadata"]["name"] in passing]
     return {"nodes": {"items": items}, failed: reasons}
 
