@@ -207,13 +207,13 @@ def _run(ask: Callable[[], Awaitable[T]]) -> T:
 
 
 async def _explain(assembly: Assembly, pod: Pod, cluster: Objects, session: ExtenderSession) -> Explained:
-    return await explain_among(assembly, cluster, PodInfo(pod), session=session)
+    return await explain_among(assembly, cluster, PodInfo(pod), now=time.time(), session=session)
 
 
 async def _try_group(
     assembly: Assembly, group: GroupId, cluster: Objects, session: ExtenderSession
 ) -> TriedGroup | None:
-    return await try_group(assembly, cluster, group, session=session)
+    return await try_group(assembly, cluster, group, now=time.time(), session=session)
 
 
 async def _propose(

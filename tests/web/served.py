@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 from aiohttp import web
 
 from muster.framework.config import ExtenderConfig
@@ -51,6 +52,14 @@ class Shown:
     def entrance(self) -> str:
         """The address with the key, which a browser then keeps."""
         return f"{self.url}/?{KEY}={SECRET}"
+
+    async def page(self, path: str) -> str:
+        """The page as a browser with the key gets it."""
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+            async with session.get(self.entrance):
+                pass
+            async with session.get(f"{self.url}{path}") as response:
+                return await response.text()
 
     def pod(self, pod: PodDict, *, message: str = "") -> None:
         """There is this pod, of which a scheduler says why it waits."""

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from muster.framework.config import ExtenderConfig
@@ -11,7 +10,7 @@ from muster.operator.web.answers import AnswerCache
 from tests.builders import make_pod
 from tests.controlplane.ports import free_port
 from tests.e2e.extender_process import ExtenderProcess
-from tests.web.served import Shown, member, shown
+from tests.web.served import member, shown
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -27,15 +26,6 @@ def configured(url: str) -> ExtenderConfig:
     return ExtenderConfig(url_prefix=url, filter_verb="filter", preempt_verb="preempt", bind_verb="bind")
 
 
-async def page(cluster: Shown, path: str) -> str:
-    """A page as a browser with the key gets it."""
-    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
-        async with session.get(cluster.entrance):
-            pass
-        async with session.get(f"{cluster.url}{path}") as response:
-            return await response.text()
-
-
 async def test_pods_and_groups_are_decided_with_extenders_asked_once_for_many_looks(
     extender: ExtenderProcess, tmp_path: Path
 ) -> None:
@@ -46,14 +36,14 @@ async def test_pods_and_groups_are_decided_with_extenders_asked_once_for_many_lo
         for number in range(5):
             cluster.pod(member("gang", number))
         await cluster.shows_all()
-        assert "It can go to node-1." in await page(cluster, "/pods/default/web")
-        assert "the extender does not like node-2" in await page(cluster, "/groups/default/gang")
+        assert "It can go to node-1." in await cluster.page("/pods/default/web")
+        assert "the extender does not like node-2" in await cluster.page("/groups/default/gang")
         before = len(extender.asked("filter"))
         for number in range(3):
             cluster.pod(make_pod(f"other-{number}"))
             await cluster.shows_all()
-            assert "the extender does not like node-2" in await page(cluster, "/pods/default/web")
-            assert "the extender does not like node-2" in await page(cluster, "/groups/default/gang")
+            assert "the extender does not like node-2" in await cluster.page("/pods/default/web")
+            assert "the extender does not like node-2" in await cluster.page("/groups/default/gang")
         assert before == len(extender.asked("filter")) == 6
         assert extender.asked("bind") == []
 
@@ -63,7 +53,7 @@ async def test_a_page_shows_that_an_extender_cannot_be_reached(tmp_path: Path) -
     async with shown(tmp_path, nodes=1, extenders=[configured(f"http://127.0.0.1:{port}")]) as cluster:
         cluster.pod(make_pod("web"))
         await cluster.shows_all()
-        assert f"dial tcp 127.0.0.1:{port}: connect: connection refused" in await page(cluster, "/pods/default/web")
+        assert f"dial tcp 127.0.0.1:{port}: connect: connection refused" in await cluster.page("/pods/default/web")
 
 
 async def test_answers_of_extenders_are_kept_for_half_a_minute() -> None:

@@ -1,5 +1,6 @@
 """The pages of a cluster of which not everything may be read."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from muster.framework.contract import GroupId
+from muster.framework.model.times import rfc3339
 from muster.operator.kube.auth import StaticAuth
 from muster.operator.kube.client import ApiClient
 from muster.operator.kube.credentials import Connection, load_connection
@@ -17,7 +19,7 @@ from muster.operator.web.remote_cluster import ClusterOptions, RemoteCluster
 from muster.plugins.coscheduling.definition import definition
 from muster.sandbox import Sandbox
 from tests.builders import make_pod
-from tests.web.served import Shown
+from tests.web.served import Shown, member, shown
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -44,6 +46,35 @@ async def test_one_namespace_is_shown_and_nothing_is_decided_from_it(tmp_path: P
                 assert isinstance(await remote.try_group(GroupId("Coscheduling", "team/any")), Unavailable)
             finally:
                 await remote.stop()
+
+
+async def test_starts_with_capacity_reserved_are_reckoned_from_the_time_of_day(tmp_path: Path) -> None:
+    end = (time.time() // 1) + 3600
+    running = make_pod("first").requests(cpu="4").node("node-1").priority(100)
+    running["spec"]["activeDeadlineSeconds"] = 7200
+    running["status"] = {"startTime": rfc3339(end - 7200), "phase": "Running"}
+    expected = f"would start by {rfc3339(end)} at the latest, when default/first has ended."
+    async with shown(tmp_path, nodes=1) as cluster:
+        cluster.sandbox.load([{"apiVersion": "v1", "kind": "Pod", **running}])
+        cluster.group("gang", needs=1)
+        cluster.pod(member("gang", 0))
+        cluster.pod(make_pod("big").requests(cpu="4"))
+        await cluster.shows_all()
+        assert f"With capacity reserved for it default/big {expected}" in await cluster.page("/pods/default/big")
+        gang = f"With capacity reserved for it pod group default/gang {expected}"
+        assert gang in await cluster.page("/groups/default/gang")
+        assert gang in await cluster.page("/pods/default/gang-0")
+
+
+async def test_the_page_of_a_member_names_the_pods_that_its_group_would_evict(tmp_path: Path) -> None:
+    async with shown(tmp_path, nodes=1) as cluster:
+        cluster.pod(make_pod("low").requests(cpu="4").node("node-1"))
+        cluster.group("gang", needs=2)
+        for number in range(2):
+            cluster.pod(member("gang", number).priority(9))
+        await cluster.shows_all()
+        shown_page = await cluster.page("/pods/default/gang-0")
+        assert "default/low" in shown_page
 
 
 async def test_objects_that_may_not_be_read_are_named_with_the_reason() -> None:

@@ -12,6 +12,7 @@ from muster.framework.model.times import age, human_duration
 from muster.framework.scheduler.explain import Explanation
 from muster.operator.explain.group_views import scheduling_message
 from muster.operator.explain.live import Explained
+from muster.operator.simulate import evictions, starts
 
 from ..census import Census
 from ..cluster import LeaderDecision, Unavailable
@@ -102,7 +103,7 @@ def pod_page(pod: Pod, census: Census, answer: Explained | LeaderDecision | Unav
     explanation = Explanation() if explained is None or explained.gated else explained.explanation
     heading, *further = _sentences(answer, now)
     group = census.group_of(pod)
-    evictions = explanation.evictions
+    decided = explanation.evictions
     return PodPage(
         name=pod.metadata.key,
         phase=pod.status.phase,
@@ -120,8 +121,8 @@ def pod_page(pod: Pod, census: Census, answer: Explained | LeaderDecision | Unav
         tree=_tree(explanation),
         plugins=_plugins(explanation),
         scores=_scores(explanation),
-        evict_on=node_link("" if evictions is None else evictions.node_name),
-        evicted=[] if evictions is None else _evicted(evictions),
+        evict_on=node_link("" if decided is None else decided.node_name),
+        evicted=[] if decided is None else _evicted(decided),
     )
 
 
@@ -142,6 +143,8 @@ def _sentences(answer: Explained | LeaderDecision | Unavailable, now: float) -> 
         answer.at_permit,
         *answer.verdict,
         answer.size,
+        *(evictions.sentences(answer.evicted) if explanation.evictions is None else ()),
+        *starts.sentences(answer.starts),
         *answer.quota,
         answer.selector,
         f"Alone, it could go to {answer.best}." if answer.group and where else where,
