@@ -3,8 +3,8 @@
 RULES is JSON and read for each request:
     nodes: names of the nodes that pass; all pass where it is left out. `unresolvable`: whether others are so.
     scores: by node. evict: by node, UIDs; left out, the victims stay as they came.
-    also: names that pass besides, asked about or not. seconds: how long each answer takes. status: what is answered with
-    instead.
+    also: names that pass besides, asked about or not.
+    seconds: how long each answer takes. status: what is answered with instead.
     bind: the API server's URL and a token to bind with.
 Each request is a line of LOG: the verb and the body.
 """
