@@ -13,7 +13,7 @@ import click
 
 from muster.framework.config import ConfigurationError
 from muster.operator.explain.served import Leader
-from muster.operator.kube.credentials import Connection, Impersonated, current_namespace, load_connection
+from muster.operator.kube.credentials import Connection, Impersonated, current_namespace, is_server_url, load_connection
 from muster.operator.kube.errors import CredentialsError
 
 from .completion_candidates import contexts, namespaces
@@ -101,6 +101,8 @@ def leader_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def called(muster_url: str | None, muster_ca: Path | None, **rest: Any) -> None:
+        if muster_url and not is_server_url(muster_url):
+            raise click.BadParameter("not an http or https URL", param_hint="--muster-url")
         command(leader=Leader(muster_url, muster_ca) if muster_url else None, **rest)
 
     options = (

@@ -60,7 +60,7 @@ def command(
 
     Decides by the configuration of --config, or of the leader at --muster-url; else by Muster's default profile.
     """
-    if (pod is None) == (batch is None):
+    if pod == "" or (pod is None) == (batch is None):
         raise click.UsageError("give either a POD or --batch FILE")
     if batch is not None:
         _decide_cases(batch)

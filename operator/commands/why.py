@@ -99,9 +99,9 @@ class _Question:
 
 def _kind_and_name(words: Sequence[str]) -> tuple[str, str]:
     """The kind and the name in the arguments; the kind is "" if none is given."""
-    if len(words) > _KIND_AND_NAME:
-        raise click.UsageError("give one NAME")
     kind, _, name = "/".join(words).rpartition("/")
+    if len(words) > _KIND_AND_NAME or not name:
+        raise click.UsageError("give one NAME")
     return kind, name
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import quote
 
 from muster.framework.contract import GroupId
 from muster.framework.contract.reservation import Start
@@ -100,7 +101,11 @@ async def explain_live(assembly: Assembly, connection: Connection, namespace: st
     """
     async with Transport(connection) as transport:
         client = ApiClient(transport)
-        pod = PodInfo(await read_object(client, f"/api/v1/namespaces/{namespace}/pods/{name}", Pod))
+        pod = PodInfo(
+            await read_object(
+                client, f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}", Pod
+            )
+        )
     cluster = await read_cluster(connection, assembly.kinds_to_read())
     async with extender_session(cluster, assembly.configuration, connection) as session:
         return await explain_among(assembly, cluster, pod, now=time.time(), session=session)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
@@ -52,11 +53,14 @@ class Selected:
     @property
     def pods(self) -> Listed[Pod]:
         """The list request for pods that may be members."""
-        return Listed(f"/api/v1/namespaces/{self.namespace}/pods", Pod) if self.namespace else _PODS
+        return Listed(f"/api/v1{self._scope}/pods", Pod) if self.namespace else _PODS
+
+    @property
+    def _scope(self) -> str:
+        return f"/namespaces/{quote(self.namespace, safe='')}" if self.namespace else ""
 
     def _of(self, kind: WatchedKind, label_selector: str = "") -> Listed[Any]:
-        scope = f"/namespaces/{self.namespace}" if self.namespace else ""
-        return Listed(f"/apis/{kind.api_version}{scope}/{kind.plural}", kind.type, label_selector=label_selector)
+        return Listed(f"/apis/{kind.api_version}{self._scope}/{kind.plural}", kind.type, label_selector=label_selector)
 
 
 _EVERYONE = Selected()
@@ -120,7 +124,7 @@ async def read_group(connection: Connection, namespace: str, name: str, kinds: S
 
 
 async def _read_group(client: ApiClient, selected: Selected, kind: GroupKind[Any], name: str) -> GroupView:
-    group: Any = await read_object(client, f"{selected.groups(kind).path}/{name}", kind.objects.type)
+    group: Any = await read_object(client, f"{selected.groups(kind).path}/{quote(name, safe='')}", kind.objects.type)
     selectors = kind.selectors(name) if group_owner(group.metadata) is None else ()
     lists = [replace(selected.pods, label_selector=each) for each in selectors or ("",)]
     found = await asyncio.gather(*(list_all(client, each) for each in lists))

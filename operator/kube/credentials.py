@@ -112,7 +112,7 @@ def _as(user: User, other: Impersonated) -> User:
 def _from_service_account(folder: Path, environ: Mapping[str, str], headers: Headers) -> Connection:
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ["KUBERNETES_SERVICE_PORT"]
     server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
-    if not _is_usable(server):
+    if not is_server_url(server):
         raise CredentialsError(
             "environment variables KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT: not a host and its port"
         )
@@ -170,12 +170,13 @@ def _server_url(cluster: KubeconfigCluster, origin: Origin) -> str:
     if "://" not in server:
         secured = cluster.certificate_authority or cluster.certificate_authority_data
         server = f"{'https' if secured or cluster.insecure_skip_tls_verify else 'http'}://{server}"
-    if not _is_usable(server):
+    if not is_server_url(server):
         raise origin.complain("server is not an http or https URL")
     return server.partition("?")[0].partition("#")[0].rstrip("/")
 
 
-def _is_usable(server: str) -> bool:
+def is_server_url(server: str) -> bool:
+    """Whether requests can be sent to this URL: http or https, with a host."""
     try:
         parts = urlsplit(server)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

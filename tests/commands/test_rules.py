@@ -136,5 +136,23 @@ def test_a_leader_whose_configuration_cannot_be_used_is_a_caution(
     assert reason in shown.stderr
 
 
+@pytest.mark.parametrize("url", ["http://[", "nonsense", "ftp://muster", "https://", "http://muster:99999"])
+def test_an_address_of_the_leader_that_is_no_url_is_bad_input(words: list[str], url: str) -> None:
+    shown = ask(*words, "--muster-url", url)
+    assert (shown.exit_code, "--muster-url: not an http or https URL" in shown.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("name", [["why", ""], ["why", "/"], ["why", "pod/"], ["why", "pg", ""], ["explain", ""]])
+def test_a_name_without_letters_is_bad_input(kubeconfig: Path, name: list[str]) -> None:
+    shown = ask(*name, "--kubeconfig", str(kubeconfig))
+    assert (shown.exit_code, "Error: give " in shown.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("command", [["why", "pod"], ["explain"], ["why", "pg"]])
+def test_a_name_that_no_object_can_have_is_not_found(kubeconfig: Path, command: list[str]) -> None:
+    shown = ask(*command, "a b?ü", "--kubeconfig", str(kubeconfig))
+    assert (shown.exit_code, 'a b?ü" not found' in shown.stderr) == (1, True)
+
+
 def test_a_pod_that_is_not_decided_about_needs_no_caution(kubeconfig: Path) -> None:
     assert ask("why", "gated", "--kubeconfig", str(kubeconfig)).stderr == ""
