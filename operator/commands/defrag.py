@@ -24,7 +24,7 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import extender_session, read_cluster
-from muster.operator.simulate.manifests import ManifestError, Objects, read
+from muster.operator.simulate.manifests import ManifestError, Objects, check_unique, read
 from muster.operator.simulate.sources import texts
 from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import POD_DISRUPTION_BUDGETS
@@ -111,6 +111,7 @@ def _read(assembly: Assembly, dump: Path) -> Objects:
     try:
         for source, text in texts(str(dump)):
             found.extend(read(text, source, kinds, kinds=assembly.groups, whole=bool(assembly.configuration.extenders)))
+        check_unique(found, str(dump))
     except ManifestError as error:
         raise BadInputError(str(error)) from error
     if not found.nodes:

@@ -24,7 +24,7 @@ from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.admission import AdmissionObjects
 from muster.operator.simulate.live import extender_session, read_admission, read_cluster
-from muster.operator.simulate.manifests import ManifestError, Objects, read
+from muster.operator.simulate.manifests import ManifestError, Objects, check_unique, read
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
@@ -72,7 +72,7 @@ def command(
     with bad_input():
         rules = choice.rules(leader, None if leader is None else target.connection())
         assembly = rules.assembly
-        source = target.connection() if dump is None else _read(assembly, str(dump))
+        source = target.connection() if dump is None else _dumped(assembly, dump)
         space = files.namespace_on(target if dump is None else None)
         admission = _admission(source)
         wanted = _read(assembly, *files.names, recursive=files.recursive, admission=admission, namespace=space)
@@ -153,6 +153,16 @@ def _read(
     for kind, count in sorted(found.skipped.items()):
         hint = "; its pods, if any, are made by its operator: simulate the pods" if _is_custom(kind) else ""
         click.echo(f"left out: {count} of {kind}{hint}", err=True)
+    return found
+
+
+def _dumped(assembly: Assembly, dump: Path) -> Objects:
+    """The cluster in the file. Raises BadInputError."""
+    found = _read(assembly, str(dump))
+    try:
+        check_unique(found, str(dump))
+    except ManifestError as error:
+        raise BadInputError(str(error)) from error
     return found
 
 

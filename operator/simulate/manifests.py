@@ -140,6 +140,14 @@ def read(
     return found
 
 
+def check_unique(found: Objects, source: str) -> None:
+    """Raise ManifestError for several pods of one name or UID, which no cluster has."""
+    for field_name, of in (("name", lambda pod: pod.metadata.key), ("uid", lambda pod: pod.metadata.uid)):
+        for value, count in Counter(map(of, found.pods)).items():
+            if count > 1:
+                raise ManifestError(f'{source}: Pod: metadata.{field_name}: Duplicate value: "{value}"')
+
+
 class _Type(msgspec.Struct):
     kind: str = ""
     api_version: str = msgspec.field(default="", name="apiVersion")
@@ -312,6 +320,8 @@ def _as_raw(document: object) -> msgspec.Raw:
 
 
 def _checked_node(node: Node) -> Node:
+    if not node.metadata.name:
+        raise FieldError("metadata.name: Required value: name or generateName is required")
     amounts(node.status.allocatable)
     return node
 
