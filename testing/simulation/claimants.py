@@ -171,27 +171,41 @@ def bound_members(server: SimulatedServer) -> Counter[str]:
 
 def claimants(server: SimulatedServer) -> Iterator[Claimant]:
     """All waiting claimants that are complete: a group that lacks pods, or its own object, waits for these."""
-    gangs: dict[str, list[Object]] = defaultdict(list)
+    for pod in waiting(server):
+        if group_of(pod) is None:
+            yield Claimant(pod["metadata"]["name"], [pod], 1)
+    trees, parts = Trees(server), dict[str, Claimant]()
+    for name, gang in gangs(server).items():
+        if trees.is_part(name):
+            parts[name] = gang
+        else:
+            yield gang
+    yield from _in_trees(trees, parts, groups(server), bound_members(server), holding=holders(server))
+
+
+def gangs(server: SimulatedServer) -> dict[str, Claimant]:
+    """The waiting groups that are complete by name, each by itself where it is a part of a tree."""
+    members: dict[str, list[Object]] = defaultdict(list)
     for pod in waiting(server):
         of = group_of(pod)
-        if of is None:
-            yield Claimant(pod["metadata"]["name"], [pod], 1)
-        else:
-            gangs[of].append(pod)
+        if of is not None:
+            members[of].append(pod)
     known, bound, holding = groups(server), bound_members(server), holders(server)
-    trees, parts = Trees(server), dict[str, Claimant]()
-    for name, pods in gangs.items():
+    found: dict[str, Claimant] = {}
+    for name, pods in members.items():
         group = known.get(name)
         missing = 0 if group is None else max(1, minimum(group) - bound[name])
         if group is not None and len(pods) >= missing:
-            nodes = [pod["spec"]["nodeName"] for pod in holding[name]]
-            started = bound[name] >= minimum(group)
-            found = Claimant(name, pods, missing, is_group=True, rule=rule_of(group), holding=nodes, started=started)
-            if trees.is_part(name):
-                parts[name] = found
-            else:
-                yield found
-    yield from _in_trees(trees, parts, known, bound, holding=holding)
+            found[name] = Claimant(
+                name,
+                pods,
+                missing,
+                is_group=True,
+                rule=rule_of(group),
+                holding=[pod["spec"]["nodeName"] for pod in holding[name]],
+                started=bound[name] >= minimum(group),
+            )
+    return found
 
 
 def _in_trees(

@@ -277,6 +277,7 @@ class EvictionDecision:
                 and pod.priority < self.priority
                 and _group_of(pod) is None
                 and not any(_covers(budget, pod) for budget in budgets)
+                and (self.times is None or self.times.may_go(pod))
             )
             if min(self._free(node), self._quota_left()) + others >= cpu(preemptor):
                 yield f"{', '.join(forbidden)}, and on {node} others are enough"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from random import Random
 from typing import Any, cast
 
@@ -98,10 +99,20 @@ class EvictionTimes:
         if ready < min(max(missing, 1), len(waiting)):
             yield f"{ready} of {len(waiting)} have waited for their preemption delay, and {missing} are missing"
         for pod in victims:
-            seconds = self._seconds(MIN_RUN, pod, self._args.min_run_seconds)
-            started = pod.pod.status.start_time or _transition(pod, "True")
-            if seconds and (started is None or self._now - parse_time(started) < seconds - _TOLERANCE_SECONDS):
-                yield f"{pod.key} is to go, which runs since {started} and may run for {seconds} s"
+            if self._overdue(pod) < -_TOLERANCE_SECONDS:
+                yield f"{pod.key} is to go, which has not run for its minimum"
+
+    def may_go(self, pod: PodInfo) -> bool:
+        """Whether the pod has run for its minimum on any clock."""
+        return self._overdue(pod) >= _TOLERANCE_SECONDS
+
+    def _overdue(self, pod: PodInfo) -> float:
+        """For how many seconds the pod's minimum has been over; negative if it is not over."""
+        seconds = self._seconds(MIN_RUN, pod, self._args.min_run_seconds)
+        if not seconds:
+            return inf
+        started = pod.pod.status.start_time or _transition(pod, "True")
+        return -inf if started is None else self._now - parse_time(started) - seconds
 
     def _has_waited(self, pod: PodInfo) -> bool:
         seconds, since = self._seconds(PREEMPTION_DELAY, pod, self._args.delay_seconds), _transition(pod, "False")

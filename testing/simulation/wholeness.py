@@ -5,7 +5,7 @@ since its first Binding: it has lost members since. Otherwise another client mus
 bound a member, or a user who removed a member or changed the group while its Bindings were in flight. Or the API
 refused Bindings, or the leader was killed between them, and pods that no scheduler could hold back were bound before
 the next attempt: those of higher priority, and other schedulers' pods. The members that the group lacks must then
-fit without these pods. Such groups are excused, and counted.
+fit without these pods; of a tree, those of one part. Such groups are excused, and counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from muster.framework.model.times import parse_time
 from muster.sandbox.objects import Object
 
 from .amounts import priority
-from .claimants import Capacity, bound_members, claimants, groups, is_ours, minimum
+from .claimants import Capacity, Claimant, bound_members, gangs, groups, is_ours, minimum
 from .meddling import Meddling
 from .server import EPOCH, SimulatedServer
 from .trees import Trees
@@ -72,7 +72,7 @@ class Wholeness:
                 self.judged.add(name)
             if not 0 < bound[name] < (needed := minimum(group)) or name in self._whole:
                 continue
-            if self._is_meddled_with(name, [name]) or self._is_outrun(name):
+            if self._is_meddled_with(name, [name]) or self._is_outrun(name, [name]):
                 self.excused.add(name)
             else:
                 yield f"{bound[name]} members of {name} are bound, which needs {needed}"
@@ -88,7 +88,7 @@ class Wholeness:
             enough = trees.has_enough(name, lambda leaf: bound[leaf] >= minimum(known[leaf]))
             if not runs or enough or name in self._whole:
                 continue
-            if self._is_meddled_with(name, leaves):
+            if self._is_meddled_with(name, leaves) or self._is_outrun(name, leaves):
                 self.excused.add(name)
             else:
                 yield f"of {name}, which needs {trees.needed(name)} parts, only {', '.join(runs)} run"
@@ -101,19 +101,19 @@ class Wholeness:
             return touched > -inf
         return begun - _ON_THE_WAY_SECONDS <= touched
 
-    def _is_outrun(self, name: str) -> bool:
-        """Whether the group lacks capacity that other pods took rightly after its first Binding."""
-        waits = next((each for each in claimants(self._server) if each.name == name), None)
-        begun = self._begun.get(name)
-        if waits is None or begun is None:
-            return False
+    def _is_outrun(self, name: str, members_of: Sequence[str]) -> bool:
+        """Whether one of its groups of pods lacks capacity that others took rightly after the first Binding."""
+        begun, waits = self._begun.get(name), gangs(self._server)
+        lacking = [waits[each] for each in members_of if each in waits]
+        return begun is not None and any(self._is_outrun_since(begun, gang) for gang in lacking)
 
+    def _is_outrun_since(self, begun: float, gang: Claimant) -> bool:
         def was_there(pod: Object) -> bool:
-            owes = is_ours(pod) and priority(pod) <= waits.priority
+            owes = is_ours(pod) and priority(pod) <= gang.priority
             return owes or _bound_at(pod) < floor(begun)
 
         fits_now, fitted = Capacity(self._server), Capacity(self._server, counts=was_there)
-        return fitted.takes(waits) and not fits_now.takes(waits)
+        return fitted.takes(gang) and not fits_now.takes(gang)
 
 
 def _bound_at(pod: Object) -> float:

@@ -1,6 +1,6 @@
 """The judge sees evictions that need not be, and pods that wait for one, and accepts those that keep to the rules."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -12,9 +12,23 @@ from muster.sandbox.kinds import PODS
 from muster.testing.simulation import Act, standard
 from muster.testing.simulation.evictions import EvictionDecision
 from muster.testing.simulation.stage import Stage
+from muster.testing.simulation.timing import EvictionTimes
 
 NODES = ("node-0", "node-1")
 LONG_AGO = "2020-01-01T00:00:00Z"
+
+
+class Young(EvictionTimes):
+    """Pods of these names have not run for their minimum."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def faults(self, waiting: Sequence[PodInfo], missing: int, victims: Iterable[PodInfo]) -> Iterator[str]:
+        return iter(())
+
+    def may_go(self, pod: PodInfo) -> bool:
+        return pod.name not in self._names
 
 
 @pytest.fixture
@@ -48,6 +62,7 @@ def faults(
     alternatives: Collection[str] = NODES,
     besides: Sequence[str] = (),
     leaving: Sequence[str] = (),
+    times: EvictionTimes | None = None,
 ) -> list[str]:
     """What is wrong with evicting these for a pod of one core, while the pods `besides` of its group wait too.
 
@@ -71,6 +86,7 @@ def faults(
         victims=[running[name] for name in victims],
         waiting=[preemptor, *(running[name].pod for name in besides)],
         alternatives=alternatives,
+        times=times,
     )
     return [*decision.faults()]
 
@@ -111,6 +127,10 @@ def test_one_with_a_budget_where_the_pod_may_have_no_node_that_others_are_enough
     [reported] = faults(stage, ["kept-0"], alternatives=["node-0"])
     assert reported == "budget kept forbids to evict default/kept-0, and on node-0 others are enough"
     assert faults(stage, ["kept-0"], alternatives=()) == []
+
+
+def test_one_with_a_budget_while_the_others_may_not_go_yet(stage: Stage) -> None:
+    assert faults(stage, ["kept-0"], times=Young({"free-0", "other-0"})) == []
 
 
 def test_a_nomination_takes_capacity_unless_its_pod_is_gated(stage: Stage) -> None:

@@ -52,3 +52,25 @@ def test_a_gang_is_excused_when_pods_that_owe_it_nothing_took_the_rest(steps: tu
 )
 def test_a_gang_is_not_excused_otherwise(steps: tuple[Act | str, ...]) -> None:
     assert judged(steps) == (["1 members of gang are bound, which needs 2"], set())
+
+
+@pytest.mark.parametrize(("greater", "excused"), [(True, {"tree"}), (False, set())])
+def test_a_tree_is_excused_when_pods_that_owe_it_nothing_took_the_capacity_of_a_part(
+    greater: bool, excused: set[str]
+) -> None:
+    stage = Stage("wholeness", 0, standard())
+    stage.world.carry_out(Act(0.0, "node_comes", ("node-0", "east")))
+    stage.world.carry_out(Act(0.0, "tree_comes", ("tree", 2, "", "", False)))
+    for part in ("bound", "waiting"):
+        stage.world.carry_out(Act(0.0, "group_comes", (part, 1, True, (), False, "tree")))
+        stage.world.carry_out(Act(0.0, "member_comes", (part, 0, 2000, True, False)))
+    stage.go_on(10.0)
+    stage.world.pods.bind("bound-0", "node-0")
+    stage.judge.wholeness.bound("bound")
+    stage.go_on(10.0)
+    stage.world.carry_out(ours(2000, greater=greater))
+    stage.world.pods.bind("ours-0", "node-0")
+    faults = [*stage.judge.wholeness.faults()]
+    stage.end()
+    assert faults == ([] if excused else ["of tree, which needs 2 parts, only bound run"])
+    assert stage.judge.wholeness.excused == excused
