@@ -6,7 +6,7 @@ through `DisruptionPlugin` (see `group`) which pods may not be evicted without o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -119,10 +119,19 @@ class PodGroupTrial(Protocol):
         """
         ...
 
-    def schedule(self) -> Status | None:
+    def schedule(self, members: Iterable[PodInfo] | None = None) -> Status | None:
         """Find nodes for as many members as the group lacks, with all plugins; None, or the status if fewer fit.
 
-        Leaves the members off the nodes afterwards. kube-scheduler's PodGroupSchedulingFunc.
+        With `members`, only these are tried, see `selections`. Leaves the members off the nodes afterwards.
+        kube-scheduler's PodGroupSchedulingFunc.
+        """
+        ...
+
+    def selections(self) -> Iterable[Sequence[PodInfo]]:
+        """Selections of fewer than `missing` members with which the group would start, the preferred one first.
+
+        Only a group of groups has any: kube-scheduler tries all of its waiting members. Members that no eviction helps
+        are in none of them. Call it in a scenario.
         """
         ...
 

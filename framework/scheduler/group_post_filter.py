@@ -18,7 +18,7 @@ from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
 from .engine_services import EngineServices
 from .group_consultation import GroupConsultation
-from .preemption_trial import PreemptionTrial, TryTogether
+from .preemption_trial import PreemptionTrial, Select, TryTogether, no_selections
 
 PREFIX = "pod group preemption: "
 
@@ -42,6 +42,19 @@ class PostFiltered:
     extender_status: Status | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Together:
+    """How the members of a group are tried together.
+
+    Attributes:
+        try_: tries some of them.
+        select: the selections of them that suffice; none for a group that has to place all that it lacks.
+    """
+
+    try_: TryTogether
+    select: Select = no_selections
+
+
 class GroupPostFilter:
     """Runs the PodGroupPostFilter plugins of all profiles."""
 
@@ -57,7 +70,7 @@ class GroupPostFilter:
         *,
         reason: str,
         notes: AttemptState,
-        try_together: TryTogether,
+        together: Together,
     ) -> PostFiltered:
         """Let the plugins look for evictions with which `missing` of the members fit. They write to `notes`.
 
@@ -80,7 +93,14 @@ class GroupPostFilter:
         )
         algorithm = self._services.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._services.ports.extenders)
-        trial = PreemptionTrial(algorithm, self._services.nominator, attempts, try_together, consultation=consultation)
+        trial = PreemptionTrial(
+            algorithm,
+            self._services.nominator,
+            attempts,
+            together.try_,
+            consultation=consultation,
+            select=together.select,
+        )
         found = _run_plugins(framework, notes, info, trial)
         return replace(found, extender_status=consultation.extender_status)
 

@@ -35,11 +35,21 @@ def are_equal(attempts: Sequence[Attempt]) -> bool:
 def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
     """The attempts with the largest pods first, by the largest share of a resource of all nodes that a pod requests."""
 
-    def less(attempt: Attempt) -> float:
-        requests = attempt.pod.signature.requests.items()
-        return -max((amount / offered[name] for name, amount in requests if offered.get(name)), default=0.0)
+    return _in_order(attempts, lambda attempt: -total_share((attempt,), offered))
 
-    return _in_order(attempts, less)
+
+def smaller_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
+    """The attempts with the smallest pods first, by the same share; equally large ones keep their order."""
+    return _in_order(attempts, lambda attempt: total_share((attempt,), offered))
+
+
+def total_share(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> float:
+    """The largest share of a resource of all nodes that these pods request together."""
+    total: dict[str, int] = {}
+    for attempt in attempts:
+        for name, amount in attempt.pod.signature.requests.items():
+            total[name] = total.get(name, 0) + amount
+    return max((amount / offered[name] for name, amount in total.items() if offered.get(name)), default=0.0)
 
 
 def other_orders(larger: Sequence[Attempt], missing: int) -> Iterator[Sequence[Attempt]]:

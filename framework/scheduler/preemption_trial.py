@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -16,7 +16,7 @@ from ..contract.decision import TotalCapacity
 from ..contract.extender import Victims
 from ..contract.group_preemption import Placed, TrialFailed
 from ..contract.status import Status
-from ..model.pod_info import PodInfo
+from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.answers import Failed
 from ..runtime.attempt_state import AttemptState
 from ..runtime.nominator import PodNominator
@@ -32,12 +32,19 @@ Tried = Sequence[Attempt] | Status
 """The attempts that make up the quorum, in the order in which they found nodes; otherwise why they do not fit."""
 TryTogether = Callable[[Sequence[Attempt]], Tried]
 """Tries attempts together on the snapshot as it is, and undoes the trial."""
+Select = Callable[[Sequence[Attempt]], Iterable[Sequence[Attempt]]]
+"""The selections of these attempts that suffice for the group, the preferred one first."""
+
+
+def no_selections(attempts: Sequence[Attempt]) -> Iterable[Sequence[Attempt]]:
+    """The selections of a group that has to place all members that it lacks."""
+    return ()
 
 
 class PreemptionTrial:
     """Implements `contract.PodGroupTrial` for one group's attempts.
 
-    `consultation` has the answers of extenders.
+    `consultation` has the answers of extenders, `select` makes the `selections`.
     """
 
     def __init__(
@@ -48,12 +55,14 @@ class PreemptionTrial:
         try_together: TryTogether,
         *,
         consultation: GroupConsultation,
+        select: Select = no_selections,
     ) -> None:
         self._snapshot: Snapshot = algorithm.snapshot
         self._nominator = nominator
         self._attempts = attempts
         self._try_together = try_together
         self._consultation = consultation
+        self._select = select
         self._member_rows = MemberRows(algorithm)
         self._found: Sequence[Attempt] = ()
         self._positions_on: dict[str, list[int]] = {}
@@ -107,15 +116,29 @@ class PreemptionTrial:
         for attempt in self._following:
             _raise_if_failed(attempt.framework.filtering.add_pod(attempt.state, attempt.pod, pod, node_name))
 
-    def schedule(self) -> Status | None:
+    def selections(self) -> list[Sequence[PodInfo]]:
+        """Selections of fewer members with which the group would start; see `PodGroupTrial`."""
+        if self._select is no_selections:
+            return []
+        alike: dict[PodSignature, list[PodInfo]] = {}
+        for attempt in self._attempts:
+            alike.setdefault(attempt.pod.signature, []).append(attempt.pod)
+        helped = {signature for signature, pods in alike.items() if any(map(len, self.rows(pods)))}
+        found = self._select([attempt for attempt in self._attempts if attempt.pod.signature in helped])
+        return [tuple(attempt.pod for attempt in chosen) for chosen in found if len(chosen) < len(self._attempts)]
+
+    def schedule(self, members: Iterable[PodInfo] | None = None) -> Status | None:
         """Find nodes for as many members as the group lacks; None on success, otherwise the reason."""
         extender_status = self.ask_about_nodes()
         if extender_status is not None:
             return extender_status
         if not self._has_total_capacity():
             return Status.unschedulable()
+        chosen = None if members is None else {pod.uid for pod in members}
         copies = []
         for attempt in self._attempts:
+            if chosen is not None and attempt.pod.uid not in chosen:
+                continue
             copies.append(replace(attempt, state=_new_state(attempt.state), group=attempt.group))
             checkpoint()
         found = self._try_together(copies)

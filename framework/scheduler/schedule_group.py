@@ -35,7 +35,7 @@ from .domain_trial import Searched
 from .engine_services import EngineServices
 from .group_binding import GroupBinding, has_quorum
 from .group_outcome import GroupOutcome
-from .group_post_filter import GroupPostFilter, PostFiltered
+from .group_post_filter import GroupPostFilter, PostFiltered, Together
 from .group_trial import GroupTrials, TriedMembers
 from .member_order import as_queued
 from .preemption_trial import Tried
@@ -181,7 +181,7 @@ class GroupScheduler:
                 request.missing,
                 reason=cause.condition_reason,
                 notes=notes,
-                try_together=partial(self._try_copies, request),
+                together=Together(partial(self._try_copies, request)),
             )
             if post_filtered.extender_status is not None:
                 return GroupOutcome.of_extenders(

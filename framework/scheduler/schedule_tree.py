@@ -24,7 +24,7 @@ from ..work import checkpoint
 from .attempt import Attempt
 from .consultations import should_ask_again
 from .group_consultation import BEING_ASKED
-from .group_post_filter import GroupPostFilter, PostFiltered
+from .group_post_filter import GroupPostFilter, PostFiltered, Together
 from .group_trial import GroupTrials
 from .preemption_trial import Tried
 from .tree_trial import PartTrial, TreeTrials
@@ -79,7 +79,9 @@ class TreeCycle:
                 len(attempts),
                 reason=condition_reason,
                 notes=notes,
-                try_together=partial(self._try_copies, plugin, tree),
+                together=Together(
+                    partial(self._try_copies, plugin, tree), partial(self._trials.selections, plugin, tree)
+                ),
             )
         reasons: dict[str, Status | None] = {}
         _collect_reasons(plugin, tree, trial, rejection, reasons=reasons)

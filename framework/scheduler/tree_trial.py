@@ -8,7 +8,7 @@ groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..contract.group_tree import Part, Shortage
@@ -20,6 +20,7 @@ from ..work import checkpoint, shielded
 from .attempt import Attempt
 from .domain_search import DomainSearch
 from .group_trial import GroupTrials
+from .tree_selection import selections
 
 
 @dataclass(slots=True)
@@ -77,11 +78,13 @@ class TreeTrials:
 
     def run(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> PartTrial:
         """Try the waiting members of a tree, in each leaf in the order given."""
-        waiting: dict[str, list[Attempt]] = {}
         for attempt in attempts:
-            waiting.setdefault(plugin.part_of(attempt.pod), []).append(attempt)
             attempt.reset()
-        return self._search(_Ground(plugin, waiting), tree, None)
+        return self._search(_Ground(plugin, _by_leaf(plugin, attempts)), tree, None)
+
+    def selections(self, plugin: GroupCalls, tree: Part, attempts: Sequence[Attempt]) -> Iterable[Sequence[Attempt]]:
+        """Selections of these waiting members that suffice for the tree, see `tree_selection`."""
+        return selections(tree, _by_leaf(plugin, attempts), self._snapshot.resources.offered_in_all())
 
     def _search(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
         """Try a part: in one domain after another if it needs one, else anywhere `within` its parent's rows."""
@@ -162,6 +165,14 @@ class TreeTrials:
                 return Status.failure(f"reserved a moment ago, but not again: {rejection.message}")
             checkpoint()
         return None
+
+
+def _by_leaf(plugin: GroupCalls, attempts: Sequence[Attempt]) -> dict[str, list[Attempt]]:
+    """The attempts of each leaf, by its key, in their order."""
+    found: dict[str, list[Attempt]] = {}
+    for attempt in attempts:
+        found.setdefault(plugin.part_of(attempt.pod), []).append(attempt)
+    return found
 
 
 def _unreserve(attempt: Attempt) -> None:

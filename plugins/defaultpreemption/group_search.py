@@ -229,7 +229,7 @@ class GroupSearch:
             with trial.scenario():
                 for victim in victims:
                     self._remove(victim.pods)
-                found = trial.schedule()
+                found = trial.schedule(self._group.members)
                 return self._reprieve(victims) if found is None else found
         except TrialFailed as failed:
             return failed.status

@@ -72,6 +72,8 @@ _EVICTING = Status.unresolvable("waiting for the preemption for this pod to be f
 _RECLAIMABLE = "DefaultPreemption.reclaimable"
 """The note in a state: UIDs of the pods that the rule of its evictions lets the preemptor claim."""
 _NOT_HELPFUL = Status.unresolvable("Preemption is not helpful for scheduling")
+_MOST_SELECTIONS = 4
+"""The number of selections of a group's members for which it looks for pods to claim."""
 
 
 class DefaultPreemption(
@@ -174,6 +176,11 @@ class DefaultPreemption(
         """Nominate each member that the group lacks to a node, and note the victims; or say why no eviction helps."""
         rule = self.handle.eviction_rule(group.members, group.missing, group.priority, group.reason)
         nominations, status, plan = self._decide(state, group, trial, rule)
+        if status.rejected and rule.reclaims and group.may_preempt:
+            claim = self._claim(state, group, trial)
+            if claim is not None:
+                rule, status, plan = claim
+                nominations = _nominations(plan)
         if plan is not None:
             placement = {placed.pod.key: placed.node_name for placed in plan.placement}
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
@@ -194,9 +201,36 @@ class DefaultPreemption(
             plan = Status(NO_GROUP_VICTIMS.code)
         if isinstance(plan, Status):
             return {}, plan, None
-        text = f"found a placement for podgroup, preempting {len(plan.victims)} victims"
-        nominations = {placed.pod.uid: placed.node_name for placed in plan.placement}
-        return nominations, Status(Code.SUCCESS, (text,)), plan
+        return _nominations(plan), _found(plan), plan
+
+    def _claim(
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
+    ) -> tuple[EvictionRule, Status, GroupPreemption | None] | None:
+        """The evictions that a claim for fewer members permits, or the wait for them, and the rule; None if none helps.
+
+        What a group may evict on account of its priority is decided with all of its members, and not here.
+        """
+        with trial.scenario():
+            selections = trial.selections()
+        waiting, earliest, tried = None, state.get(EvictionWait.KEY), 0
+        for members in selections:
+            rule = self.handle.eviction_rule(members, len(members), group.priority, group.reason)
+            if not (rule.reclaims and rule.claimable):
+                continue
+            rule = replace(rule, below=NO_EVICTIONS.below)
+            plan = self._plan(state, replace(group, members=members, missing=len(members)), trial, rule)
+            if isinstance(plan, GroupPreemption):
+                return rule, _found(plan), plan
+            wait = state.get(EvictionWait.KEY)
+            if isinstance(wait, EvictionWait) and wait is not earliest:
+                if isinstance(earliest, EvictionWait) and earliest.until <= wait.until:
+                    state.write(EvictionWait.KEY, earliest)
+                else:
+                    waiting, earliest = (rule, plan, None), wait
+            tried += 1
+            if tried == _MOST_SELECTIONS:
+                break
+        return waiting
 
     def _plan(
         self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial, rule: EvictionRule
@@ -366,6 +400,16 @@ class DefaultPreemption(
         snapshot = self.handle.snapshot
         row = snapshot.row_of(node_name)
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
+
+
+def _found(plan: GroupPreemption) -> Status:
+    """The status of a group for which pods are evicted."""
+    return Status(Code.SUCCESS, (f"found a placement for podgroup, preempting {len(plan.victims)} victims",))
+
+
+def _nominations(plan: GroupPreemption | None) -> Mapping[str, str]:
+    """The node of each member that is to get one, by UID."""
+    return {} if plan is None else {placed.pod.uid: placed.node_name for placed in plan.placement}
 
 
 def _next_part(lacking: int, tried: int, found: int, *, most: int) -> int:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from muster.framework.contract import (
     CycleState,
     EvictionLimit,
@@ -17,6 +19,8 @@ from muster.framework.groups import MIN_RUN, PREEMPTION_DELAY
 from muster.framework.scheduler.engine import Engine
 from muster.framework.scheduler.explain import explain
 from muster.framework.scheduler.ports import Ports
+from muster.plugins.gangscheduling.api import NAME as GANG_SCHEDULING
+from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.testing import configuration_of
 from muster.testing.cluster import info
 from tests.builders import make_node
@@ -215,3 +219,36 @@ async def test_an_explanation_says_until_when_a_pod_would_wait() -> None:
     found = explain(world.engine.algorithms["muster"], info(high("urgent")))
     assert found.message.endswith(f"may be evicted before {world.date(40)} due to their minimum run time")
     assert found.evictions is None
+
+
+@pytest.mark.parametrize(
+    ("timing", "reason"),
+    [
+        ({"delaySeconds": 30}, "due to a preemption delay of 30s"),
+        ({"minRunSeconds": 50}, "due to their minimum run time"),
+    ],
+)
+async def test_a_tree_that_claims_for_fewer_members_waits_and_says_until_when(
+    timing: dict[str, Any], reason: str
+) -> None:
+    world = TimingWorld(**timing)
+    world.nodes("one", "two")
+    world.quota("ml", "2")
+    world.quota("default", "2")
+    world.runs(low("covered", namespace="ml"), "one", since=1000)
+    world.runs(low("borrowed", namespace="ml"), "two", since=20)
+    world.api.put(COMPOSITE_KIND, make_composite("tree", 1))
+    world.api.put(KIND, make_native("part", 1, parentCompositePodGroupName="tree"))
+    date = world.date(30)
+    keys = world.add(*make_members("part", 2, cpu="2"))
+    await world.run(29)
+    groups = world.engine.shared[GANG_SCHEDULING]
+    assert isinstance(groups, NativePodGroups)
+    announced = groups.record("default/part").announced
+    assert announced is not None
+    assert announced.message.endswith(f"before {date} {reason}")
+    assert world.evicted == []
+    await world.run(3)
+    assert world.evicted == ["ml/borrowed"]
+    await world.run(10)
+    assert sum(bool(world.node_of(key)) for key in keys) == 1
