@@ -66,6 +66,13 @@ class Part:
         for part in self.parts or ():
             yield from part.leaves()
 
+    def topologies(self) -> Iterator[Topology]:
+        """The topologies of the part and of all parts in it."""
+        if self.topology is not None:
+            yield self.topology
+        for part in self.parts or ():
+            yield from part.topologies()
+
 
 @dataclass(frozen=True, slots=True)
 class Shortage:

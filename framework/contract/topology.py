@@ -47,6 +47,11 @@ class Topology:
     slice_size: int = 0
     slice_level: str = ""
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All label keys that domains, or the parts of a domain, are made of."""
+        return (*self.levels, self.slice_level) if self.slice_level else self.levels
+
 
 @dataclass(frozen=True, slots=True)
 class NoDomain:

@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 
 from ..contract.cycle_state import CycleState
 from ..contract.decision import RESERVATIONS, DecisionFollower, GroupDecision, PodDecision
-from ..contract.events import EventRegistration
+from ..contract.events import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from ..contract.group import Disruption, DisruptionPlugin, GroupPlugin, ObjectFollower, PodFollower
 from ..contract.group_tree import EntityGroup, entity_group
 from ..contract.group_view import GroupKind
 from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
 from ..contract.status import Code, Status
+from ..model.node import Node
 from ..model.pod_info import PodInfo
 from .book import GROUP_BOOKS, GroupBook, QuorumState
 from .hold_gate import HoldGate
@@ -159,8 +160,22 @@ class GangPlugin(
         self._retry_group(group)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """No events: the plugin sees changes of a group and its pods itself, and activates the group in question."""
-        return ()
+        """A label that moves a node to another topology domain.
+
+        The plugin sees changes of a group and its pods itself, and activates the group in question.
+        """
+        event = ClusterEvent(EventResource.NODE, Action.UPDATE_NODE_LABEL)
+        return (EventRegistration(event, self._node_joins_domain, by_group=True, of_gated=False),)
+
+    def _node_joins_domain(self, pod: PodInfo, old: Node, new: Node) -> Hint:
+        """QUEUE if the node may now be in a domain that the members lack."""
+        group, before = self.group_of(pod), old.metadata.labels
+        joined = {key for key, value in new.metadata.labels.items() if before.get(key) != value}
+        if group is None or not joined:
+            return Hint.SKIP
+        tree, topology = self.tree(group), self.topology(group)
+        topologies = tree.topologies() if tree is not None else () if topology is None else (topology,)
+        return Hint.queue_if(any(not joined.isdisjoint(each.labels) for each in topologies))
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
         """Gates a pod until its group exists, is not held, and may be tried."""

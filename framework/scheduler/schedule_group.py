@@ -270,6 +270,8 @@ class GroupScheduler:
                 self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
             attempt.notify_followers()
+            if topology is not None and attempt.rejectors:
+                attempt.rejectors.add(plugin.name)  # a node that joins the domain may take the member
             checkpoint()
         return outcome
 

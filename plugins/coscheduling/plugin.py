@@ -130,8 +130,8 @@ class Coscheduling(
         return PodGroupReporter(self._groups, self.handle.clock)
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """See `GroupActivation`."""
-        return self._activation.registrations()
+        """See `GangPlugin` and `GroupActivation`."""
+        return (*super().events_to_register(), *self._activation.registrations())
 
     # What the informers saw.
 
