@@ -196,11 +196,16 @@ class Coscheduling(
         return finding.status
 
     def post_filter(self, state: CycleState, pod: PodInfo, diagnosis: Diagnosis) -> tuple[str | None, Status | None]:
-        """With PodByPod, a member found no node: the group is denied, unless nearly all of its quorum has nodes."""
+        """With PodByPod, a member found no node: the group is denied, unless nearly all of its quorum has nodes.
+
+        A member of a group with too few members gives up its nomination, because they may never come.
+        """
         record = self._groups.existing_group_of(pod)
-        rejected_here = self.name in diagnosis.unschedulable_plugins
-        if record is None or rejected_here or not self._pod_by_pod:
+        if record is None or not self._pod_by_pod:
             return None, Status.unschedulable()
+        if self.name in diagnosis.unschedulable_plugins:
+            may_be_tried = self._groups.quorum_state(record.key).may_be_tried
+            return None if may_be_tried else "", Status.unschedulable()
         missing = record.missing
         if missing <= 0 or missing * 100 <= record.quorum * self._groups.args.pod_group_reject_percentage:
             return None, Status.unschedulable()

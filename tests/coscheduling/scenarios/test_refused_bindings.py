@@ -1,5 +1,8 @@
 """The API refuses to bind one member of a gang: the others are bound, and the group says what is."""
 
+import pytest
+
+from muster.plugins.coscheduling.args import PLACEMENTS
 from tests.builders import make_node, make_pod
 from tests.coscheduling.announced import word
 from tests.coscheduling.conftest import MakeWorld
@@ -62,6 +65,25 @@ async def test_the_capacity_of_a_refused_member_is_kept_and_it_is_bound_once_the
     assert word(world, "g") == ("Scheduled", "the 3 pods that it needs are scheduled")
     assert not world.engine.nominator.nominated_pods("a")
     world.check()
+
+
+@pytest.mark.parametrize("placement", PLACEMENTS)
+async def test_a_refused_member_gives_its_node_up_when_its_group_lacks_members(
+    make_world: MakeWorld, placement: str
+) -> None:
+    world = make_world({"placement": placement})
+    world.api.fail_binding = lambda pod, node: DENIED.format(pod.name) if pod.key == "default/g-1" else None
+    world.add_nodes(make_node("a", cpu="2"))
+    world.add_group("g", 2)
+    kept, refused = world.add(*make_members("g", 2))
+    await world.run(1.5)
+    assert [pod.key for pod in world.engine.nominator.nominated_pods("a")] == [refused]
+
+    world.delete(kept)
+    [other] = world.add(make_pod("other").requests(cpu="2"))
+    await world.run(15)
+    assert world.bound() == [other]
+    assert not world.engine.nominator.nominated_pods("a")
 
 
 async def test_a_partly_bound_group_is_ahead_of_others_of_its_priority(make_world: MakeWorld) -> None:
