@@ -91,10 +91,6 @@ class Renamer(Protocol):
         """The text with every word replaced."""
         ...
 
-    def of_the_api(self, domain: str, /) -> bool:
-        """Whether Kubernetes or Muster give out the names in this domain, which stay."""
-        ...
-
 
 class SpelledOutError(Exception):
     """An expression that means something else with other names."""

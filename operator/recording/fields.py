@@ -33,7 +33,7 @@ from . import events
 _NAME, _KEPT, _KEY = TextKind.NAME, TextKind.KEPT, TextKind.KEY
 _LABELS = MapContent(_KEY, _NAME)
 _AMOUNTS = MapContent(TextKind.RESOURCE)
-_NAMED_AMOUNTS = MapContent(_NAME)
+_BY_NAME = MapContent(_NAME)
 _REQUIREMENT: Mapping[str, Content] = {"key": _KEY, "operator": _KEPT, "values": _NAME}
 _TOLERATION: Mapping[str, Content] = {"key": _KEY, "operator": _KEPT, "value": _NAME, "effect": _KEPT}
 _TAINT: Mapping[str, Content] = {"key": _KEY, "value": _NAME, "effect": _KEPT}
@@ -147,11 +147,11 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     devices.CELSelector: {"expression": TextKind.EXPRESSION},
     devices.DeviceTaint: _TAINT,
     devices.DeviceToleration: _TOLERATION,
-    devices.CapacityRequirements: {"requests": MapContent(_KEY)},
+    devices.CapacityRequirements: {"requests": _BY_NAME},
     devices.ExactDeviceRequest: {"deviceClassName": _NAME, "allocationMode": _KEPT},
     devices.DeviceSubRequest: {"name": _NAME},
     devices.DeviceRequest: {"name": _NAME},
-    devices.DeviceConstraint: {"requests": _NAME, "matchAttribute": _KEY, "distinctAttribute": _KEY},
+    devices.DeviceConstraint: {"requests": _NAME, "matchAttribute": _NAME, "distinctAttribute": _NAME},
     devices.DeviceClaimConfiguration: {"requests": _NAME, "opaque": TextKind.ANYTHING},
     devices.DeviceAllocationConfiguration: {"source": _KEPT, "requests": _NAME, "opaque": TextKind.ANYTHING},
     devices.DeviceRequestAllocationResult: {
@@ -161,7 +161,7 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
         "pool": _NAME,
         "device": _NAME,
         "shareID": _KEPT,
-        "consumedCapacity": MapContent(_KEY),
+        "consumedCapacity": _BY_NAME,
         "skipNodeOperations": TextKind.ANYTHING,
     },
     devices.AllocationResult: {"allocationTimestamp": _KEPT},
@@ -173,12 +173,12 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     devices.Device: {
         **_BINDING,
         "name": _NAME,
-        "attributes": MapContent(_KEY),
-        "capacity": MapContent(_KEY),
+        "attributes": _BY_NAME,
+        "capacity": _BY_NAME,
         "nodeName": _NAME,
     },
-    devices.CounterConsumption: {"counterSet": _NAME, "counters": _NAMED_AMOUNTS, "compatibilityGroups": _NAME},
-    devices.CounterSet: {"name": _NAME, "counters": _NAMED_AMOUNTS},
+    devices.CounterConsumption: {"counterSet": _NAME, "counters": _BY_NAME, "compatibilityGroups": _NAME},
+    devices.CounterSet: {"name": _NAME, "counters": _BY_NAME},
     devices.ResourcePool: {"name": _NAME},
     devices.ResourceSliceSpec: {"driver": _NAME, "nodeName": _NAME},
     devices.DeviceTaintSelector: {"driver": _NAME, "pool": _NAME, "device": _NAME},

@@ -82,10 +82,6 @@ class Words:
             self._names.update((name, *name.split("/")))
         return self._renamed(name)
 
-    def of_the_api(self, domain: str) -> bool:
-        """Whether names in this domain are kept."""
-        return of_the_api(domain)
-
     def key(self, key: str) -> str:
         """Replace words of a label key, or of a text of the same form."""
         domain, slash, _ = key.partition("/")
