@@ -143,10 +143,14 @@ class CSIDriverSpec(Wire):
     prevent_pod_scheduling_if_missing: bool | None = None
 
 
+class CSIDriverMeta(ObjectMeta):
+    """Metadata with the driver's name."""
+
+
 class CSIDriver(Wire):
     """A CSI driver, and what it wants of a scheduler."""
 
-    metadata: ObjectMeta
+    metadata: CSIDriverMeta
     spec: CSIDriverSpec = CSIDriverSpec()
 
 

@@ -140,6 +140,7 @@ _FIELDS: Mapping[type[Any], Mapping[str, Content]] = {
     volumes.PhaseStatus: {"phase": _KEPT},
     volumes.StorageClass: {"provisioner": TextKind.DRIVER, "volumeBindingMode": _KEPT},
     volumes.CSINodeDriver: {"name": TextKind.DRIVER},
+    volumes.CSIDriverMeta: {"name": TextKind.DRIVER},
     volumes.CSIStorageCapacity: {"storageClassName": _NAME},
     volumes.VolumeAttachmentSpec: {"attacher": TextKind.DRIVER, "nodeName": _NAME},
     volumes.AttachmentSource: {"persistentVolumeName": _NAME},

@@ -1,6 +1,6 @@
 """A cluster in virtual time whose scheduler is recorded, and a busy life for it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,16 +23,19 @@ GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 class RecordedScheduler(VirtualScheduler):
     """A cluster with Muster on it, recorded to `path` from its start on; see `RecordingFiles`."""
 
-    def __init__(self, path: Path, seed: int = 0, most_bytes: int = 1 << 30) -> None:
+    def __init__(
+        self, path: Path, seed: int = 0, most_bytes: int = 1 << 30, plugins: Sequence[str] = ("Coscheduling",)
+    ) -> None:
         self.path = path
+        self._plugins = plugins
         self._files = RecordingFiles(path, most_bytes)
         self._seed = seed
-        super().__init__(configuration=configuration_of(["Coscheduling"]), seed=seed)
+        super().__init__(configuration=configuration_of(plugins), seed=seed)
 
     def build(self, ports: Ports) -> Engine:
         """The engine, with a recorder around it."""
         self._recorder = Recorder(self._files.write, ports.clock, self._seed)
-        assembly = assembled()
+        assembly = assembled(plugins=self._plugins)
         engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, self._recorder.ports(ports))
         self._files.write(head(self._recorder, self._seed, engine, assembly))
         return self._recorder.watch(engine)
