@@ -13,7 +13,16 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, NamedTuple, Protocol
 
-__all__ = ["CONDITION_CONTENT", "Content", "MapContent", "RecordedContents", "Renamer", "SpelledOutError", "TextKind"]
+__all__ = [
+    "CONDITION_CONTENT",
+    "Content",
+    "MapContent",
+    "RecordedContents",
+    "Renamer",
+    "Rule",
+    "SpelledOutError",
+    "TextKind",
+]
 
 
 class TextKind(Enum):
@@ -65,14 +74,26 @@ class TextKind(Enum):
     """Something for each plugin by its name."""
 
 
+class Renamer(Protocol):
+    """Gives out the other names."""
+
+    def name(self, text: str, /) -> str:
+        """The text with every word replaced."""
+        ...
+
+
+Rule = Callable[[str, Renamer], str]
+"""Writes a text with other names. Raises SpelledOutError."""
+
+
 class MapContent(NamedTuple):
     """A map: what its keys hold, and its values where they are texts."""
 
     keys: TextKind
-    values: TextKind = TextKind.KEPT
+    values: TextKind | Rule = TextKind.KEPT
 
 
-Content = TextKind | MapContent
+Content = TextKind | MapContent | Rule
 
 CONDITION_CONTENT: Mapping[str, Content] = {
     "type": TextKind.CONDITION,
@@ -84,16 +105,8 @@ CONDITION_CONTENT: Mapping[str, Content] = {
 """What the fields of a condition hold, in the form that all of Kubernetes' own conditions have."""
 
 
-class Renamer(Protocol):
-    """Gives out the other names."""
-
-    def name(self, text: str, /) -> str:
-        """The text with every word replaced."""
-        ...
-
-
 class SpelledOutError(Exception):
-    """An expression that means something else with other names."""
+    """A text that means something else with other names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,4 +126,4 @@ class RecordedContents:
     inner: Mapping[tuple[type[Any], str], type[Any]] = field(default_factory=dict)
     lists_of_keys: Collection[str] = ()
     settings: Collection[str] = ()
-    expression: Callable[[str, Renamer], str] | None = None
+    expression: Rule | None = None

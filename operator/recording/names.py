@@ -157,6 +157,8 @@ class _Names:
         """Rename a text by its content; an unlisted text counts as a name."""
         if content is TextKind.KEPT:
             return text
+        if callable(content):
+            return str(content(text, self.words))
         rule = self._rules.get(content) if isinstance(content, TextKind) else None
         return self.words.name(text) if rule is None else rule(text)
 

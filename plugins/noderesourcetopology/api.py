@@ -15,12 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from muster.framework.contract import ObjectMeta, WatchedKind, Wire
-from muster.framework.contract.recorded import RecordedContents, TextKind
 from muster.framework.model.integers import Int64
 from muster.framework.model.quantity import Quantity, QuantityError, nanos
 from muster.framework.model.requests import amount
-
-from .args import ReportMatching, ZoneScoring
 
 NAME = "NodeResourceTopologyMatch"
 """The plugin's name."""
@@ -37,6 +34,7 @@ _NUMA = "Node"
 _ZONE_PREFIX = "node-"
 _POLICY, _SCOPE, _MOST = "topologyManagerPolicy", "topologyManagerScope", "topologyManagerMaxNUMANodes"
 FINGERPRINT, FINGERPRINT_METHOD = "nodeTopologyPodsFingerprint", "nodeTopologyPodsFingerprintMethod"
+EXCLUSIVE_ONLY = "with-exclusive-resources"
 FINGERPRINT_ANNOTATION = "topology.node.k8s.io/fingerprint"
 _USUAL_MOST, _LIMIT = 8, 1024
 _FARTHEST = 2**16
@@ -100,28 +98,6 @@ TOPOLOGIES = WatchedKind(
     kind=KIND,
 )
 
-RECORDED = RecordedContents(
-    fields={
-        NodeResourceTopology: {"topologyPolicies": TextKind.KEPT},
-        TopologyZone: {"name": TextKind.KEPT, "type": TextKind.KEPT},
-        ZoneResource: {
-            "name": TextKind.RESOURCE,
-            "allocatable": TextKind.KEPT,
-            "available": TextKind.KEPT,
-        },
-        NamedAmount: {"name": TextKind.KEPT},
-        NamedText: {"name": TextKind.KEPT, "value": TextKind.KEPT},
-        TopologyMeta: {"annotations": TextKind.ANNOTATIONS},
-        ZoneScoring: {"type": TextKind.KEPT},
-        ReportMatching: {
-            "foreignPodsDetect": TextKind.KEPT,
-            "resyncMethod": TextKind.KEPT,
-            "informerMode": TextKind.KEPT,
-            "resyncScope": TextKind.KEPT,
-        },
-    }
-)
-
 
 class ZonePolicy(IntEnum):
     """The policy of a kubelet's topology manager; RELAXED stands for those that admit every pod."""
@@ -170,6 +146,10 @@ _DEPRECATED = {
     "RestrictedPodLevel": (ZonePolicy.RESTRICTED, ZoneScope.POD),
     "RestrictedContainerLevel": (ZonePolicy.RESTRICTED, ZoneScope.CONTAINER),
 }
+READ = frozenset({_NUMA, _POLICY, _SCOPE, _MOST, FINGERPRINT, FINGERPRINT_METHOD, EXCLUSIVE_ONLY}).union(
+    _POLICIES, _SCOPES, _DEPRECATED
+)
+"""The names and values that decisions read, other than numbers and fingerprints."""
 
 
 def managed_as(topology: NodeResourceTopology) -> Management:
@@ -191,7 +171,7 @@ def zones_of(topology: NodeResourceTopology) -> list[ZoneReport]:
     """The NUMA nodes by number; of two with the same number the last one."""
     found = {}
     for zone in topology.zones:
-        number = _number(zone.name) if zone.type == _NUMA else None
+        number = zone_number(zone.name) if zone.type == _NUMA else None
         if number is not None:
             amounts = {each.name: (_amount(each.name, each.available), each) for each in zone.resources}
             found[number] = ZoneReport(
@@ -205,12 +185,13 @@ def zones_of(topology: NodeResourceTopology) -> list[ZoneReport]:
 
 def _costs(zone: TopologyZone) -> Iterator[tuple[int, int]]:
     for cost in zone.costs:
-        number = _number(cost.name)
+        number = zone_number(cost.name)
         if number is not None:
             yield number, min(max(0, cost.value), _FARTHEST)
 
 
-def _number(name: str) -> int | None:
+def zone_number(name: str) -> int | None:
+    """The number in the name of a zone, if it is one that is read."""
     digits = name.removeprefix(_ZONE_PREFIX)
     if digits == name or not (digits.isascii() and digits.isdecimal() and len(digits) < 10):
         return None

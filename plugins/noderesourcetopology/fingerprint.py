@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-_PREFIX = "pfp0v001"
+PREFIX = "pfp0v001"
 _MASK = (1 << 64) - 1
 _P1, _P2, _P3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 _P4, _P5 = 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5
@@ -20,7 +20,7 @@ def fingerprint(pods: Iterable[tuple[str, str]]) -> str:
     """The fingerprint of pods, each a namespace and a name."""
     hashes = sorted(_of_pod(namespace, name) for namespace, name in pods)
     whole = b"".join(each.to_bytes(8, "little") for each in hashes)
-    return f"{_PREFIX}{xxh64(whole):016x}"
+    return f"{PREFIX}{xxh64(whole):016x}"
 
 
 @lru_cache(maxsize=65536)

@@ -44,11 +44,12 @@ from muster.framework.contract import (
 from muster.framework.contract.columns import Rows
 
 from .alignment import ALIGNED, Aligner, fewest_zones, single_zone, unaligned
-from .api import NAME, RECORDED, TOPOLOGIES, NodeResourceTopology, ZonePolicy, ZoneScope
+from .api import NAME, TOPOLOGIES, NodeResourceTopology, ZonePolicy, ZoneScope
 from .args import NodeResourceTopologyMatchArgs
 from .certainty import fits_anyway
 from .demand import ZoneDemand
 from .fewest import by_fewest
+from .recording_fields import RECORDED
 from .shared import SharedTopologies
 from .strategies import STRATEGIES, by_zones
 from .zones import ZoneColumns

@@ -21,6 +21,7 @@ from muster.framework.contract import PodInfo
 from muster.framework.model.times import parse_time
 
 from .api import (
+    EXCLUSIVE_ONLY,
     FINGERPRINT,
     FINGERPRINT_ANNOTATION,
     FINGERPRINT_METHOD,
@@ -37,7 +38,6 @@ from .fingerprint import fingerprint
 SETTLED_SECONDS = 120
 """After this time, two of the updater's usual periods, a report includes a pod even if its fingerprint says nothing."""
 _REMEMBERED = 8
-_EXCLUSIVE_ONLY = "with-exclusive-resources"
 
 Pods = Mapping[str, PodInfo]
 
@@ -164,7 +164,7 @@ class NodeReports:
         elif self._method == EXCLUSIVE:
             exclusive_only = True
         elif self._method == AUTODETECT:
-            exclusive_only = topology.attribute(FINGERPRINT_METHOD) == _EXCLUSIVE_ONLY
+            exclusive_only = topology.attribute(FINGERPRINT_METHOD) == EXCLUSIVE_ONLY
         if not wanted:
             return None
         for pods in self._sets(name):

@@ -27,7 +27,7 @@ class RecordedScheduler(VirtualScheduler):
         self, path: Path, seed: int = 0, most_bytes: int = 1 << 30, plugins: Sequence[str] = ("Coscheduling",)
     ) -> None:
         self.path = path
-        self._plugins = plugins
+        self._enabled_plugins = plugins
         self._files = RecordingFiles(path, most_bytes)
         self._seed = seed
         super().__init__(configuration=configuration_of(plugins), seed=seed)
@@ -35,7 +35,7 @@ class RecordedScheduler(VirtualScheduler):
     def build(self, ports: Ports) -> Engine:
         """The engine, with a recorder around it."""
         self._recorder = Recorder(self._files.write, ports.clock, self._seed)
-        assembly = assembled(plugins=self._plugins)
+        assembly = assembled(plugins=self._enabled_plugins)
         engine = build_engine(assembly.configuration, assembly.profiles, assembly.registry, self._recorder.ports(ports))
         self._files.write(head(self._recorder, self._seed, engine, assembly))
         return self._recorder.watch(engine)
