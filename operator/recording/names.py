@@ -177,9 +177,9 @@ class _Names:
     def _annotation(self, key: str, text: str) -> str:
         if key in self._lists_of_keys:
             return _LISTED.sub(lambda found: self.words.key(found[0]), text)
-        if text in self._settings:
-            return text
-        return self.words.name(text) if key in _NAMING else self.words.setting(text)
+        if key in _NAMING:
+            return self.words.name(text)
+        return text if text in self._settings else self.words.setting(text)
 
     def _expression(self, expression: str) -> str:
         return self.words.name(expression) if self._renamed is None else self._renamed(expression, self.words)

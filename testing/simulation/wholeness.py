@@ -110,7 +110,7 @@ class Wholeness:
     def _is_outrun_since(self, begun: float, gang: Claimant) -> bool:
         def was_there(pod: Object) -> bool:
             owes = is_ours(pod) and priority(pod) <= gang.priority
-            return owes or _bound_at(pod) < floor(begun)
+            return owes or not pod["spec"].get("nodeName") or _bound_at(pod) < floor(begun)
 
         fits_now, fitted = Capacity(self._server), Capacity(self._server, counts=was_there)
         return fitted.takes(gang) and not fits_now.takes(gang)

@@ -241,7 +241,8 @@ def storage(cluster: SecretCluster) -> None:
     wait = {"provisioner": "yak.example/csi", "volumeBindingMode": "WaitForFirstConsumer"}
     allowed = [{"matchLabelExpressions": [{"key": RACK, "values": ["Ibex1", "Ibex2"]}]}]
     cluster.api.put("storageclasses", {"metadata": {"name": "gibbon"}, **wait, "allowedTopologies": allowed})
-    cluster.api.put("storageclasses", {"metadata": {"name": "5g"}, **wait})
+    for name in ("5g", "yes"):
+        cluster.api.put("storageclasses", {"metadata": {"name": name}, **wait})
     static = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
     cluster.api.put("storageclasses", {"metadata": {"name": "heron"}, **static})
     within = {"nodeSelectorTerms": [{"matchExpressions": [require(AISLE, "In", "jackal-1")]}]}
@@ -268,12 +269,14 @@ def storage(cluster: SecretCluster) -> None:
         "narwhal": {"storageClassName": "tapir", "volumeName": "ocelot"},
         "skunk": {"storageClassName": "urial"},
         "tahr": {},
+        "serow": {},
     }.items():
         meta: dict[str, Any] = {"name": name, "namespace": SPACE}
         if "volumeName" in spec:
             meta |= {"annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
         if not spec:
-            meta |= {"annotations": {"volume.beta.kubernetes.io/storage-class": "5g"}}
+            of_class = {"tahr": "5g", "serow": "yes"}[name]
+            meta |= {"annotations": {"volume.beta.kubernetes.io/storage-class": of_class}}
         asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}, **spec}
         cluster.api.put("persistentvolumeclaims", {"metadata": meta, "spec": asked})
         cluster.come(make_pod(f"vicuna-{name}").requests(cpu="1").claim(name))
