@@ -269,7 +269,10 @@ class DynamicResources(
         return {"allocation": {"node": node_name, "claims": claims}} if claims else {}
 
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """New or changed nodes, classes and devices, released devices, and changes of the pod's claims."""
+        """New or changed nodes, classes and devices, released devices, and changes of the pod's claims.
+
+        The devices of a pod that is not bound after all are free without a change of any claim.
+        """
         get = self._devices.claims.get
 
         def claim(pod: PodInfo, old: ResourceClaim | None, new: ResourceClaim | None) -> Hint:
@@ -277,6 +280,9 @@ class DynamicResources(
 
         def itself(pod: PodInfo, old: PodInfo | None, new: PodInfo | None) -> Hint:
             return pod_changed(new, get)
+
+        def gave_back(pod: PodInfo, old: PodInfo, new: None) -> Hint:
+            return Hint.queue_if(not old.node_name and self.concerns(old))
 
         node = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
         came_or_changed = Action.ADD | Action.UPDATE
@@ -289,6 +295,7 @@ class DynamicResources(
             EventRegistration(ClusterEvent(EventResource.DEVICE_CLASS, came_or_changed)),
             EventRegistration(ClusterEvent(EventResource.RESOURCE_SLICE, came_or_changed)),
             EventRegistration(ClusterEvent(TAINT_RULE, came_or_changed | Action.DELETE)),
+            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), gave_back, of_gated=False),
         ]
 
     def _add_extended(self, pod: PodInfo, claiming: Claiming) -> None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from muster.framework.contract import Action, ClusterEvent, EventRegistration, EventResource, Hint
 from muster.framework.model.pod_info import PodInfo
+from muster.framework.model.pod_volumes import mounts_of
 from muster.framework.model.volume_migration import MIGRATED_PLUGINS
 from muster.framework.model.volumes import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 
@@ -41,6 +42,11 @@ def _more_capacity(pod: PodInfo, old: CSIStorageCapacity | None, new: CSIStorage
     return Hint.queue_if(old is None or (after is not None and (before is None or after > before)))
 
 
+def _gave_back(pod: PodInfo, old: PodInfo, new: None) -> Hint:
+    """A pod with claims that is not bound after all: no volume shows that what was assumed for it is free again."""
+    return Hint.queue_if(not old.node_name and bool(mounts_of(old.pod)))
+
+
 REGISTRATIONS: Final = (
     EventRegistration(ClusterEvent(CLASSES, _ADD_OR_UPDATE), _other_topologies),
     EventRegistration(ClusterEvent(CLAIMS, _ADD_OR_UPDATE), mounted_claim),
@@ -49,5 +55,6 @@ REGISTRATIONS: Final = (
     EventRegistration(ClusterEvent(CSI_NODES, _ADD_OR_UPDATE), _other_plugins_migrated),
     EventRegistration(ClusterEvent(CSI_DRIVERS, Action.UPDATE), _capacity_counts_no_more),
     EventRegistration(ClusterEvent(CAPACITIES, _ADD_OR_UPDATE), _more_capacity),
+    EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), _gave_back, of_gated=False),
 )
-"""kube-scheduler's registrations, in its order."""
+"""kube-scheduler's registrations, in its order, and pods that give back what they reserved."""

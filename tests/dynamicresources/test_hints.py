@@ -69,7 +69,7 @@ def test_a_pod_whose_claim_was_generated_comes_back_if_that(there: list[Object],
     assert hint(world, EventResource.TARGET_POD)(info, info, info) is expected
 
 
-def test_the_events_are_kube_schedulers_and_events_of_taint_rules() -> None:
+def test_the_events_are_kube_schedulers_and_events_of_taint_rules_and_of_pods_that_are_not_bound() -> None:
     registered = {each.event.resource: each.event.action for each in Bench().plugin.events_to_register()}
     came_or_changed = Action.ADD | Action.UPDATE
     assert registered == {
@@ -79,6 +79,7 @@ def test_the_events_are_kube_schedulers_and_events_of_taint_rules() -> None:
         EventResource.DEVICE_CLASS: came_or_changed,
         EventResource.RESOURCE_SLICE: came_or_changed,
         "DeviceTaintRule": came_or_changed | Action.DELETE,
+        EventResource.ASSIGNED_POD: Action.DELETE,
     }
 
 

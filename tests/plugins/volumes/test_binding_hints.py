@@ -70,10 +70,16 @@ def test_storage_objects(pod: PodDict, old: ObjectDict | None, new: ObjectDict |
         (EventResource.NODE, Action.ADD, True),
         (EventResource.NODE, Action.UPDATE_NODE_LABEL, True),
         (EventResource.NODE, Action.UPDATE_NODE_TAINT, None),
-        (EventResource.ASSIGNED_POD, Action.DELETE, None),
+        (EventResource.ASSIGNED_POD, Action.DELETE, False),
         (EventResource.VOLUME_ATTACHMENT, Action.DELETE, None),
     ],
 )
 def test_nodes_and_pods(resource: str, action: Action, queued: bool | None) -> None:
     asked = Asked(Cluster(make_node("n")).plugin(VolumeBinding))
-    assert asked.helps(POD, resource, action, old=info(make_pod("gone").claim("data"))) is queued
+    assert asked.helps(POD, resource, action, old=info(make_pod("gone").claim("data").node("n"))) is queued
+
+
+@pytest.mark.parametrize(("released", "queued"), [(make_pod("r").claim("other"), True), (make_pod("r"), False)])
+def test_a_pod_with_claims_that_is_not_bound_after_all_gives_volumes_back(released: PodDict, queued: bool) -> None:
+    asked = Asked(Cluster(make_node("n")).plugin(VolumeBinding))
+    assert asked.helps(POD, EventResource.ASSIGNED_POD, Action.DELETE, old=info(released)) is queued
