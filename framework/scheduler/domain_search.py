@@ -172,9 +172,9 @@ class DomainSearch:
                     attempt.state.within = parts.rows[part]
             unassigned = [attempt for attempt, part in given if part is None]
             short = len(assigned) < question.missing and inside.any()
-            restrict_to(
-                unassigned, parts.rows[int(np.where(inside, capacity - wanted, -1).argmax())] if short else rows[:0]
-            )
+            is_open = inside & ((placed_in + wanted) % size > 0)
+            left = np.where(is_open if is_open.any() else inside, capacity - wanted, -1)
+            restrict_to(unassigned, parts.rows[int(left.argmax())] if short else rows[:0])
             checkpoint()
             trial = question.try_members()
             if len(trial.placed) >= question.missing or short or not count:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from tests.builders import make_node
+from tests.builders import make_node, make_pod
 from tests.coscheduling.announced import word
 from tests.coscheduling.objects import GROUP_LABEL, make_member, make_members
 from tests.coscheduling.scenarios.test_hopeless_groups import Searches
@@ -271,6 +271,26 @@ async def test_a_member_that_replaces_another_goes_to_the_slice_that_lacks_it(wo
     world.add(make_member("late", "g"))
     await world.run(5)
     assert racks(world, "g") == {"ar0": 4, "ar1": 4}
+
+
+async def test_a_member_that_replaces_another_waits_while_another_pod_has_the_capacity_of_its_slice(world: World) -> None:
+    add_racks(world, [2, 2])
+    annotations = {key: text for key, text in SLICED.items() if key != REQUIRED}
+    world.add_group("g", 2, annotations={**annotations, "muster-scheduler.io/slice-size": "2"})
+    world.add(*make_members("g", 2))
+    await world.settle()
+    [rack] = racks(world, "g")
+
+    world.delete("default/g-0")
+    [other] = world.add(make_pod("other").requests(cpu="1").node_selector({RACK: rack}))
+    await world.settle()
+    world.add(make_member("late", "g"))
+    await world.run(5)
+    assert racks(world, "g") == {rack: 1}
+
+    world.delete(other)
+    await world.run(20)
+    assert racks(world, "g") == {rack: 2}
 
 
 async def test_slices_alone_may_be_anywhere(world: World) -> None:
