@@ -25,6 +25,7 @@ from .admission import AdmissionObjects
 from .controllers import claim_from
 from .defaults import with_defaults
 from .replicas import REPLICAS, group_of_job, replicas, shown, template_name
+from .requirements import refused_amounts
 from .strict import misshapen, unknown_fields
 from .whole import Written
 
@@ -354,6 +355,8 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
     """Add a pod, with the claims that controllers create for its set and its ephemeral volumes."""
     completed = _completed(document, name, found.admission)
     pod = _checked_pod(from_plain(completed, Pod))
+    if not (document.get("metadata") or {}).get("uid") and (refused := refused_amounts(pod)):
+        raise FieldError(refused)
     _add_pod(pod, completed, found)
     kept = (some for kind, some in found.watched.items() if kind.resource == EventResource.PERSISTENT_VOLUME_CLAIM)
     claims = next(kept, None)

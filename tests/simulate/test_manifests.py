@@ -216,6 +216,34 @@ def test_a_manifest_that_cannot_be_read_is_named(text: str, message: str) -> Non
             "file.yaml: Pod one: spec.containers[0].ports[0].containerPort: Required value",
         ),
         (
+            "kind: Pod\nmetadata: {name: one}\nspec: {containers: [{resources: {requests: {cpu: -1}}}]}",
+            "file.yaml: Pod one: spec.containers[0].resources.requests[cpu]: "
+            'Invalid value: "-1": must be greater than or equal to 0',
+        ),
+        (
+            "kind: Pod\nmetadata: {name: one}\nspec: {initContainers: [{resources: {limits: {memory: -1Gi}}}]}",
+            "file.yaml: Pod one: [spec.initContainers[0].resources.limits[memory]: "
+            'Invalid value: "-1Gi": must be greater than or equal to 0, '
+            "spec.initContainers[0].resources.requests[memory]: ",
+        ),
+        (
+            "kind: Pod\nmetadata: {name: one}\nspec: {resources: {requests: {cpu: 2}, limits: {cpu: 1500m}}}",
+            'file.yaml: Pod one: spec.resources.requests: Invalid value: "2": '
+            "must be less than or equal to cpu limit of 1500m",
+        ),
+        (
+            "kind: Pod\nmetadata: {name: one}\n"
+            "spec: {containers: [{resources: {requests: {nvidia.com/gpu: 2}, limits: {nvidia.com/gpu: 1}}}]}",
+            'file.yaml: Pod one: spec.containers[0].resources.requests: Invalid value: "2": '
+            "must be equal to nvidia.com/gpu limit of 1",
+        ),
+        (
+            "kind: Deployment\nmetadata: {name: one}\n"
+            "spec: {template: {spec: {containers: [{resources: {requests: {cpu: -500m}}}]}}}",
+            "file.yaml: Deployment one: spec.containers[0].resources.requests[cpu]: "
+            'Invalid value: "-500m": must be greater than or equal to 0',
+        ),
+        (
             "kind: Deployment\nmetadata: {name: one}\nspec: {replicas: lots}",
             "file.yaml: Deployment one: spec.replicas: must be of type integer, not string",
         ),
