@@ -22,6 +22,9 @@ from .common import BadInputError, bad_input, config_option
 from .output import Output, emit, emit_lines, output_option
 
 DIFFERS = 1
+_WITHOUT_EXTENDERS = (
+    "mind: the configuration has extenders, which a replay does not ask: differences leave out their answers"
+)
 
 
 @contextmanager
@@ -67,6 +70,8 @@ def command(*, files: Sequence[Path], config: Path | None, everything: bool, cop
             if len(configuration.profiles) == 1:
                 configuration = with_scheduler_names(configuration, names)
             assembly = assemble(configuration, source=str(config or files[0]))
+            if configuration.extenders:
+                click.echo(_WITHOUT_EXTENDERS, err=True)
             comparison = replay(recording, replace(assembly, assumed_ttl=recording.head.assumed_ttl))
         except RecordingError as error:
             raise BadInputError(str(error)) from error

@@ -93,6 +93,27 @@ profiles:
     assert "default/gang-1: node-" in muster_replay(path, "--config", config).output
 
 
+def test_replay_says_that_it_asks_no_extender_of_the_configuration(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: muster
+  plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}
+extenders:
+- {urlPrefix: "http://127.0.0.1:1", filterVerb: filter}
+"""
+    )
+    path = a_recording(tmp_path / "recording")
+    ended = muster_replay(path, "--config", config, "-o", "json")
+    assert (ended.exit_code, msgspec.json.decode(ended.stdout)["same"]) == (0, True)
+    [line] = ended.stderr.splitlines()
+    assert line.startswith("mind: the configuration has extenders, which a replay does not ask")
+    assert not muster_replay(path).stderr
+
+
 async def test_an_anonymous_copy_has_other_names_and_replays_byte_for_byte(tmp_path: Path) -> None:
     path, copy = tmp_path / "recording", tmp_path / "copy"
     cluster = RecordedScheduler(path)
