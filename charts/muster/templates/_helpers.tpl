@@ -67,6 +67,17 @@ httpGet:
 {{/* The KubeSchedulerConfiguration: `config`, and below it what the other values come to. */}}
 {{- define "muster.config" -}}
 {{- $given := .Values.config | default dict -}}
+{{- $plugins := .Values.plugins | default dict -}}
+{{- $enabled := $plugins.enabled | default list -}}
+{{- $disabled := $plugins.disabled | default list -}}
+{{- if not $given.profiles -}}
+  {{- if and (has "PrioritySort" $disabled) (not $enabled) -}}
+    {{- fail "plugins.disabled: without PrioritySort nothing sorts the queue. Enable Coscheduling, or set plugins.disabled to []." -}}
+  {{- end -}}
+  {{- if and (has "Coscheduling" $enabled) (not (has "PrioritySort" $disabled)) (not (has "*" $disabled)) -}}
+    {{- fail "plugins.enabled: Coscheduling sorts the queue, and so does PrioritySort. Add PrioritySort to plugins.disabled." -}}
+  {{- end -}}
+{{- end -}}
 {{- $multiPoint := dict -}}
 {{- range $part, $names := .Values.plugins -}}
   {{- $plugins := list -}}
@@ -81,6 +92,14 @@ httpGet:
 {{- if .Values.podGroups.auto -}}
   {{- if $given.profiles -}}
     {{- fail "podGroups.auto: config.profiles replaces it. Enable AutoPodGroups in these profiles instead." -}}
+  {{- end -}}
+  {{- if has "AutoPodGroups" $enabled -}}
+    {{- fail "podGroups.auto: plugins.enabled names AutoPodGroups too. Leave it out there." -}}
+  {{- end -}}
+  {{- range $pluginConfig -}}
+    {{- if eq .name "AutoPodGroups" -}}
+      {{- fail "podGroups.auto: pluginConfig has arguments of AutoPodGroups too. Set podGroups.auto to \"\", and enable AutoPodGroups in plugins.enabled." -}}
+    {{- end -}}
   {{- end -}}
   {{- $_ := set $multiPoint "enabled" (append ($multiPoint.enabled | default list) (dict "name" "AutoPodGroups")) -}}
   {{- $auto := dict "namespaces" .Values.podGroups.auto "apiGroup" .Values.podGroups.apiGroup -}}
