@@ -148,6 +148,8 @@ class _Search:
 def _sets(areas: Sequence[NodeArea], count: int) -> Iterator[tuple[NodeArea, ...]]:
     """The sets of so many areas, those with the fewest pods first; if there are too many, those of the first areas."""
     some = len(areas)
+    if count > some:  # `combinations` takes no number of any size
+        return
     while some > count and comb(some, count) > _MOST_SETS:
         some -= 1
     yield from sorted(combinations(areas[:some], count), key=_weight)

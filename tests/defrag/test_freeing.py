@@ -93,10 +93,11 @@ async def test_a_gang_across_nodes_is_moved_as_a_whole_and_counts_with_all_its_p
     ("question", "reason"),
     [
         ({"free": "nodes", "count": 2}, "no more than 1 can be freed"),
+        ({"free": "nodes", "count": 1 << 64}, "no more than 1 can be freed"),
         ({"free": "kubernetes.io/hostname"}, "nothing is left to be freed"),
         ({"free": "example.com/row"}, "no node has this label"),
     ],
-    ids=["too many", "all are free", "no such label"],
+    ids=["too many", "more than a machine counts", "all are free", "no such label"],
 )
 async def test_nodes_that_cannot_be_freed_are_reported(question: dict[str, Any], reason: str) -> None:
     nodes = [make_node("one", cpu="4"), make_node("two", cpu="4")]
