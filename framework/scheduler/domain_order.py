@@ -57,20 +57,24 @@ def capacity_of(numbers: Numbers, domains: int, demands: Sequence[SignatureDeman
 
 
 def in_slices(
-    numbers: Numbers, domains: int, within: Numbers, parts: int, *, demands: Sequence[SignatureDemand], size: int
+    numbers: Numbers, domains: int, within: Numbers, running: Counts, *, demands: Sequence[SignatureDemand], size: int
 ) -> DomainCapacity:
     """Capacity by domain where only whole slices of `size` members, and one smaller, fit into each part of a domain.
 
-    `within` has each row's part, negative for none; no part is in two domains.
+    `within` has each row's part, negative for none; no part is in two domains. `running`, int64 of shape (parts,), has
+    the members that run in each part: what its open slice lacks fits beside the others.
     """
+    parts = len(running)
     found = capacity_of(within, parts, demands)
+    lacking = np.minimum(found.pods, -running % size)
+    beyond = found.pods - lacking
     inside = (numbers >= 0) & (within >= 0)
     domain_of = np.full(parts, -1, np.intp)
     domain_of[within[inside]] = numbers[inside]
     placed = domain_of >= 0
-    whole = np.bincount(domain_of[placed], weights=(found.pods // size * size)[placed], minlength=domains)
+    whole = np.bincount(domain_of[placed], weights=(lacking + beyond // size * size)[placed], minlength=domains)
     rest = np.zeros(domains, np.int64)
-    np.maximum.at(rest, domain_of[placed], (found.pods % size)[placed])
+    np.maximum.at(rest, domain_of[placed], (beyond % size)[placed])
     of_all = capacity_of(numbers, domains, demands)
     return DomainCapacity(np.minimum(of_all.members, whole.astype(np.int64) + rest), of_all.pods)
 

@@ -260,8 +260,10 @@ class DomainSearch:
         if not topology.slice_size:
             return capacity_of(partition.numbers, len(partition), demands)
         parts = self._partitions.of((*partition.keys, topology.slice_level))
+        taken = parts.numbers[self.placed.rows_by_pod(question.placed)]
+        running = np.bincount(taken[taken >= 0], minlength=len(parts))
         return in_slices(
-            partition.numbers, len(partition), parts.numbers, len(parts), demands=demands, size=topology.slice_size
+            partition.numbers, len(partition), parts.numbers, running, demands=demands, size=topology.slice_size
         )
 
     def _count(self, numbers: Numbers, domains: int, attempts: Sequence[Attempt]) -> DomainCapacity | None:

@@ -79,22 +79,25 @@ def test_by_bounds_the_same_domains_are_tried_the_highest_first(
 
 
 @given(situations(), st.integers(1, 3), st.data())
-def test_the_capacity_for_slices_is_at_least_the_amount_of_complete_slices_and_a_remainder(
+def test_the_capacity_for_slices_is_at_least_that_of_open_slices_and_complete_ones_and_a_remainder(
     situation: tuple[list[int], list[SignatureDemand], int], size: int, data: Any
 ) -> None:
     numbers, [demand, *_], _ = situation
     parts = [data.draw(st.integers(NONE, 2)) if at >= 0 else NONE for at in numbers]
     part_numbers = [NONE if part < 0 else at * 3 + part for at, part in zip(numbers, parts, strict=True)]
-    capacity = in_slices(np.array(numbers), DOMAINS, np.array(part_numbers), DOMAINS * 3, demands=[demand], size=size)
+    running = np.array(data.draw(st.lists(st.integers(0, 4), min_size=DOMAINS * 3, max_size=DOMAINS * 3)))
+    capacity = in_slices(np.array(numbers), DOMAINS, np.array(part_numbers), running, demands=[demand], size=size)
 
     for domain in range(DOMAINS):
         by_part = [
             sum(int(n) for n, at in zip(demand.capacities, part_numbers, strict=True) if at == domain * 3 + part)
             for part in range(3)
         ]
+        lacking = [min(there, -int(running[domain * 3 + part]) % size) for part, there in enumerate(by_part)]
+        by_part = [there - more for there, more in zip(by_part, lacking, strict=True)]
         whole = sum(there // size for there in by_part)
-        slices, rest = divmod(demand.count, size)
-        fits = min(whole, slices) * size
+        slices, rest = divmod(max(demand.count - sum(lacking), 0), size)
+        fits = min(sum(lacking), demand.count) + min(whole, slices) * size
         if whole >= slices:
             left = [there % size for there in by_part] + ([size] if whole > slices else [])
             fits += min(rest, max(left))

@@ -273,7 +273,9 @@ async def test_a_member_that_replaces_another_goes_to_the_slice_that_lacks_it(wo
     assert racks(world, "g") == {"ar0": 4, "ar1": 4}
 
 
-async def test_a_member_that_replaces_another_waits_while_another_pod_has_the_capacity_of_its_slice(world: World) -> None:
+async def test_a_member_that_replaces_another_waits_while_another_pod_has_the_capacity_of_its_slice(
+    world: World,
+) -> None:
     add_racks(world, [2, 2])
     annotations = {key: text for key, text in SLICED.items() if key != REQUIRED}
     world.add_group("g", 2, annotations={**annotations, "muster-scheduler.io/slice-size": "2"})
@@ -291,6 +293,24 @@ async def test_a_member_that_replaces_another_waits_while_another_pod_has_the_ca
     world.delete(other)
     await world.run(20)
     assert racks(world, "g") == {rack: 2}
+
+
+async def test_members_that_replace_one_of_each_slice_stay_in_the_preferred_domain(world: World) -> None:
+    for zone in ("a", "b"):
+        add_racks(world, [1, 1], zone=zone, cpu="2")
+    annotations = {key: text for key, text in SLICED.items() if key != REQUIRED}
+    world.add_group("g", 4, annotations={**annotations, PREFERRED: ZONE, "muster-scheduler.io/slice-size": "2"})
+    world.add(*make_members("g", 4))
+    await world.settle()
+    before = racks(world, "g")
+    assert [*before.values()] == [2, 2]
+
+    for rack in before:
+        world.delete(next(key for key in world.bound("g") if world.node_of(key).startswith(rack)))
+    await world.settle()
+    world.add(make_member("late-0", "g"), make_member("late-1", "g"))
+    await world.run(5)
+    assert racks(world, "g") == before
 
 
 async def test_slices_alone_may_be_anywhere(world: World) -> None:
