@@ -71,6 +71,11 @@ class DomainSearch:
         found._partitions = Partitions(self._snapshot, rows)
         return found
 
+    def within(self, topology: Topology, placed: Iterable[PodInfo], attempt: Attempt) -> Sequence[Rows | None] | Status:
+        """The sets of rows for a later member, the best first; see `PlacedMembers.within`."""
+        capacities = self._capacity.of(attempt.framework, attempt.pod) if topology.slice_size else None
+        return self.placed.within(topology, placed, capacities)
+
     def search(
         self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, *, try_: Try[T]
     ) -> Searched[T] | Status:

@@ -15,6 +15,7 @@ from ..model.pod_info import PodInfo
 from ..snapshot.partitions import NONE, Partition, Partitions
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
+from .group_capacity import Capacities
 
 
 class PlacedMembers:
@@ -25,11 +26,14 @@ class PlacedMembers:
         self._node_of = node_of
         self._partitions = partitions
 
-    def within(self, topology: Topology, placed: Iterable[PodInfo]) -> Sequence[Rows | None] | Status:
+    def within(
+        self, topology: Topology, placed: Iterable[PodInfo], capacities: Capacities | None
+    ) -> Sequence[Rows | None] | Status:
         """The domains that a later member may use: those that contain all placed members, the narrowest first.
 
         All but the last are preferences. None means any node; a Status means that there is no such domain. Without a
-        required level, members in slices still go to parts of the whole cluster.
+        required level, members in slices still go to parts of the whole cluster. `capacities`, int64 of shape
+        (height,), has the number of such members that each row could take; None if no plugin counts it.
         """
         members = [*placed]
         taken = self.rows_of(members)
@@ -41,23 +45,42 @@ class PlacedMembers:
             partition = self._partitions.of(topology.levels[:depth])
             only = domains_at(partition, taken)
             if len(only) == 1 and NONE not in only:
-                found.append(self._beside_open_slices(topology, partition, partition.rows[only.pop()], members))
+                rows = partition.rows[only.pop()]
+                found += self._beside_open_slices(topology, partition, rows, members, capacities=capacities)
             elif depth == topology.required:
                 return self.undetermined(partition, members)
         return found if topology.required or topology.slice_size else [*found, None]
 
     def _beside_open_slices(
-        self, topology: Topology, partition: Partition, rows: Rows, placed: Sequence[PodInfo]
-    ) -> Rows:
-        """The rows of a domain in parts with an incomplete slice; all rows if no slice is incomplete."""
-        if not topology.slice_size:
-            return rows
+        self,
+        topology: Topology,
+        partition: Partition,
+        rows: Rows,
+        placed: Sequence[PodInfo],
+        *,
+        capacities: Capacities | None,
+    ) -> Sequence[Rows]:
+        """The rows of a domain in parts with an incomplete slice; all rows if no slice is incomplete.
+
+        A member that begins a slice prefers parts with capacity for all of it, else those with the most capacity:
+        the members after it have to go there, too.
+        """
+        size = topology.slice_size
+        if not size:
+            return [rows]
         parts = self._partitions.of((*partition.keys, topology.slice_level))
         on = parts.numbers[self.rows_by_pod(placed)]
-        is_open = np.bincount(on[on >= 0], minlength=len(parts)) % topology.slice_size > 0
+        is_open = np.bincount(on[on >= 0], minlength=len(parts)) % size > 0
         in_parts = rows[parts.numbers[rows] >= 0]
-        found = in_parts[is_open[parts.numbers[in_parts]]]
-        return found if len(found) else in_parts
+        numbers = parts.numbers[in_parts]
+        found = in_parts[is_open[numbers]]
+        if len(found):
+            return [found]
+        if capacities is None or not len(in_parts):
+            return [in_parts]
+        free = np.bincount(numbers, weights=np.minimum(capacities[in_parts], size), minlength=len(parts))
+        roomy = in_parts[free[numbers] >= min(size, free.max())]
+        return [in_parts] if len(roomy) == len(in_parts) else [roomy, in_parts]
 
     def rows_of(self, placed: Iterable[PodInfo]) -> Rows:
         """The rows of the nodes that these pods are on, each once."""

@@ -258,7 +258,7 @@ class GroupScheduler:
             attempts[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
         for attempt in attempts:
-            within = self._within(plugin, group, topology)
+            within = self._within(plugin, group, topology, attempt)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
@@ -287,12 +287,14 @@ class GroupScheduler:
             checkpoint()
         return within[-1]
 
-    def _within(self, plugin: GroupCalls, group: str, topology: Topology | None) -> Sequence[Rows | None] | Status:
+    def _within(
+        self, plugin: GroupCalls, group: str, topology: Topology | None, attempt: Attempt
+    ) -> Sequence[Rows | None] | Status:
         """The sets of rows for a later member, the best first, None for any row; a Status if there is no domain."""
         if topology is None:
             return [None]
         try:
-            return self._domains.placed.within(topology, plugin.placed_members(group))
+            return self._domains.within(topology, plugin.placed_members(group), attempt)
         except Failed as failed:
             return failed.status
 

@@ -313,6 +313,26 @@ async def test_members_that_replace_one_of_each_slice_stay_in_the_preferred_doma
     assert racks(world, "g") == before
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_a_slice_that_a_running_gang_begins_is_in_a_rack_that_takes_all_of_it(
+    world: World, *, at_once: bool
+) -> None:
+    add_racks(world, [4, 1], zone="a")
+    annotations = {key: text for key, text in SLICED.items() if key != REQUIRED}
+    world.add_group("g", 4, annotations=annotations)
+    world.add(*make_members("g", 4))
+    await world.settle()
+    world.add_nodes(*(make_node(f"br9n{n}", cpu="1").labels({RACK: "r9"}) for n in range(4)))
+    await world.settle()
+    for number in range(4):
+        world.add(make_member(f"later-{number}", "g"))
+        if not at_once:
+            await world.settle()
+    await world.run(5)
+
+    assert racks(world, "g") == {"ar0": 4, "br9": 4}
+
+
 async def test_slices_alone_may_be_anywhere(world: World) -> None:
     add_racks(world, [5, 3, 4])
     world.add_group("g", 8, annotations={key: text for key, text in SLICED.items() if key != REQUIRED})
