@@ -62,6 +62,7 @@ class PlacedMembers:
     ) -> Sequence[Rows]:
         """The rows of a domain in parts with an incomplete slice; all rows if no slice is incomplete.
 
+        Slices that lack the fewest members come first, because the smaller slice at the end may lack none.
         A member that begins a slice prefers parts with capacity for all of it, else those with the most capacity:
         the members after it have to go there, too.
         """
@@ -70,12 +71,13 @@ class PlacedMembers:
             return [rows]
         parts = self._partitions.of((*partition.keys, topology.slice_level))
         on = parts.numbers[self.rows_by_pod(placed)]
-        is_open = np.bincount(on[on >= 0], minlength=len(parts)) % size > 0
         in_parts = rows[parts.numbers[rows] >= 0]
         numbers = parts.numbers[in_parts]
-        found = in_parts[is_open[numbers]]
+        lacking = (-np.bincount(on[on >= 0], minlength=len(parts)) % size)[numbers]
+        found = in_parts[lacking > 0]
         if len(found):
-            return [found]
+            fullest = in_parts[lacking == lacking[lacking > 0].min()]
+            return [found] if len(fullest) == len(found) else [fullest, found]
         if capacities is None or not len(in_parts):
             return [in_parts]
         free = np.bincount(numbers, weights=np.minimum(capacities[in_parts], size), minlength=len(parts))

@@ -20,12 +20,14 @@ def assign(members: int, size: int, capacity: npt.NDArray[np.int64], placed: npt
         size: of a slice; what is left over in the end makes a smaller one.
         capacity: int64, shape (parts,): how many members each part could take.
         placed: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
-            parts lack capacity for that, one of these takes what it can, and no new slice is begun.
+            parts lack capacity for that, one of these takes what it can, and no new slice is begun. Slices that lack
+            the fewest come first: the smaller slice at the end lacks no member that is replaced.
     """
     left, found = capacity.copy(), list[int]()
     without_capacity = []
-    for part in np.flatnonzero(placed % size).tolist():
-        count = min(size - int(placed[part]) % size, members - len(found))
+    lacking = -placed % size
+    for part in sorted(np.flatnonzero(lacking).tolist(), key=lambda each: int(lacking[each])):
+        count = min(int(lacking[part]), members - len(found))
         if left[part] < count:
             without_capacity.append(part)
             continue

@@ -158,9 +158,12 @@ def _slice_levels(wanted: PlacementRequest) -> tuple[str, ...]:
 
 
 def _slices(wanted: PlacementRequest, kinds: Mapping[PodSignature, Need], parts: _Domains) -> list[Slices]:
-    """Slices with running members are filled first, in their parts; equal slices among the others are one `Slices`."""
+    """Slices with running members come first, in their parts, the fullest first.
+
+    Equal slices among the others are one `Slices`.
+    """
     size, left, found = wanted.slice_size, wanted.members, list[Slices]()
-    for part, count in parts.taken_by(wanted.placed_members):
+    for part, count in sorted(parts.taken_by(wanted.placed_members), key=lambda each: -each[1] % size):
         lacking = -count % size
         if lacking and left:
             found.append(Slices(_needs(left[:lacking], kinds), 1, [part]))

@@ -55,6 +55,10 @@ def test_a_slice_that_a_part_has_no_capacity_to_complete_does_not_keep_members_f
     assert assign(4, 3, np.array([1, 9]), np.array([1, 0])) == [0]
 
 
+def test_slices_that_lack_the_fewest_members_are_filled_first() -> None:
+    assert assign(2, 4, np.array([3, 3, 3]), np.array([1, 3, 7])) == [1, 2]
+
+
 @given(st.lists(st.integers(-1, PARTS - 1), min_size=1, max_size=12), st.lists(st.integers(0, PARTS - 1), max_size=12))
 def test_nominated_members_get_their_own_parts_and_others_what_is_left_in_rank_order(
     own: list[int], assigned: list[int]

@@ -333,6 +333,23 @@ async def test_a_slice_that_a_running_gang_begins_is_in_a_rack_that_takes_all_of
     assert racks(world, "g") == {"ar0": 4, "br9": 4}
 
 
+@pytest.mark.parametrize("quorum", [5, 4, 3])
+async def test_a_member_that_replaces_another_does_not_go_to_the_smaller_slice_at_the_end(
+    world: World, quorum: int
+) -> None:
+    add_racks(world, [3, 4], zone="a")
+    world.add_group("g", quorum, annotations=SLICED)
+    world.add(*make_members("g", 5))
+    await world.settle()
+    assert racks(world, "g") == {"ar0": 1, "ar1": 4}
+
+    world.delete(next(key for key in world.bound("g") if world.node_of(key).startswith("ar1")))
+    await world.settle()
+    world.add(make_member("late", "g"))
+    await world.run(5)
+    assert racks(world, "g") == {"ar0": 1, "ar1": 4}
+
+
 async def test_slices_alone_may_be_anywhere(world: World) -> None:
     add_racks(world, [5, 3, 4])
     world.add_group("g", 8, annotations={key: text for key, text in SLICED.items() if key != REQUIRED})
