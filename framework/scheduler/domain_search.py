@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 
 import numpy as np
+import numpy.typing as npt
 
 from ..contract.handle import Clock
 from ..contract.status import Status
@@ -71,10 +72,12 @@ class DomainSearch:
         found._partitions = Partitions(self._snapshot, rows)
         return found
 
-    def within(self, topology: Topology, placed: Iterable[PodInfo], attempt: Attempt) -> Sequence[Rows | None] | Status:
+    def within(
+        self, topology: Topology, placed: Iterable[PodInfo], waiting: int, attempt: Attempt
+    ) -> Sequence[Rows | None] | Status:
         """The sets of rows for a later member, the best first; see `PlacedMembers.within`."""
         capacities = self._capacity.of(attempt.framework, attempt.pod) if topology.slice_size else None
-        return self.placed.within(topology, placed, capacities)
+        return self.placed.within(topology, placed, waiting, capacities)
 
     def search(
         self, topology: Topology, placed: Iterable[PodInfo], attempts: Sequence[Attempt], missing: int, *, try_: Try[T]
@@ -178,8 +181,9 @@ class DomainSearch:
             unassigned = [attempt for attempt, part in given if part is None]
             short = len(assigned) < question.missing and inside.any()
             is_open = inside & ((placed_in + wanted) % size > 0)
-            left = np.where(is_open if is_open.any() else inside, capacity - wanted, -1)
-            restrict_to(unassigned, parts.rows[int(left.argmax())] if short else rows[:0])
+            restrict_to(
+                unassigned, parts.rows[_part_that_lacks(capacity - wanted, inside, is_open)] if short else rows[:0]
+            )
             checkpoint()
             trial = question.try_members()
             if len(trial.placed) >= question.missing or short or not count:
@@ -286,3 +290,13 @@ class DomainSearch:
                 return None
             demands.append(SignatureDemand(count, capacities))
         return demands
+
+
+def _part_that_lacks(left: Counts, inside: npt.NDArray[np.bool_], is_open: npt.NDArray[np.bool_]) -> int:
+    """The part in which members are tried that were assigned none, to learn what rejects them.
+
+    An open slice that lacks capacity, because they have to wait for that; else the part with the most `left`.
+    """
+    if is_open.any():
+        return int(np.where(is_open, left, left.max() + 1).argmin())
+    return int(np.where(inside, left, -1).argmax())

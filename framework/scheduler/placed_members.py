@@ -16,6 +16,7 @@ from ..snapshot.partitions import NONE, Partition, Partitions
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .group_capacity import Capacities
+from .slices import may_join
 
 
 class PlacedMembers:
@@ -27,13 +28,14 @@ class PlacedMembers:
         self._partitions = partitions
 
     def within(
-        self, topology: Topology, placed: Iterable[PodInfo], capacities: Capacities | None
+        self, topology: Topology, placed: Iterable[PodInfo], waiting: int, capacities: Capacities | None
     ) -> Sequence[Rows | None] | Status:
         """The domains that a later member may use: those that contain all placed members, the narrowest first.
 
         All but the last are preferences. None means any node; a Status means that there is no such domain. Without a
-        required level, members in slices still go to parts of the whole cluster. `capacities`, int64 of shape
-        (height,), has the number of such members that each row could take; None if no plugin counts it.
+        required level, members in slices still go to parts of the whole cluster. `waiting` members are to be placed,
+        with this one. `capacities`, int64 of shape (height,), has the number of such members that each row could take;
+        None if no plugin counts it.
         """
         members = [*placed]
         taken = self.rows_of(members)
@@ -46,7 +48,9 @@ class PlacedMembers:
             only = domains_at(partition, taken)
             if len(only) == 1 and NONE not in only:
                 rows = partition.rows[only.pop()]
-                found += self._beside_open_slices(topology, partition, rows, members, capacities=capacities)
+                found += self._beside_open_slices(
+                    topology, partition, rows, members, waiting=waiting, capacities=capacities
+                )
             elif depth == topology.required:
                 return self.undetermined(partition, members)
         return found if topology.required or topology.slice_size else [*found, None]
@@ -58,11 +62,12 @@ class PlacedMembers:
         rows: Rows,
         placed: Sequence[PodInfo],
         *,
+        waiting: int,
         capacities: Capacities | None,
     ) -> Sequence[Rows]:
-        """The rows of a domain in parts with an incomplete slice; all rows if no slice is incomplete.
+        """The rows of a domain in parts with a slice that the member may join; all rows if no slice is incomplete.
 
-        Slices that lack the fewest members come first, because the smaller slice at the end may lack none.
+        Slices that lack the fewest members come first.
         A member that begins a slice prefers parts with capacity for all of it, else those with the most capacity:
         the members after it have to go there, too.
         """
@@ -73,9 +78,10 @@ class PlacedMembers:
         on = parts.numbers[self.rows_by_pod(placed)]
         in_parts = rows[parts.numbers[rows] >= 0]
         numbers = parts.numbers[in_parts]
-        lacking = (-np.bincount(on[on >= 0], minlength=len(parts)) % size)[numbers]
-        found = in_parts[lacking > 0]
-        if len(found):
+        of_parts = -np.bincount(on[on >= 0], minlength=len(parts)) % size
+        lacking = of_parts[numbers]
+        if lacking.any():
+            found = in_parts[may_join(of_parts, waiting)[numbers]]
             fullest = in_parts[lacking == lacking[lacking > 0].min()]
             return [found] if len(fullest) == len(found) else [fullest, found]
         if capacities is None or not len(in_parts):

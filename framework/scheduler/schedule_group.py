@@ -257,8 +257,9 @@ class GroupScheduler:
         if attempts and outcome.decision is not None:
             attempts[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
+        waiting = len(attempts)
         for attempt in attempts:
-            within = self._within(plugin, group, topology, attempt)
+            within = self._within(plugin, group, topology, attempt, waiting=waiting)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
@@ -269,6 +270,7 @@ class GroupScheduler:
             if self._cycle.finish_long_work(attempt):
                 self._cycle.run(attempt)
             (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
+            waiting -= attempt.status is None
             attempt.notify_followers()
             if topology is not None and attempt.rejectors:
                 attempt.rejectors.add(plugin.name)  # a node that joins the domain may take the member
@@ -288,13 +290,13 @@ class GroupScheduler:
         return within[-1]
 
     def _within(
-        self, plugin: GroupCalls, group: str, topology: Topology | None, attempt: Attempt
+        self, plugin: GroupCalls, group: str, topology: Topology | None, attempt: Attempt, *, waiting: int
     ) -> Sequence[Rows | None] | Status:
-        """The sets of rows for a later member, the best first, None for any row; a Status if there is no domain."""
+        """The sets of rows for a later member of those that wait, the best first; a Status if there is no domain."""
         if topology is None:
             return [None]
         try:
-            return self._domains.within(topology, plugin.placed_members(group), attempt)
+            return self._domains.within(topology, plugin.placed_members(group), waiting, attempt)
         except Failed as failed:
             return failed.status
 

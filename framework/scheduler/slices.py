@@ -21,21 +21,25 @@ def assign(members: int, size: int, capacity: npt.NDArray[np.int64], placed: npt
         capacity: int64, shape (parts,): how many members each part could take.
         placed: int64, shape (parts,): how many members of the group run there. Open slices are filled first; while
             parts lack capacity for that, one of these takes what it can, and no new slice is begun. Slices that lack
-            the fewest come first: the smaller slice at the end lacks no member that is replaced.
+            the fewest come first, see `may_join`.
     """
     left, found = capacity.copy(), list[int]()
-    without_capacity = []
     lacking = -placed % size
-    for part in sorted(np.flatnonzero(lacking).tolist(), key=lambda each: int(lacking[each])):
+    order = sorted(np.flatnonzero(lacking).tolist(), key=lambda each: int(lacking[each]))
+    without_capacity: dict[int, int] = {}
+    for part in order:
         count = min(int(lacking[part]), members - len(found))
+        if part == order[-1]:
+            skipped = [int(lacking[each]) for each in without_capacity]
+            count = _of_emptiest(int(lacking[part]), members - len(found), skipped)
         if left[part] < count:
-            without_capacity.append(part)
+            without_capacity[part] = count
             continue
         found += [part] * count
         left[part] -= count
     if without_capacity:
         part = max(without_capacity, key=lambda each: int(left[each]))
-        return found + [part] * min(int(left[part]), members - len(found))
+        return found + [part] * min(int(left[part]), without_capacity[part], members - len(found))
     while (wanted := members - len(found)) > 0:
         slots = left // size
         slices, rest = divmod(wanted, size)
@@ -50,6 +54,29 @@ def assign(members: int, size: int, capacity: npt.NDArray[np.int64], placed: npt
         found += [part] * count
         left[part] -= count
     return found
+
+
+def may_join(lacking: npt.NDArray[np.int64], waiting: int) -> npt.NDArray[np.bool_]:
+    """Whether a member may join the open slice of each part, so that in the end at most one slice is incomplete.
+
+    The one that lacks the most is the smaller slice at the end: it takes members that the others cannot need.
+
+    Args:
+        lacking: int64, shape (parts,): how many members the open slice lacks; 0 where none is open.
+        waiting: how many members are to be placed, with this one.
+    """
+    found: npt.NDArray[np.bool_] = lacking > 0
+    most = int(lacking.max(initial=0))
+    emptiest = np.flatnonzero(lacking == most)
+    if len(emptiest) == 1 and waiting <= int(lacking.sum()) - most:
+        found[emptiest] = False
+    return found
+
+
+def _of_emptiest(lacking: int, waiting: int, skipped: Sequence[int]) -> int:
+    """How many members the slice that lacks the most takes, beside what others lack that have no capacity now."""
+    needed, more = sum(skipped), lacking - max(skipped, default=0)
+    return min(lacking, waiting) if not more or waiting - needed >= more else max(0, waiting - needed)
 
 
 def distribute(assigned: Sequence[int], own: Sequence[int]) -> list[int | None]:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.framework.contract.topology import rank
-from muster.framework.scheduler.slices import assign, distribute
+from muster.framework.scheduler.domain_order import Counts
+from muster.framework.scheduler.slices import assign, distribute, may_join
 from tests.builders import make_pod
 from tests.coscheduling.objects import typed_pod
 
@@ -57,6 +58,39 @@ def test_a_slice_that_a_part_has_no_capacity_to_complete_does_not_keep_members_f
 
 def test_slices_that_lack_the_fewest_members_are_filled_first() -> None:
     assert assign(2, 4, np.array([3, 3, 3]), np.array([1, 3, 7])) == [1, 2]
+
+
+@given(
+    st.integers(1, 12),
+    st.integers(1, 5),
+    st.lists(st.integers(0, 6), min_size=PARTS, max_size=PARTS),
+    st.lists(st.integers(0, 12), min_size=PARTS, max_size=PARTS),
+)
+def test_members_that_get_no_part_can_still_complete_all_slices_but_one(
+    members: int, size: int, capacity: list[int], placed: list[int]
+) -> None:
+    before = np.array(placed)
+    found = assign(members, size, np.array(capacity), before)
+    after = before + np.bincount(np.array(found, np.intp), minlength=PARTS)
+    assert needed(after, size) - (members - len(found)) <= max(0, needed(before, size) - members)
+
+
+@given(st.integers(1, 12), st.integers(2, 5), st.lists(st.integers(0, 12), min_size=PARTS, max_size=PARTS))
+def test_a_member_may_join_a_slice_unless_others_then_stay_incomplete(
+    waiting: int, size: int, placed: list[int]
+) -> None:
+    before = np.array(placed)
+    for part, may in enumerate(may_join(-before % size, waiting)):
+        after = before.copy()
+        after[part] += 1
+        harms = needed(after, size) - (waiting - 1) > max(0, needed(before, size) - waiting)
+        assert may == (before[part] % size > 0 and not harms)
+
+
+def needed(placed: Counts, size: int) -> int:
+    """How many members all open slices but one lack."""
+    lacking = -placed % size
+    return int(lacking.sum() - lacking.max())
 
 
 @given(st.lists(st.integers(-1, PARTS - 1), min_size=1, max_size=12), st.lists(st.integers(0, PARTS - 1), max_size=12))

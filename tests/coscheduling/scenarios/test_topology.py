@@ -350,6 +350,28 @@ async def test_a_member_that_replaces_another_does_not_go_to_the_smaller_slice_a
     assert racks(world, "g") == {"ar0": 1, "ar1": 4}
 
 
+@pytest.mark.parametrize("least", [5, 4])
+async def test_a_member_that_replaces_another_leaves_the_smaller_slice_at_the_end_alone(
+    world: World, least: int
+) -> None:
+    add_racks(world, [3, 4], zone="a")
+    world.add_group("g", least, annotations=SLICED)
+    world.add(*make_members("g", 5))
+    await world.settle()
+    assert racks(world, "g") == {"ar0": 1, "ar1": 4}
+
+    world.delete(next(key for key in world.bound("g") if "r1" in world.node_of(key)))
+    [other] = world.add(make_pod("other").requests(cpu="1").node_selector({RACK: "r1"}))
+    await world.settle()
+    world.add(make_member("late", "g"))
+    await world.run(5)
+    assert racks(world, "g") == {"ar0": 1, "ar1": 3}
+
+    world.delete(other)
+    await world.run(20)
+    assert racks(world, "g") == {"ar0": 1, "ar1": 4}
+
+
 async def test_slices_alone_may_be_anywhere(world: World) -> None:
     add_racks(world, [5, 3, 4])
     world.add_group("g", 8, annotations={key: text for key, text in SLICED.items() if key != REQUIRED})
