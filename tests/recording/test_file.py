@@ -18,6 +18,12 @@ from muster.testing import make_node, make_pod
 from .recorded import RecordedScheduler, add_gang, assembled, live, replayed
 
 CLASS = "volume.beta.kubernetes.io/storage-class"
+CONFIGURATION = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles:
+- schedulerName: muster
+  plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}"""
 
 
 def a_recording(path: Path) -> Path:
@@ -72,12 +78,8 @@ def test_replay_with_another_configuration_ends_with_1_and_names_the_pods(tmp_pa
     path = a_recording(tmp_path / "recording")
     config = tmp_path / "config.yaml"
     config.write_text(
-        """
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: muster
-  plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}
+        CONFIGURATION
+        + """
   pluginConfig:
   - name: NodeResourcesFit
     args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
@@ -96,12 +98,8 @@ profiles:
 def test_replay_says_that_it_asks_no_extender_of_the_configuration(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text(
-        """
-apiVersion: kubescheduler.config.k8s.io/v1
-kind: KubeSchedulerConfiguration
-profiles:
-- schedulerName: muster
-  plugins: {multiPoint: {enabled: [{name: Coscheduling}], disabled: [{name: PrioritySort}]}}
+        CONFIGURATION
+        + """
 extenders:
 - {urlPrefix: "http://127.0.0.1:1", filterVerb: filter}
 """

@@ -15,11 +15,15 @@ from tests.coscheduling.objects import typed_pod
 PARTS = 4
 
 
+def for_each_part(most: int) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(0, most), min_size=PARTS, max_size=PARTS)
+
+
 @given(
     st.integers(1, 30),
     st.integers(1, 6),
-    st.lists(st.integers(0, 20), min_size=PARTS, max_size=PARTS),
-    st.lists(st.integers(0, 9), min_size=PARTS, max_size=PARTS),
+    for_each_part(20),
+    for_each_part(9),
 )
 def test_no_part_gets_more_than_it_takes_and_at_most_one_slice_is_not_whole(
     members: int, size: int, capacity: list[int], held: list[int]
@@ -35,7 +39,7 @@ def test_no_part_gets_more_than_it_takes_and_at_most_one_slice_is_not_whole(
         assert len(open_slices) - untouched <= 1
 
 
-@given(st.integers(1, 30), st.integers(1, 6), st.lists(st.integers(0, 20), min_size=PARTS, max_size=PARTS))
+@given(st.integers(1, 30), st.integers(1, 6), for_each_part(20))
 def test_all_members_are_assigned_wherever_whole_slices_and_the_rest_fit(
     members: int, size: int, capacity: list[int]
 ) -> None:
@@ -63,8 +67,8 @@ def test_slices_that_lack_the_fewest_members_are_filled_first() -> None:
 @given(
     st.integers(1, 12),
     st.integers(1, 5),
-    st.lists(st.integers(0, 6), min_size=PARTS, max_size=PARTS),
-    st.lists(st.integers(0, 12), min_size=PARTS, max_size=PARTS),
+    for_each_part(6),
+    for_each_part(12),
 )
 def test_members_that_get_no_part_can_still_complete_all_slices_but_one(
     members: int, size: int, capacity: list[int], placed: list[int]
@@ -75,7 +79,7 @@ def test_members_that_get_no_part_can_still_complete_all_slices_but_one(
     assert needed(after, size) - (members - len(found)) <= max(0, needed(before, size) - members)
 
 
-@given(st.integers(1, 12), st.integers(2, 5), st.lists(st.integers(0, 12), min_size=PARTS, max_size=PARTS))
+@given(st.integers(1, 12), st.integers(2, 5), for_each_part(12))
 def test_a_member_may_join_a_slice_unless_others_then_stay_incomplete(
     waiting: int, size: int, placed: list[int]
 ) -> None:
