@@ -100,6 +100,9 @@ _VERDICTS: dict[str, Callable[[], verdict.Verdict]] = {
         seen(RUNS, evicted="low-0 low-1"), seen(RUNS, evicted="low-2"), Scope("gang", evictors=frozenset({"gang"}))
     ),
     verdict.NOT_CALLED_SCHEDULED: lambda: compare(seen(RUNS, conditions=(WAITS,)), seen(RUNS), SCOPE),
+    verdict.LATER_TEXT: lambda: compare(
+        seen(RUNS, conditions=(STARTED._replace(message="pod group is unschedulable"),)), seen(RUNS), SCOPE
+    ),
     verdict.WRAPPED: lambda: compare(
         seen(STUCK, conditions=(WAITS._replace(message=_WRAP + WAITS.message),)), seen(STUCK), SCOPE
     ),
@@ -131,6 +134,35 @@ _VERDICTS: dict[str, Callable[[], verdict.Verdict]] = {
 def test_an_excuse_is_counted_by_its_name(excuse: str) -> None:
     found = _VERDICTS[excuse]()
     assert (found.differences, found.excused) == ([], {excuse: 1})
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours", "group"),
+    [
+        ("pod group is unschedulable", "x", RUNS),
+        ("x", "", RUNS),
+        ("pod group is unschedulable", "", replace(RUNS, pods={"g-0": POD, "g-1": POD})),
+    ],
+    ids=["Muster says something else", "not the text of an attempt", "no pod is left"],
+)
+def test_another_text_of_a_group_that_is_called_scheduled_counts(theirs: str, ours: str, group: ObservedGroup) -> None:
+    mine, other = (seen(group, conditions=(STARTED._replace(message=message),)) for message in (theirs, ours))
+    assert compare(mine, other, SCOPE).differences != []
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_the_domains_of_a_preemptor_count_if_it_is_constrained_to_domains(constrained: bool) -> None:
+    theirs = seen(RUNS, evicted="low-0 low-1", constrained=constrained)
+    ours = seen(RUNS, evicted="low-2", constrained=constrained, domains=frozenset("ab"))
+    found = compare(theirs, ours, Scope("gang", evictors=frozenset({"gang"})))
+    assert (found.differences != []) is constrained
+
+
+@pytest.mark.parametrize("in_tree", [False, True])
+def test_the_text_of_a_constrained_part_may_be_that_of_an_unconstrained_group_above_it(in_tree: bool) -> None:
+    theirs = seen(STUCK, constrained=True, conditions=(WAITS._replace(message=_WRAP + WAITS.message),))
+    found = compare(theirs, seen(STUCK, constrained=True), replace(SCOPE, in_tree=in_tree))
+    assert (found.differences == []) is in_tree
 
 
 def test_the_label_that_no_node_has_is_excused_beside_the_words_of_kube_scheduler() -> None:

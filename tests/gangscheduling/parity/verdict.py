@@ -21,6 +21,7 @@ TIED_NODES = "kube-scheduler chose among nodes with the same score, and so did M
 TIED_DOMAINS = "kube-scheduler chose among domains with the same score, and so did Muster"
 OTHER_VICTIMS = "Muster evicted others, and no more"
 NOT_CALLED_SCHEDULED = "kube-scheduler does not call a group scheduled whose quorum has nodes"
+LATER_TEXT = "kube-scheduler leaves the text of a later attempt on a group that it called scheduled"
 WRAPPED = "kube-scheduler's gate for topologies wraps the text of a group without one"
 SOME_DOMAIN = "kube-scheduler tells of some domain what it lacks"
 CLAIMS = "kube-scheduler tells of claims that groups without claims do not have"
@@ -92,8 +93,10 @@ def _compare_victims(theirs: Observed, ours: Observed, scope: Scope, verdict: Ve
         verdict.differs("evicted", sorted(theirs.evicted), sorted(ours.evicted))
     for name in sorted(evictors):
         mine, other = theirs.groups[name], ours.groups[name]
-        if mine.bound != other.bound or len(mine.domains) != len(other.domains):
+        if mine.bound != other.bound:
             verdict.differs(f"{name} bound", sorted(mine.bound), sorted(other.bound))
+        elif mine.constrained and len(mine.domains) != len(other.domains):
+            verdict.differs(f"domains of {name}", sorted(mine.domains), sorted(other.domains))
     if not verdict.differences:
         verdict.parted = True
         verdict.excused[OTHER_VICTIMS] += 1
@@ -149,9 +152,23 @@ def _compare_group(name: str, theirs: ObservedGroup, ours: ObservedGroup, scope:
     if scheduled and (mine is None or mine.status != "True"):
         verdict.excused[NOT_CALLED_SCHEDULED] += 1
         mine = other
+    if _is_text_of_later_attempt(mine, other, theirs):
+        verdict.excused[LATER_TEXT] += 1
+        mine = other
     rest = tuple(tuple(each for each in group.conditions if each is not group.said) for group in (theirs, ours))
     if mine != other or rest[0] != rest[1]:
         verdict.differs(f"conditions of {name}", theirs.conditions, ours.conditions)
+
+
+def _is_text_of_later_attempt(theirs: Condition | None, ours: Condition | None, group: ObservedGroup) -> bool:
+    """Whether the group was called scheduled, and the text alone is that of an attempt for the pods that it left.
+
+    kube-scheduler compares the condition of such an attempt with what its informer reported last. If that is still the
+    condition from before the group was scheduled, only the text differs, and the patch has nothing but the text.
+    """
+    if theirs is None or ours is None or theirs.status != "True" or not theirs.message.startswith(_UNSCHEDULABLE):
+        return False
+    return theirs._replace(message="") == ours and len(group.bound) < len(group.pods)
 
 
 def _plainer(
@@ -161,7 +178,7 @@ def _plainer(
     mine, other = theirs, ours
     for excuse, plain, holds in (
         (CLAIMS, _without_claims, True),
-        (WRAPPED, _unwrapped, not group.constrained),
+        (WRAPPED, _unwrapped, not group.constrained or scope.in_tree),
         (SOME_DOMAIN, _without_domain, True),
         (IN_A_TREE, _first_words, scope.in_tree),
         (IN_A_TREE, _without_text, scope.in_domains),
