@@ -33,10 +33,11 @@ def _none_above(group: str) -> Iterable[str]:
 
 
 class QuorumState(NamedTuple):
-    """Whether a group may be tried, and how many more of its members must get a node."""
+    """Whether a group may be tried, how many more members must get a node, and whether its members let it preempt."""
 
     may_be_tried: bool
     missing: int
+    may_preempt: bool
 
 
 class QuorumFollower(Protocol):
@@ -204,7 +205,7 @@ class GroupBook(ABC, Generic[G, R]):
 
     def quorum_state(self, group: str) -> QuorumState:
         """A group may be tried if it exists. Coscheduling and GangScheduling also require enough members."""
-        return QuorumState(group in self, max(0, self.missing(group)))
+        return QuorumState(group in self, max(0, self.missing(group)), self.record(group).may_preempt)
 
     @abstractmethod
     def disruption(self, pod: PodInfo) -> Disruption | None:

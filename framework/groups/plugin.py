@@ -218,6 +218,7 @@ class GangPlugin(
             return
         members = self._groups.members
         counted_in, named = members.counted_in(pod), members.named_by(pod)
+        joins = new is not None and not new.node_name and (old is None or counted_in != named)
         removed = old is not None and (new is None or new.uid != old.uid)
         if counted_in is None and named is None and not removed:
             return  # as with most pods
@@ -229,8 +230,10 @@ class GangPlugin(
             self.quorum_changed(group, state)
         if new is None or named is None:
             self._missing.waits_no_more(pod.uid)
-        elif old is None and not new.node_name and named in self._groups:
+        elif joins and named in self._groups:
             self._on_member_added(named)
+        if joins and named is not None and (named not in self._groups or self._groups.holds.text(named) is not None):
+            self._nominations.withdraw(named)
 
     def on_object(self, resource: str, old: object | None, new: object | None) -> None:
         """Follows the groups' objects. Members are retried when their group is added or its decision inputs change."""
@@ -257,7 +260,8 @@ class GangPlugin(
         state = self._groups.quorum_state(group)
         if not state.missing:
             self._on_quorum_placed(group)
-        if (state.may_be_tried and not before.may_be_tried) or state.missing < before.missing:
+        gains = (state.may_be_tried and not before.may_be_tried) or (state.may_preempt and not before.may_preempt)
+        if gains or state.missing < before.missing:
             self._retry_group(group)
         if before.may_be_tried and not state.may_be_tried:
             self._on_quorum_lost(group)

@@ -116,7 +116,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def quorum_state(self, group: str) -> QuorumState:
         """A group may be tried if it exists and enough members for the quorum are ready."""
         record = self.record(group)
-        return QuorumState(record.group is not None and record.ready >= record.quorum, max(0, record.missing))
+        may_be_tried = record.group is not None and record.ready >= record.quorum
+        return QuorumState(may_be_tried, max(0, record.missing), record.may_preempt)
 
     def wait_seconds(self, group: str) -> float:
         """How many seconds a member waits at Permit: the group's value, else the argument's, else 60; 0 means unset."""

@@ -112,7 +112,8 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
     def quorum_state(self, group: str) -> QuorumState:
         """A group may be tried if it, and in a tree all that the tree needs, have enough pods."""
         record = self.record(group)
-        return QuorumState(record.group is not None and self.is_ready(group), max(0, record.missing))
+        may_be_tried = record.group is not None and self.is_ready(group)
+        return QuorumState(may_be_tried, max(0, record.missing), record.may_preempt)
 
     def priority(self, group: str) -> int:
         """The priority in the group's spec, whatever its pods have; 0 if it names none, or does not exist."""
