@@ -16,7 +16,7 @@ from collections import Counter
 from cachetools import TTLCache
 
 from muster.framework.contract import MAX_WAIT_SECONDS, Clock, Disruption, WaitingPods
-from muster.framework.groups import GroupBook, QuorumState, hold_in
+from muster.framework.groups import GroupBook, HealingPolicy, QuorumState, healing_policy, hold_in
 from muster.framework.model.pod_info import PodInfo
 from muster.framework.model.times import parse_time
 
@@ -139,7 +139,8 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
     def disruption(self, pod: PodInfo) -> Disruption | None:
         """The pod's group with the members that have nodes, and how many of these may be evicted without the others.
 
-        None for a pod without a group, and if the PodGroup allows evicting its pods one by one.
+        None for a pod without a group, and if the PodGroup allows evicting its pods one by one. A group that restarts
+        when it loses a pod can spare none.
         """
         record = self.members.record_of(pod)
         found = record.group if record is not None else None
@@ -149,7 +150,9 @@ class PodGroups(GroupBook[PodGroup, PodGroupRecord]):
         if mode is PodGroupDisruptionMode.SINGLE:
             return None
         pods = [*record.placed_pods()]
-        spare = 0 if mode is PodGroupDisruptionMode.ALL else max(0, len(pods) - found.spec.min_member)
+        restarts = healing_policy(found.metadata.annotations) is HealingPolicy.RESTART
+        spares = mode is not PodGroupDisruptionMode.ALL and not restarts
+        spare = max(0, len(pods) - found.spec.min_member) if spares else 0
         return Disruption(record.key, pods, record.priority, spare)
 
     def left_to_others(self, group: str) -> Counter[str]:

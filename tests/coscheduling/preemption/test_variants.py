@@ -272,6 +272,17 @@ async def test_a_single_pod_evicts_a_gang_whole_or_what_it_can_spare(world: Evic
     assert sorted(world.left("default/rigid-0", "default/rigid-1", "default/rigid-2")) == []
 
 
+async def test_a_gang_that_restarts_without_a_pod_can_spare_none(world: EvictingWorld) -> None:
+    nodes(world, a=1, b=4)
+    world.add_group("elastic", 3, annotations={"muster-scheduler.io/healing-policy": "Restart"})
+    world.add(*(make_member(f"elastic-{n}", "elastic").node("b") for n in range(4)))
+    runs(world, "alone", "a")
+    await world.settle()
+    world.add(plain("urgent").priority(10))
+    await world.run(10)
+    assert world.evicted == ["default/alone"]
+
+
 async def test_the_group_says_what_is_done_about_it(world: EvictingWorld) -> None:
     world.grace = 30.0
     nodes(world, a=2)
