@@ -150,6 +150,12 @@ def test_another_text_of_a_group_that_is_called_scheduled_counts(theirs: str, ou
     assert compare(mine, other, SCOPE).differences != []
 
 
+def test_the_text_of_a_part_may_be_that_of_an_attempt_for_other_parts() -> None:
+    full = replace(RUNS, pods={"g-0": POD, "g-1": POD})
+    theirs = seen(full, conditions=(STARTED._replace(message="pod group is unschedulable"),))
+    assert compare(theirs, seen(full), replace(SCOPE, in_tree=True)).differences == []
+
+
 @pytest.mark.parametrize("constrained", [False, True])
 def test_the_domains_of_a_preemptor_count_if_it_is_constrained_to_domains(constrained: bool) -> None:
     theirs = seen(RUNS, evicted="low-0 low-1", constrained=constrained)

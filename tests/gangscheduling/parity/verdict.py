@@ -152,7 +152,8 @@ def _compare_group(name: str, theirs: ObservedGroup, ours: ObservedGroup, scope:
     if scheduled and (mine is None or mine.status != "True"):
         verdict.excused[NOT_CALLED_SCHEDULED] += 1
         mine = other
-    if _is_text_of_later_attempt(mine, other, theirs):
+    pods_are_left = scope.in_tree or len(theirs.bound) < len(theirs.pods)
+    if pods_are_left and _is_text_of_later_attempt(mine, other):
         verdict.excused[LATER_TEXT] += 1
         mine = other
     rest = tuple(tuple(each for each in group.conditions if each is not group.said) for group in (theirs, ours))
@@ -160,15 +161,15 @@ def _compare_group(name: str, theirs: ObservedGroup, ours: ObservedGroup, scope:
         verdict.differs(f"conditions of {name}", theirs.conditions, ours.conditions)
 
 
-def _is_text_of_later_attempt(theirs: Condition | None, ours: Condition | None, group: ObservedGroup) -> bool:
-    """Whether the group was called scheduled, and the text alone is that of an attempt for the pods that it left.
+def _is_text_of_later_attempt(theirs: Condition | None, ours: Condition | None) -> bool:
+    """Whether the group was called scheduled, and the text alone is that of an attempt for pods that were left.
 
     kube-scheduler compares the condition of such an attempt with what its informer reported last. If that is still the
     condition from before the group was scheduled, only the text differs, and the patch has nothing but the text.
     """
     if theirs is None or ours is None or theirs.status != "True" or not theirs.message.startswith(_UNSCHEDULABLE):
         return False
-    return theirs._replace(message="") == ours and len(group.bound) < len(group.pods)
+    return theirs._replace(message="") == ours
 
 
 def _plainer(
