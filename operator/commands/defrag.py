@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from muster.framework.config import ConfigurationError
+from muster.framework.contract import WatchedKind
 from muster.operator.defrag.carrying import CarriedOut, MoveCarrier
 from muster.operator.defrag.live import live_cluster
 from muster.operator.defrag.planner import propose
@@ -24,13 +25,13 @@ from muster.operator.kube.credentials import Connection
 from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.live import extender_session, read_cluster
-from muster.operator.simulate.manifests import ManifestError, Objects, check_unique, read
-from muster.operator.simulate.sources import texts
+from muster.operator.simulate.manifests import Objects
 from muster.operator.simulate.wording import counted
 from muster.plugins.catalog import POD_DISRUPTION_BUDGETS
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .effective_configuration import ConfigurationOptions, configuration_options
+from .files import dumped_cluster
 from .moves import Applying, applying_options, question_options
 from .output import Output, busy, emit, emit_lines, output_option
 
@@ -75,9 +76,10 @@ def command(
         raise click.UsageError("--apply changes the live cluster, and prints its steps: leave out --from and -o")
     with bad_input():
         rules = choice.rules(leader, None if leader is None else target.connection())
-        source = target.connection() if dump is None else _read(rules.assembly, dump)
+        assembly = rules.assembly
+        source = target.connection() if dump is None else dumped_cluster(dump, assembly, _kinds(assembly))
     with _failures(), busy("looking for moves"):
-        picture, report = asyncio.run(_propose(rules.assembly, source, question))
+        picture, report = asyncio.run(_propose(assembly, source, question))
     if output.document:
         emit(report, output)
     else:
@@ -104,26 +106,15 @@ def _failures() -> Iterator[None]:
         raise click.ClickException(str(error)) from error
 
 
-def _read(assembly: Assembly, dump: Path) -> Objects:
-    """The cluster in the file. Raises BadInputError."""
-    found = Objects()
-    kinds = (*assembly.kinds_to_read(), POD_DISRUPTION_BUDGETS)
-    try:
-        for source, text in texts(str(dump)):
-            found.extend(read(text, source, kinds, kinds=assembly.groups, whole=bool(assembly.configuration.extenders)))
-        check_unique(found, str(dump))
-    except ManifestError as error:
-        raise BadInputError(str(error)) from error
-    if not found.nodes:
-        raise BadInputError(f"no nodes in {dump}")
-    return found
+def _kinds(assembly: Assembly) -> tuple[WatchedKind, ...]:
+    """The kinds that a proposal depends on, beside nodes and pods."""
+    return (*assembly.kinds_to_read(), POD_DISRUPTION_BUDGETS)
 
 
 async def _propose(
     assembly: Assembly, source: Connection | Objects, question: DefragQuestion
 ) -> tuple[ClusterPicture, DefragReport]:
-    kinds = (*assembly.kinds_to_read(), POD_DISRUPTION_BUDGETS)
-    cluster = source if isinstance(source, Objects) else await read_cluster(source, kinds)
+    cluster = source if isinstance(source, Objects) else await read_cluster(source, _kinds(assembly))
     async with extender_session(cluster, assembly.configuration, source) as session:
         picture = ClusterPicture(assembly, cluster, time.time(), session)
         return picture, await propose(picture, question)

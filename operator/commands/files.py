@@ -1,20 +1,26 @@
-"""The options for manifests that a command reads: `-f`, `-R` and `-n`, as in kubectl.
+"""The files that commands read: manifests, by the options `-f`, `-R` and `-n`, as in kubectl, and dumps of clusters.
 
-`simulate` takes them as one value, `Files`.
+`simulate` takes the options as one value, `Files`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
+from muster.framework.contract import WatchedKind
+from muster.operator.process.settings import Assembly
+from muster.operator.simulate.dumps import read_dump
+from muster.operator.simulate.manifests import ManifestError, Objects
+
 from . import completion_candidates
-from .common import Target
+from .common import BadInputError, Target
 
 _DEFAULT = "default"
 
@@ -76,3 +82,11 @@ def files_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in reversed(options):
         decorated = option(decorated)
     return decorated
+
+
+def dumped_cluster(dump: Path, assembly: Assembly, watched: Sequence[WatchedKind]) -> Objects:
+    """The cluster in a dump, with the objects of the `watched` kinds. Raises BadInputError."""
+    try:
+        return read_dump(dump, assembly, watched)
+    except ManifestError as error:
+        raise BadInputError(str(error)) from error

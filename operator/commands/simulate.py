@@ -24,7 +24,7 @@ from muster.operator.kube.errors import ApiError
 from muster.operator.process.settings import Assembly
 from muster.operator.simulate.admission import AdmissionObjects
 from muster.operator.simulate.live import extender_session, read_admission, read_cluster
-from muster.operator.simulate.manifests import ManifestError, Objects, check_unique, read
+from muster.operator.simulate.manifests import ManifestError, Objects, read
 from muster.operator.simulate.rehearsal import Rehearsal, as_new
 from muster.operator.simulate.shortfall import shortfall
 from muster.operator.simulate.sources import texts
@@ -32,7 +32,7 @@ from muster.operator.simulate.wording import counted
 
 from .common import BadInputError, Target, bad_input, leader_options, target_options
 from .effective_configuration import ConfigurationOptions, configuration_options
-from .files import Files, files_options
+from .files import Files, dumped_cluster, files_options
 from .output import Output, busy, emit, emit_lines, output_option
 
 _DOES_NOT_FIT = 1
@@ -74,15 +74,12 @@ def command(
         assembly = rules.assembly
         source = target.connection() if dump is None else _dumped(assembly, dump)
         space = files.namespace_on(target if dump is None else None)
-        admission = _admission(source)
-        wanted = _read(assembly, *files.names, recursive=files.recursive, admission=admission, namespace=space)
+        wanted = _read(assembly, files, _admission(source), space)
         if not wanted.pods:
             raise BadInputError(f"no pods in {', '.join(files.names)}")
     wanted = _adopted(assembly, wanted)
     for sentence in wanted.admission.unknown:
         click.echo(sentence, err=True)
-    if isinstance(source, Objects) and not source.nodes:
-        raise BadInputError(f"no nodes in {dump}")
     try:
         with busy(f"trying {counted(len(wanted.pods), 'pod')}"):
             outcome = asyncio.run(_simulate(assembly, source, wanted))
@@ -126,44 +123,39 @@ def _admission(source: Connection | Objects) -> AdmissionObjects:
         raise click.ClickException(str(error)) from error
 
 
-def _read(
-    assembly: Assembly,
-    *names: str,
-    recursive: bool = False,
-    admission: AdmissionObjects | None = None,
-    namespace: str = "default",
-) -> Objects:
-    found, whole = Objects(admission=admission or AdmissionObjects()), bool(assembly.configuration.extenders)
-    groups = assembly.groups
+def _read(assembly: Assembly, files: Files, admission: AdmissionObjects, namespace: str) -> Objects:
+    """The objects in the files. Raises BadInputError."""
+    found, whole = Objects(admission=admission), bool(assembly.configuration.extenders)
     try:
-        for name in names:
-            for source, text in texts(name, recursive=recursive):
+        for name in files.names:
+            for source, text in texts(name, recursive=files.recursive):
                 text_holds = read(
                     text,
                     source,
                     assembly.kinds_to_read(),
-                    found.admission,
-                    kinds=groups,
+                    admission,
+                    kinds=assembly.groups,
                     namespace=namespace,
                     whole=whole,
                 )
                 found.extend(text_holds)
     except ManifestError as error:
         raise BadInputError(str(error)) from error
-    for kind, count in sorted(found.skipped.items()):
-        hint = "; its pods, if any, are made by its operator: simulate the pods" if _is_custom(kind) else ""
-        click.echo(f"left out: {count} of {kind}{hint}", err=True)
+    _say_left_out(found)
     return found
 
 
 def _dumped(assembly: Assembly, dump: Path) -> Objects:
     """The cluster in the file. Raises BadInputError."""
-    found = _read(assembly, str(dump))
-    try:
-        check_unique(found, str(dump))
-    except ManifestError as error:
-        raise BadInputError(str(error)) from error
+    found = dumped_cluster(dump, assembly, assembly.kinds_to_read())
+    _say_left_out(found)
     return found
+
+
+def _say_left_out(found: Objects) -> None:
+    for kind, count in sorted(found.skipped.items()):
+        hint = "; its pods, if any, are made by its operator: simulate the pods" if _is_custom(kind) else ""
+        click.echo(f"left out: {count} of {kind}{hint}", err=True)
 
 
 def _is_custom(kind: str) -> bool:

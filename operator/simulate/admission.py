@@ -45,18 +45,24 @@ class AdmissionObjects:
 
     Attributes:
         objects: the objects of each known kind, which may be none.
+        repeated: kind and `namespace/name`, or the name alone, of objects that were added again.
         unread: the API server's reasons why kinds of the cluster could not be read, by kind.
         unknown: sentences for users about unknown objects on which a pod depends.
     """
 
     objects: dict[str, list[Document]] = field(default_factory=dict)
+    repeated: list[tuple[str, str]] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     unknown: dict[str, None] = field(default_factory=dict)
 
     def add(self, document: Document) -> None:
         """Add an object of one of `KINDS`; the last object of a name counts."""
-        found = self.objects.setdefault(str(document["kind"]), [])
-        found[:] = [each for each in found if _key(each) != _key(document)] + [document]
+        kind, key = str(document["kind"]), _key(document)
+        found = self.objects.setdefault(kind, [])
+        others = [each for each in found if _key(each) != key]
+        if len(others) < len(found):
+            self.repeated.append((kind, "/".join(key) if kind == LIMIT_RANGES else key[1]))
+        found[:] = [*others, document]
 
     def pod(self, namespace: str, name: str, spec: Document) -> dict[str, Any]:
         """The spec of a new pod after admission. Raises ValueError for a pod that admission rejects."""

@@ -78,6 +78,7 @@ class Objects:
         nodes, pods: the objects.
         watched: the objects of further kinds: groups, and the kinds that plugins watch.
         skipped: the number of objects of each other kind, by `apiVersion kind`.
+        made: the number of objects of further kinds that controllers would make for others, by key.
         admission: the objects that complete new pods.
         written: nodes and pods as they were written, for extenders; None without extenders.
     """
@@ -86,6 +87,7 @@ class Objects:
     pods: list[Pod] = field(default_factory=list)
     watched: dict[WatchedKind, list[Any]] = field(default_factory=dict)
     skipped: Counter[str] = field(default_factory=Counter)
+    made: dict[WatchedKind, Counter[str]] = field(default_factory=dict)
     admission: AdmissionObjects = field(default_factory=AdmissionObjects)
     written: Written | None = None
 
@@ -96,6 +98,8 @@ class Objects:
         for kind, objects in more.watched.items():
             self.watched.setdefault(kind, []).extend(objects)
         self.skipped += more.skipped
+        for kind, keys in more.made.items():
+            self.made.setdefault(kind, Counter()).update(keys)
         if more.written is not None:
             self.written = self.written or Written()
             self.written.extend(more.written)
@@ -139,14 +143,6 @@ def read(
             for each in _flat([plain], source, namespace=namespace):
                 _take(each, source, found, kinds)
     return found
-
-
-def check_unique(found: Objects, source: str) -> None:
-    """Raise ManifestError for several pods of one name or UID, which no cluster has."""
-    for field_name, of in (("name", lambda pod: pod.metadata.key), ("uid", lambda pod: pod.metadata.uid)):
-        for value, count in Counter(map(of, found.pods)).items():
-            if count > 1:
-                raise ManifestError(f'{source}: Pod: metadata.{field_name}: Duplicate value: "{value}"')
 
 
 class _Type(msgspec.Struct):
@@ -314,6 +310,12 @@ def _add_pod(pod: Pod, document: object, found: Objects) -> None:
         found.written.pods[pod.metadata.key] = _as_raw(document)
 
 
+def _add_made(made: Any, kind: WatchedKind, found: Objects) -> None:
+    """Add an object that a controller would make for another object."""
+    found.watched[kind].append(made)
+    found.made.setdefault(kind, Counter())[made.metadata.key] += 1
+
+
 def _as_raw(document: object) -> msgspec.Raw:
     if isinstance(document, msgspec.Raw):
         return document
@@ -358,18 +360,18 @@ def _take_pod(document: Mapping[str, Any], name: str, found: Objects) -> None:
     if not (document.get("metadata") or {}).get("uid") and (refused := refused_amounts(pod)):
         raise FieldError(refused)
     _add_pod(pod, completed, found)
-    kept = (some for kind, some in found.watched.items() if kind.resource == EventResource.PERSISTENT_VOLUME_CLAIM)
-    claims = next(kept, None)
-    if claims is None:
+    kind = next((each for each in found.watched if each.resource == EventResource.PERSISTENT_VOLUME_CLAIM), None)
+    if kind is None:
         return
     meta = pod.metadata
     for template in document.get("volumeClaimTemplates") or ():
-        claims.append(claim_from(found.admission.claim(template), f"{template_name(template)}-{name}", meta.namespace))
+        own = f"{template_name(template)}-{name}"
+        _add_made(claim_from(found.admission.claim(template), own, meta.namespace), kind, found)
     for index, volume in enumerate((document.get("spec") or {}).get("volumes") or ()):
         if "ephemeral" in volume:
             template = (volume["ephemeral"] or {}).get("volumeClaimTemplate") or {}
             own = f"{name}-{needed(volume, 'name', f'spec.volumes[{index}]')}"
-            claims.append(claim_from(found.admission.claim(template), own, meta.namespace, owner=meta.uid))
+            _add_made(claim_from(found.admission.claim(template), own, meta.namespace, owner=meta.uid), kind, found)
 
 
 def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -> None:
@@ -377,7 +379,7 @@ def _take_group_of_job(document: Mapping[str, Any], name: str, found: Objects) -
     kind = next((each for each in found.watched if each.describes(_WORKLOADS + "/", "PodGroup")), None)
     group = None if kind is None else group_of_job(document, name)
     if kind is not None and group is not None:
-        found.watched[kind].append(_watched(group, kind))
+        _add_made(_watched(group, kind), kind, found)
 
 
 def _completed(document: Mapping[str, Any], name: str, admission: AdmissionObjects) -> dict[str, Any]:
