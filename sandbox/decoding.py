@@ -5,11 +5,12 @@ dropped and named; the store refuses them, warns of them or ignores them, as the
 to the canonical form in which the API stores them. The sentences are those of kube-apiserver.
 """
 
-import re
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from muster.framework.model.quantity import NANO_PER_MILLI, NANO_PER_UNIT, QuantityError, nanos
+from muster.framework.model.canonical import canonical, canonical_amount
+from muster.framework.model.quantity import QuantityError
 from muster.sandbox.custom_resources import pruned
 from muster.sandbox.objects import Object
 from muster.sandbox.registry import Kind
@@ -25,9 +26,6 @@ _GO_NAMES = {
     "any": "string",
 }
 _JSON_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
-_BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
-_DECIMAL = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
-_EXPONENT = re.compile(r"\d[eE][+-]?\d+$")
 
 
 class UnreadableError(ValueError):
@@ -85,7 +83,7 @@ class _Reading:
             fits = False
         elif name == MAP and item is not None:
             if isinstance(value, dict) and item.name == "quantity":
-                return {key: canonical_quantity(amount, grain=NANO_PER_MILLI) for key, amount in value.items()}
+                return {key: _checked_quantity(amount, canonical_amount) for key, amount in value.items()}
             if isinstance(value, dict):
                 return {
                     key: self.value(item, entry, f"{path}.{key}", place, owner=owner) if entry is not None else None
@@ -123,7 +121,7 @@ def _scalar(wanted: Type, value: Any, place: str, owner: str) -> Any:
         case "int-or-string":
             fits = isinstance(value, int | str) and not isinstance(value, bool)
         case "quantity":
-            return canonical_quantity(value)
+            return _checked_quantity(value, canonical)
         case "time":
             fits = isinstance(value, str)
             if fits:
@@ -163,31 +161,12 @@ def _check_time(text: str) -> None:
         raise UnreadableError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
 
 
-def canonical_quantity(quantity: Any, *, grain: int = 1) -> str:
-    """A quantity as the API stores it: `0.5` is `500m`, `1024Mi` is `1Gi`. Raises `UnreadableError` for no quantity.
-
-    It is rounded up to a multiple of `grain` in nano units; amounts of resources are kept to the thousandth.
-    """
-    text = str(quantity).strip()
+def _checked_quantity(quantity: Any, write: Callable[[Any], str]) -> str:
+    """A quantity as `write` writes it. Raises `UnreadableError` for no quantity."""
     try:
         if isinstance(quantity, bool) or not isinstance(quantity, str | int | float):
             raise QuantityError("quantities must match the regular expression, got a boolean or a container")
-        amount = -(-nanos(quantity) // grain) * grain
+        return write(quantity)
     except QuantityError:
         pattern = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
         raise UnreadableError(f"quantities must match the regular expression '{pattern}'") from None
-    if text.endswith("i") and abs(amount) >= 1024 * NANO_PER_UNIT:
-        return _shortened(-(-amount // NANO_PER_UNIT), 1024, _BINARY)
-    if _EXPONENT.search(text):
-        shown = _shortened(amount, 1000, tuple(f"e{exponent}" for exponent in range(-9, 19, 3)))
-        return shown.removesuffix("e0")
-    return _shortened(amount, 1000, _DECIMAL)
-
-
-def _shortened(amount: int, base: int, suffixes: tuple[str, ...]) -> str:
-    if amount == 0:
-        return "0"
-    step = 0
-    while amount % base == 0 and step < len(suffixes) - 1:
-        amount, step = amount // base, step + 1
-    return f"{amount}{suffixes[step]}"

@@ -151,12 +151,12 @@ def test_a_limit_range_fills_in_what_a_container_does_not_say(resources: dict[st
 
 
 def test_the_first_of_several_limit_ranges_fills_in_and_a_default_is_made_of_the_bounds() -> None:
-    bounds = {"type": "Container", "max": {"cpu": "4", "memory": "2Gi"}, "min": {"cpu": "1", "example.com/gpu": "1"}}
+    bounds = {"type": "Container", "max": {"cpu": "4", "memory": "2Gi"}, "min": {"cpu": "1", "ephemeral-storage": "1"}}
     second = LIMITS | {"metadata": {"name": "more", "namespace": "default"}, "spec": {"limits": [bounds]}}
     pod = of_class("a", containers=[{"name": "main"}], initContainers=[{"name": "first"}])
     [admitted] = read(listed(LIMITS, second, pod), "test").pods
     for container in (*admitted.spec.containers, *admitted.spec.init_containers):
-        assert container.resources.requests == {"cpu": "2", "memory": "2Gi", "example.com/gpu": "1"}
+        assert container.resources.requests == {"cpu": "2", "memory": "2Gi", "ephemeral-storage": "1"}
 
 
 def test_a_workload_is_completed_and_refused_as_the_pods_that_it_makes() -> None:

@@ -33,7 +33,7 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def train(folder: Path, gpus: int) -> Path:
     """A job of 512 pods that start together."""
-    pod = make_pod("").requests({"cpu": "1", "example.com/gpu": str(gpus)})
+    pod = make_pod("").requests(cpu="1").limits({"example.com/gpu": str(gpus)})
     template = {"metadata": {"labels": {GROUP_LABEL: "train"}}, "spec": pod["spec"]}
     spec = {"parallelism": GANG, "completions": GANG, "template": template}
     job = {"kind": "Job", "metadata": {"name": "train"}, "spec": spec}
