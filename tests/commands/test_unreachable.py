@@ -106,12 +106,17 @@ def test_run_waits_for_a_server_and_says_in_its_log_and_at_readyz_why(tmp_path: 
     assert [line for line in (page + log.read_text()).splitlines() if OF_PYTHON.search(line)] == []
 
 
-def test_run_ends_where_another_program_answers_and_names_the_address(tmp_path: Path) -> None:
+def test_run_waits_where_another_program_answers_and_says_in_its_log_which_and_what(tmp_path: Path) -> None:
     with answering(PAGE) as port, running(f"http://127.0.0.1:{port}", tmp_path) as (muster, _, log):
-        assert muster.wait(_PATIENCE_SECONDS) == 1
-    *others, last = log.read_text().splitlines()
-    assert last.endswith(f"the operator cannot go on: http://127.0.0.1:{port}: the answer is not JSON")
-    assert [line for line in others if OF_PYTHON.search(line)] == []
+        logged = eventually(log.read_text, "will retry: GET")
+        muster.terminate()
+        assert muster.wait(_PATIENCE_SECONDS) == 0
+    assert re.search(
+        rf"will retry: GET http://127\.0\.0\.1:{port}/(api|apis) -> the answer to /\1 is not one of a Kubernetes API "
+        "server: text/html: <html></html>",
+        logged,
+    )
+    assert [line for line in log.read_text().splitlines() if OF_PYTHON.search(line)] == []
 
 
 @contextmanager

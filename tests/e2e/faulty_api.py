@@ -48,9 +48,10 @@ class Garbage:
     """Success, with an unreadable body."""
 
     body: bytes = b'{"kind": "PodList", "items": [{{{ \xff\xfe'
+    content_type: str = "application/json"
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        return web.Response(body=self.body, content_type="application/json")
+        return web.Response(body=self.body, content_type=self.content_type)
 
 
 @dataclass(frozen=True)

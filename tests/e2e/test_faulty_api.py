@@ -1,5 +1,6 @@
 """An API server that refuses, breaks off or talks nonsense costs time, never a pod: all are bound once it is well."""
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -121,13 +122,35 @@ def test_readyz_says_what_is_missing_and_muster_begins_when_it_gets_it_after(
     assert muster.page("/readyz") == (200, "ok")
 
 
-@pytest.mark.parametrize("fault", [Garbage(), BrokenOff()], ids=["garbage", "a connection that breaks"])
-def test_a_server_that_cannot_even_say_what_it_serves_ends_the_process_with_a_clear_last_line_because_of(
-    fault: Fault, faulty_api: FaultyApi, start_muster: StartMuster, tmp_path: Path
+@pytest.mark.parametrize(
+    "fault",
+    [Refusal(503), Garbage(), Garbage(b"<html>Back soon</html>", "text/html"), BrokenOff()],
+    ids=["503", "garbage", "a page of HTML", "a connection that breaks"],
+)
+def test_muster_asks_again_what_the_server_serves_after(
+    fault: Fault,
+    faulty_api: FaultyApi,
+    start_muster: StartMuster,
+    cluster: Cluster,
+    add_nodes: AddNodes,
+    tmp_path: Path,
 ) -> None:
+    add_nodes(make_node("one"))
     with faulty_api.trouble(fault, on=is_discovery):
+        muster = start_muster(kubeconfig=faulty_api.kubeconfig(tmp_path / "kubeconfig"), ready=False)
+        eventually(lambda: faulty_api.met >= 4)  # of two paths
+    muster.wait_until_ready()
+    cluster.create(make_pod("web"), scheduler=muster.name)
+
+    assert cluster.wait_until_bound("web") == ["one"]
+
+
+def test_a_server_without_discovery_ends_the_process_with_a_clear_last_line(
+    faulty_api: FaultyApi, start_muster: StartMuster, tmp_path: Path
+) -> None:
+    with faulty_api.trouble(Refusal(404, "nothing here"), on=is_discovery):
         muster = start_muster(kubeconfig=faulty_api.kubeconfig(tmp_path / "kubeconfig"), ready=False)
 
         assert muster.wait() == 1
 
-    assert "the operator cannot go on: " in muster.log.splitlines()[-1]
+    assert re.search(r"the operator cannot go on: http://127\.0\.0\.1:\d+: nothing here$", muster.log)
