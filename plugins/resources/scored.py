@@ -79,9 +79,12 @@ class ScoredUse:
         return shares
 
     def in_domains(self, domains: Partition, snapshot: SnapshotReader) -> tuple[Amounts, Amounts]:
-        """`(used, offered)` of the nodes of each domain together, with the pod in it: shape (resources, domains)."""
+        """`(used, offered)` of the nodes of each domain together, with the pod in it: shape (resources, domains).
+
+        As in kube-scheduler, what is used on a node that offers none of the resource does not count.
+        """
         used, offered = self.without(NodeView(snapshot, None))
-        return domains.sums(used) + self._amounts, domains.sums(offered)
+        return domains.sums(np.where(offered, used, 0)) + self._amounts, domains.sums(offered)
 
     def without(self, nodes: NodeView) -> tuple[Amounts, Amounts]:
         """`(used, offered)` as things are, without the pod."""
