@@ -10,13 +10,15 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from ..contract.status import Status
-from ..contract.topology import Topology
+from ..contract.topology import Favour, Topology
 from ..model.pod_info import PodInfo
 from ..snapshot.partitions import NONE, Partition, Partitions
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
 from .group_capacity import Capacities
 from .slices import may_join
+
+_UNDETERMINED = "cannot determine domain for already scheduled pods"
 
 
 class PlacedMembers:
@@ -38,7 +40,11 @@ class PlacedMembers:
         None if no plugin counts it.
         """
         members = [*placed]
-        taken = self.rows_of(members)
+        rows = self.rows_by_pod(members)
+        lost = self.lost(topology, members, rows)
+        if lost is not None:
+            return lost
+        taken = np.unique(rows)
         if not len(taken):
             return [None]
         found: list[Rows | None] = []
@@ -90,16 +96,26 @@ class PlacedMembers:
         roomy = in_parts[free[numbers] >= min(size, free.max())]
         return [in_parts] if len(roomy) == len(in_parts) else [roomy, in_parts]
 
-    def rows_of(self, placed: Iterable[PodInfo]) -> Rows:
-        """The rows of the nodes that these pods are on, each once."""
-        return np.array(sorted(set(self.rows_by_pod(placed).tolist())), np.intp)
-
     def rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
         """The row of each pod's node, without pods whose node does not exist."""
         return np.array([row for pod in placed if (row := self._row_of(pod)) is not None], np.intp)
 
     def _row_of(self, pod: PodInfo) -> int | None:
-        return self._snapshot.live_row_of(self._node_of(pod.uid) or pod.node_name)
+        return self._snapshot.live_row_of(self._node(pod))
+
+    def _node(self, pod: PodInfo) -> str:
+        return self._node_of(pod.uid) or pod.node_name
+
+    def lost(self, topology: Topology, placed: Sequence[PodInfo], rows: Rows) -> Status | None:
+        """kube-scheduler's ERROR for members whose node does not exist; `rows` are those of `rows_by_pod`.
+
+        Groups that do not favour the placement score leave such members out of account.
+        """
+        if len(rows) == len(placed) or topology.favour is not Favour.PLACEMENT_SCORE:
+            return None
+        pod = min((pod for pod in placed if self._row_of(pod) is None), key=lambda pod: pod.key)
+        what = f'getting node for pod {pod.key}: nodeinfo not found for node name "{self._node(pod)}"'
+        return Status.failure(f"{_UNDETERMINED}: {what}")
 
     def undetermined(self, partition: Partition, placed: Sequence[PodInfo]) -> Status:
         """kube-scheduler's text for members that run in several domains, or in none."""
@@ -110,7 +126,7 @@ class PlacedMembers:
         else:
             first, second, *_ = ("/".join(partition.values[number]) for number in sorted({*numbers.values()}))
             what = f"more than 1 domain found for pod group: {first}, {second}"
-        return Status.failure(f"cannot determine domain for already scheduled pods: {what}")
+        return Status.failure(f"{_UNDETERMINED}: {what}")
 
 
 def domains_at(partition: Partition, taken: Rows) -> set[int]:
