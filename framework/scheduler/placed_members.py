@@ -106,6 +106,16 @@ class PlacedMembers:
     def _node(self, pod: PodInfo) -> str:
         return self._node_of(pod.uid) or pod.node_name
 
+    def fault(self, topology: Topology, placed: Sequence[PodInfo]) -> Status | None:
+        """The ERROR if these members do not determine one domain of the required levels, anywhere in the cluster."""
+        rows = self.rows_by_pod(placed)
+        lost = self.lost(topology, placed, rows)
+        if lost is not None or not len(rows):
+            return lost
+        partition = self._partitions.of(topology.levels[: topology.required])
+        only = domains_at(partition, rows)
+        return self.undetermined(partition, placed) if len(only) > 1 or NONE in only else None
+
     def lost(self, topology: Topology, placed: Sequence[PodInfo], rows: Rows) -> Status | None:
         """kube-scheduler's ERROR for members whose node does not exist; `rows` are those of `rows_by_pod`.
 

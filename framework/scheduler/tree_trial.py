@@ -91,8 +91,11 @@ class TreeTrials:
         attempts = ground.of(part)
         for attempt in attempts:
             attempt.state.within = within
-        if part.topology is None or not attempts:
+        if part.topology is None:
             return self._try(ground, part, within)
+        if not attempts:
+            fault = self._domains.placed.fault(part.topology, part.placed_members)
+            return self._try(ground, part, within) if fault is None else PartTrial(part, error=fault)
 
         def try_() -> PartTrial:
             return self._try(ground, part, attempts[0].state.within)

@@ -44,3 +44,37 @@ async def test_a_group_with_a_pod_on_a_deleted_node_is_placed_once_that_pod_is_d
     await world.until(lambda: world.bound("train") == ["train-1", "train-2"], within=15)
     assert {world.node_of(f"default/train-{number}") for number in (1, 2)} == {"a"}
     world.check()
+
+
+@pytest.mark.parametrize("constrained", ["the part", "a composite above it"])
+@pytest.mark.parametrize(
+    ("racks", "cause"),
+    [
+        (("a", "b"), "more than 1 domain found for pod group: a, b"),
+        (("a", None), "no topology domain found for pod default/left-1"),
+    ],
+)
+async def test_a_tree_is_an_error_as_long_as_the_pods_of_a_complete_part_run_in_no_one_domain(
+    racks: tuple[str | None, ...], cause: str, constrained: str
+) -> None:
+    world = World()
+    world.add_nodes(make_node("free", cpu="2").labels(rack="a"))
+    world.add_composite("job", 2)
+    of_part, of_inner = (_ONE_RACK, {}) if constrained == "the part" else ({}, _ONE_RACK)
+    world.add_composite("inner", 1, parentCompositePodGroupName="job", **of_inner)
+    world.add_group("left", 2, parentCompositePodGroupName="inner", **of_part)
+    right = world.add_group("right", 1, parentCompositePodGroupName="job")
+    members = make_members("left", 2)
+    for number, rack in enumerate(racks):
+        world.add_nodes(make_node(f"node-{number}", cpu="8").labels({"rack": rack} if rack else {}))
+        members[number].node(f"node-{number}")
+    world.add(*members, *make_members("right", 1))
+    await world.settle()
+    inner = "composite pod group evaluation failed due to child error: "
+    text = (inner * (2 if constrained == "the part" else 1)) + _UNDETERMINED + cause
+    assert world.reported(right) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+    assert (world.conditions["default/right-0"][:2], world.bound("right")) == (("SchedulerError", text), [])
+
+    world.api.change("nodes", "node-1", lambda node: node["metadata"]["labels"].update(rack="a"))
+    await world.until(lambda: world.bound("right") == ["right-0"], within=15)
+    world.check()
