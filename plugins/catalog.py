@@ -31,6 +31,7 @@ from .coscheduling.plugin import Coscheduling
 from .defaultpreemption.budgets import POD_DISRUPTION_BUDGETS, DisruptionBudgets
 from .defaultpreemption.plugin import DefaultPreemption
 from .dynamicresources.plugin import DynamicResources
+from .gangscheduling.placements import PodGroupPodsCount, TopologyPlacementGenerator
 from .gangscheduling.plugin import GangScheduling
 from .images.image_locality import ImageLocality
 from .interpodaffinity.inter_pod_affinity import InterPodAffinity
@@ -99,6 +100,8 @@ _DEFAULT_PLUGINS: Final[tuple[tuple[type[Plugin], int], ...]] = (
     (DefaultBinder, 0),
     (NodeDeclaredFeatures, 0),
     (GangScheduling, 0),
+    (TopologyPlacementGenerator, 0),
+    (PodGroupPodsCount, 1),
 )
 
 _OTHER_PLUGINS: Final[tuple[type[Plugin], ...]] = (
@@ -137,17 +140,11 @@ ALWAYS: Final = (PodLimits.name, Reservation.name, CapacityScheduling.name)
 DEFAULTS: Final = tuple((plugin.name, weight) for plugin, weight in _DEFAULT_PLUGINS)
 """Name and weight (0: none) of each plugin that is on by default, in kube-scheduler's multiPoint order.
 
-GangScheduling is among them because kube-scheduler enables it with the feature gate GenericWorkload; where no such
-group exists, it does nothing.
+GangScheduling and the plugins after it are among them because kube-scheduler enables them with the feature gates
+GenericWorkload and TopologyAwareWorkloadScheduling; where no such group exists, they do nothing.
 """
 
-KNOWN_UNIMPLEMENTED: Final = frozenset(
-    {
-        "DeferredPodScheduling",
-        "PodGroupPodsCount",
-        "TopologyPlacementGenerator",
-    }
-)
+KNOWN_UNIMPLEMENTED: Final = frozenset({"DeferredPodScheduling"})
 """Names of the plugins that kube-scheduler has in its tree and this package does not."""
 
 

@@ -296,8 +296,21 @@ class ScorePlugin(Plugin[Args]):
         return None
 
 
+class PlacementGeneratePlugin(Plugin[Args]):
+    """Has groups that favour the placement score placed in their topology's domains, which the engine computes.
+
+    In a profile without such a plugin, these groups are placed on any nodes. A profile has one at most.
+    """
+
+
 class PlacementScorePlugin(Plugin[Args]):
-    """Ranks the topology domains that can take a group."""
+    """Ranks the topology domains that can take a group.
+
+    Where `counts_members`, what counts besides `score_placements` is how many members of the group have a node with
+    those that the domain takes, in per cent of the number with the domain that takes most.
+    """
+
+    counts_members: ClassVar[bool] = False
 
     @abstractmethod
     def score_placements(self, pods: Sequence[PodInfo], domains: Partition, snapshot: SnapshotReader) -> Scores:
@@ -406,6 +419,7 @@ POINTS: Mapping[str, type[Plugin]] = {
     "postFilter": PostFilterPlugin,
     "preScore": PreScorePlugin,
     "score": ScorePlugin,
+    "placementGenerate": PlacementGeneratePlugin,
     "placementScore": PlacementScorePlugin,
     "reserve": ReservePlugin,
     "permit": PermitPlugin,

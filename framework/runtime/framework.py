@@ -88,7 +88,7 @@ class Framework:
         self.percentage_of_nodes_to_score = resolved.percentage_of_nodes_to_score
         self.calls = calls = PluginCalls(self.name, shared.clock.now, shared.metrics, shared.call_watch)
         self.registrations = _with_guarded_hints(plugins, calls)
-        self.groups = ProfileGroups(plugins.groups, calls)
+        self.groups = ProfileGroups(plugins.groups, calls, placed_by_score=bool(plugins.placement_generate))
         self.followers = DecisionFollowers(plugins, calls)
         concerned = ConcernedPlugins(plugins.plugins.values(), calls)
         self.pre_filtering = PreFiltering(plugins, calls, concerned)

@@ -7,6 +7,7 @@ or Failed is raised with an ERROR that names the plugin and the method.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from ..contract.group import GroupPlugin
@@ -28,16 +29,19 @@ _MOST_LEVELS = 64
 class GroupCalls:
     """The calls of one group plugin. Each method calls `GroupPlugin`'s of the same name; raises Failed if it breaks.
 
+    Unless groups are `placed_by_score`, those that favour the placement score have no topology.
+
     Attributes:
         name: the plugin's.
         terse: see `GroupPlugin.terse`.
     """
 
-    def __init__(self, plugin: GroupPlugin, calls: PluginCalls) -> None:
+    def __init__(self, plugin: GroupPlugin, calls: PluginCalls, *, placed_by_score: bool) -> None:
         self.name = plugin.name
         self.terse = plugin.terse
         self._plugin = plugin
         self._calls = calls
+        self._placed_by_score = placed_by_score
 
     def priority(self, group: str) -> int | None:
         """The priority that the group queues with; None for that of its pods."""
@@ -75,7 +79,8 @@ class GroupCalls:
 
     def topology(self, group: str) -> Topology | None:
         """Where members have to be together."""
-        return self._of(group, points.TOPOLOGY, _topology, self._plugin.topology, group)
+        topology = self._of(group, points.TOPOLOGY, _topology, self._plugin.topology, group)
+        return topology if self._placed_by_score else _unless_by_score(topology)
 
     def placed_members(self, group: str) -> Sequence[PodInfo]:
         """Members that have a node."""
@@ -93,7 +98,8 @@ class GroupCalls:
 
     def tree(self, group: str) -> Part | None:
         """The groups that the group consists of."""
-        return self._of(group, points.TREE, _tree, self._plugin.tree, group)
+        tree = self._of(group, points.TREE, _tree, self._plugin.tree, group)
+        return tree if self._placed_by_score or tree is None else _unless_parts_by_score(tree)
 
     def part_of(self, pod: PodInfo) -> str:
         """The key of the leaf that the pod is a member of."""
@@ -130,10 +136,10 @@ class ProfileGroups:
     All methods raise Failed when a plugin breaks.
     """
 
-    def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls) -> None:
+    def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls, *, placed_by_score: bool) -> None:
         self._plugins = plugins
         self._calls = calls
-        self._by_name = {plugin.name: GroupCalls(plugin, calls) for plugin in plugins}
+        self._by_name = {plugin.name: GroupCalls(plugin, calls, placed_by_score=placed_by_score) for plugin in plugins}
 
     def of(self, pod: PodInfo) -> EntityGroup | None:
         """The group that `pod` is to be tried with: of the first plugin that claims it."""
@@ -188,6 +194,17 @@ def _topology(answer: object) -> Topology | None:
     if int32(found.slice_size) < 0:
         raise ValueError("its topology has slices of fewer members than none")
     return found
+
+
+def _unless_by_score(topology: Topology | None) -> Topology | None:
+    """The topology; None if it favours the placement score."""
+    return None if topology is None or topology.favour is Favour.PLACEMENT_SCORE else topology
+
+
+def _unless_parts_by_score(part: Part) -> Part:
+    """The part, with the topologies in it that `_unless_by_score` keeps."""
+    parts = None if part.parts is None else [_unless_parts_by_score(each) for each in part.parts]
+    return replace(part, topology=_unless_by_score(part.topology), parts=parts)
 
 
 def _tree(answer: object, depth: int = 0) -> Part | None:

@@ -20,6 +20,7 @@ from ..contract.plugin import (
     EnqueueExtensions,
     FilterPlugin,
     PermitPlugin,
+    PlacementGeneratePlugin,
     PlacementScorePlugin,
     Plugin,
     PodGroupPostFilterPlugin,
@@ -82,6 +83,7 @@ class ProfilePlugins:
         name: the schedulerName it answers to.
         weights: the weight of each Score plugin by name.
         placement_weights: the weight of each PlacementScore plugin by name.
+        members_weight: the weight of the share of members that a domain takes, by `PlacementScorePlugin`.
         groups: the plugins that know which pods are placed together, in the order in which they are asked.
         rejecting_by_signature: names of plugins whose rejections are the same for all pods of a signature.
         rejecting_by_class: names of plugins whose rejections are the same for all pods of an equivalence class.
@@ -113,7 +115,11 @@ class ProfilePlugins:
         self.post_filter = at("postFilter", PostFilterPlugin)
         self.pre_score = at("preScore", PreScorePlugin)
         self.score = at("score", ScorePlugin)
+        self.placement_generate = at("placementGenerate", PlacementGeneratePlugin)
         self.placement_score = at("placementScore", PlacementScorePlugin)
+        self.members_weight = sum(
+            self.placement_weights[plugin.name] for plugin in self.placement_score if plugin.counts_members
+        )
         self.reserve = at("reserve", ReservePlugin)
         self.permit = at("permit", PermitPlugin)
         self.pre_bind = at("preBind", PreBindPlugin)

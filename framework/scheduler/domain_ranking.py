@@ -7,7 +7,7 @@ stops as soon as no other domain can be better.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from .domain_order import Counts, DomainCapacity, highest_first, tightest_first
 from .node_choice import Choose
 
 _MOST = 100
-"""The highest score of PodGroupPodsCount."""
+"""The highest share of members."""
 
 
 class Fits(Protocol):
@@ -73,10 +73,24 @@ class Tightest:
         return fitting[0]
 
 
+class PlacementScores(NamedTuple):
+    """The scores of a profile's PlacementScore plugins.
+
+    Attributes:
+        of: the weighted scores of all domains with these members in each.
+        members_weight: the weight of the share of members that have a node.
+        rising: whether no score falls as members are added, because no weight is negative.
+    """
+
+    of: Callable[[Sequence[PodInfo]], Counts]
+    members_weight: int
+    rising: bool
+
+
 class ByPlacementScore:
     """kube-scheduler's ranking: the scores of PlacementScore plugins, and the share of members that have a node.
 
-    `score` computes the former for members in each domain; `members` are to be placed, `placed` have a node already.
+    `members` are to be placed, `placed` have a node already.
     """
 
     def __init__(
@@ -84,16 +98,16 @@ class ByPlacementScore:
         capacity: DomainCapacity,
         members: Sequence[PodInfo],
         placed: int,
-        score: Callable[[Sequence[PodInfo]], Counts],
+        scores: PlacementScores,
         *,
         choose: Choose,
     ) -> None:
         self._capacity = capacity
         self._members = members
         self._placed = placed
-        self._score = score
+        self._scores = scores
         self._choose = choose
-        self._highest = score(members)
+        self._highest = scores.of(members)
         fit = np.minimum(capacity.members, len(members))
         self._bounds = self._highest + self._count(fit, placed + len(members))
         self._left: list[int] = []
@@ -112,8 +126,8 @@ class ByPlacementScore:
         """Bounds hold once one domain has taken all members: until then the shares are of an unknown most."""
         after = self._left[self._left.index(number) + 1 :]
         if len(placed) == len(self._members):
-            self._top = max(self._top, int(self._highest[number]) + _MOST)
-        return self._top >= 0 and (not after or int(self._bounds[after[0]]) <= self._top)
+            self._top = max(self._top, int(self._highest[number]) + _MOST * self._scores.members_weight)
+        return self._scores.rising and self._top >= 0 and (not after or int(self._bounds[after[0]]) <= self._top)
 
     def best(self, fitting: Sequence[F]) -> F:
         """The highest total; of equals the first tried."""
@@ -121,12 +135,12 @@ class ByPlacementScore:
         totals: list[int] = []
         for each in fitting:
             placed = each.placed
-            scores = self._highest if len(placed) == len(self._members) else self._score(placed)
+            scores = self._highest if len(placed) == len(self._members) else self._scores.of(placed)
             totals.append(int(scores[each.number]) + int(self._count(np.array(len(placed)), most)))
             checkpoint()
         return fitting[totals.index(max(totals))]
 
     def _count(self, fit: Counts, most: int) -> Counts:
-        """PodGroupPodsCount: members with a node, in per cent of those in the domain that has most."""
-        share: Counts = (self._placed + fit) * _MOST // most
+        """PodGroupPodsCount: members with a node, in per cent of those in the domain that has most, weighted."""
+        share: Counts = (self._placed + fit) * _MOST // most * self._scores.members_weight
         return share

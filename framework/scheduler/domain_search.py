@@ -27,7 +27,7 @@ from ..snapshot.view import Rows
 from ..work import checkpoint
 from .attempt import Attempt
 from .domain_order import Counts, DomainCapacity, Numbers, SignatureDemand, capacity_of, closest, in_slices
-from .domain_ranking import ByPlacementScore, DomainRanking, Tightest
+from .domain_ranking import ByPlacementScore, DomainRanking, PlacementScores, Tightest
 from .domain_trial import DomainQuestion, Searched, T, TrialInDomain, Try, restrict_to
 from .group_capacity import GroupCapacity
 from .node_choice import Choose
@@ -258,12 +258,14 @@ class DomainSearch:
         if question.topology.favour is Favour.TIGHTEST:
             return Tightest(capacity, len(attempts))
         framework = attempts[0].framework
+        weights = framework.plugins.placement_weights.values()
 
         def score(pods: Sequence[PodInfo]) -> Counts:
             return framework.scoring.placements(pods, partition)
 
         pods = tuple(attempt.pod for attempt in attempts)
-        return ByPlacementScore(capacity, pods, len(question.placed), score, choose=self._choose)
+        scores = PlacementScores(score, framework.plugins.members_weight, min(weights, default=0) >= 0)
+        return ByPlacementScore(capacity, pods, len(question.placed), scores, choose=self._choose)
 
     def _capacity_in(self, question: DomainQuestion[T], partition: Partition) -> DomainCapacity | None:
         """The capacity of each domain; None if no plugin counts it."""

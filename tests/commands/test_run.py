@@ -48,12 +48,12 @@ def test_a_configuration_that_schedules_gangs_by_no_profile_is_warned_of(tmp_pat
 
 def test_a_profile_is_warned_of_for_the_plugins_that_it_runs_without(tmp_path: Path) -> None:
     gangs = plugins("Coscheduling", disabled=("PrioritySort",))
-    others = plugins("PodGroupPodsCount", "Coscheduling", "DeferredPodScheduling", disabled=("PrioritySort",))
+    others = plugins("Coscheduling", "DeferredPodScheduling", disabled=("PrioritySort",))
     assembly = configured(
         tmp_path, {"schedulerName": "plain", "plugins": gangs}, {"schedulerName": "others", "plugins": others}
     )
     assert list(cautions(assembly)) == [
-        'profile "others" runs without DeferredPodScheduling, PodGroupPodsCount: Muster does not have these plugins yet'
+        'profile "others" runs without DeferredPodScheduling: Muster does not have these plugins yet'
     ]
 
 

@@ -1,9 +1,15 @@
 """The domain of a native group: which one its running pods leave, and which one is scored highest."""
 
-import pytest
+from typing import Any
 
+import pytest
+import yaml
+
+from muster.framework.config import ConfigurationError
 from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
+from tests.coscheduling.objects import make_group as make_labelled_group
+from tests.coscheduling.objects import make_members as make_labelled_members
 from tests.gangscheduling.world import World, make_members
 
 _ONE_RACK = {"schedulingConstraints": {"topology": [{"key": "rack"}]}}
@@ -78,3 +84,79 @@ async def test_a_tree_is_an_error_as_long_as_the_pods_of_a_complete_part_run_in_
     world.api.change("nodes", "node-1", lambda node: node["metadata"]["labels"].update(rack="a"))
     await world.until(lambda: world.bound("right") == ["right-0"], within=15)
     world.check()
+
+
+@pytest.mark.parametrize(
+    ("plugins", "rack"),
+    [
+        ({}, "b"),
+        ({"multiPoint": {"disabled": [{"name": "PodGroupPodsCount"}]}}, "a"),
+        ({"placementScore": {"disabled": [{"name": "PodGroupPodsCount"}]}}, "a"),
+        ({"placementScore": {"enabled": [{"name": "NodeResourcesFit", "weight": 3}]}}, "a"),
+        ({"multiPoint": {"enabled": [{"name": "NodeResourcesFit", "weight": 3}]}}, "a"),
+        (
+            {
+                "multiPoint": {"enabled": [{"name": "PodGroupPodsCount", "weight": 3}]},
+                "placementScore": {"enabled": [{"name": "NodeResourcesFit", "weight": 3}]},
+            },
+            "b",
+        ),
+        ({"placementScore": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeResourcesFit"}]}}, "a"),
+        ({"placementScore": {"disabled": [{"name": "*"}], "enabled": [{"name": "PodGroupPodsCount"}]}}, "b"),
+        ({"placementScore": {"enabled": [{"name": "PodGroupPodsCount", "weight": -1}]}}, None),
+        ({"multiPoint": {"enabled": [{"name": "PodGroupPodsCount", "weight": -1}]}}, "a"),
+    ],
+)
+async def test_a_small_full_rack_and_a_large_one_are_weighed_as_the_profile_says(
+    plugins: dict[str, Any], rack: str | None
+) -> None:
+    """Two of four pods fill rack a; rack b takes all four, and is half full then."""
+    if rack is None:
+        with pytest.raises(ConfigurationError, match="total score of Score plugins could overflow"):
+            World(configuration=_configuration(plugins))
+        return
+    world = World(configuration=_configuration(plugins))
+    world.add_nodes(make_node("a", cpu="2").labels(rack="a"), make_node("b", cpu="8").labels(rack="b"))
+    world.add_group("g", 2, **_ONE_RACK)
+    world.add(*make_members("g", 4))
+    await world.settle()
+    assert {world.node_of(f"default/{name}") for name in world.bound("g")} == {rack}
+
+
+@pytest.mark.parametrize("kind", ["a group", "a tree", "a group by label"])
+@pytest.mark.parametrize("point", ["multiPoint", "placementGenerate"])
+async def test_a_native_group_is_placed_anywhere_in_a_profile_without_a_generator_of_placements(
+    point: str, kind: str
+) -> None:
+    plugins = {point: {"disabled": [{"name": "TopologyPlacementGenerator"}]}}
+    plugins.setdefault("multiPoint", {}).update(enabled=[{"name": "Coscheduling"}])
+    plugins["multiPoint"].setdefault("disabled", []).append({"name": "PrioritySort"})
+    world = World(configuration=_configuration(plugins))
+    world.add_nodes(*(make_node(name, cpu="1").labels(rack=name) for name in ("a", "b")))
+    if kind == "a group by label":
+        required = {"muster-scheduler.io/required-topology": "rack"}
+        world.api.put("podgroups", make_labelled_group("g", 2, annotations=required))
+        members = make_labelled_members("g", 2)
+    else:
+        parent = {}
+        if kind == "a tree":
+            world.add_composite("job", 1, **_ONE_RACK)
+            parent = {"parentCompositePodGroupName": "job"}
+        world.add_group("g", 2, **_ONE_RACK, **parent)
+        members = make_members("g", 3)
+    world.add(*members)
+    await world.settle()
+    bound = [pod["metadata"]["name"] for pod in world.api.pods.values() if pod["spec"].get("nodeName")]
+    assert len(bound) == (0 if kind == "a group by label" else 2)
+    if bound:
+        world.add_nodes(make_node("c", cpu="1"))
+        await world.until(lambda: len(world.bound("g")) == 3, within=15)
+
+
+def _configuration(plugins: dict[str, Any]) -> bytes:
+    document = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": "muster", "plugins": plugins}],
+    }
+    return yaml.safe_dump(document).encode()

@@ -46,6 +46,8 @@ POINTS = {
     "DefaultBinder": {"bind"},
     "NodeDeclaredFeatures": {"preFilter", "filter"},
     "GangScheduling": {"preEnqueue", "preFilter", "reserve", "postBind"},
+    "TopologyPlacementGenerator": {"placementGenerate"},
+    "PodGroupPodsCount": {"placementScore"},
 }
 """Default plugins in kube-scheduler's order with the points they extend."""
 
@@ -100,6 +102,7 @@ def test_default_weights_are_kube_schedulers() -> None:
         "DynamicResources": 2,
         "NodeResourcesBalancedAllocation": 1,
         "ImageLocality": 1,
+        "PodGroupPodsCount": 1,
     }
 
 

@@ -1,6 +1,6 @@
 """A group that favours the placement score gets the domain that kube-scheduler's plugins rank first."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import pytest
@@ -18,6 +18,7 @@ from muster.framework.contract import (
     Topology,
 )
 from muster.framework.contract.cycle_state import CycleState
+from muster.plugins.gangscheduling.placements import PodGroupPodsCount, TopologyPlacementGenerator
 from muster.plugins.resources.fit import NodeResourcesFit
 from tests.builders import make_node, make_pod
 from tests.scheduler.conftest import SetStage
@@ -80,7 +81,7 @@ def add_gang(stage: Stage) -> None:
         stage.put_pod(make_pod(f"g{number}").requests(cpu="1", memory="1Gi").labels(gang="g"))
 
 
-def oracle(used: Sequence[Sequence[int]], quorum: int) -> set[int]:
+def oracle(used: Sequence[Sequence[int]], quorum: int, weights: Mapping[str, int]) -> set[int]:
     """kube-scheduler's rule in the plainest way: every rack is tried, and those with the highest total may win."""
     fit = {rack: min(SIZE, sum(4 - cores for cores in nodes)) for rack, nodes in enumerate(used)}
     candidates = {rack: count for rack, count in fit.items() if count >= quorum}
@@ -89,25 +90,29 @@ def oracle(used: Sequence[Sequence[int]], quorum: int) -> set[int]:
     for rack, count in candidates.items():
         cores = sum(used[rack]) + count
         cpu, memory = cores * 100 // (4 * NODES), cores * 100 // (8 * NODES)
-        totals[rack] = (cpu + memory) // 2 + count * 100 // most
+        full, share = (cpu + memory) // 2, count * 100 // most
+        totals[rack] = full * weights["NodeResourcesFit"] + share * weights["PodGroupPodsCount"]
     return {rack for rack, total in totals.items() if total == max(totals.values())}
 
 
 @pytest.mark.parametrize("quorum", [SIZE, 2])
+@pytest.mark.parametrize(("of_fullness", "of_count"), [(1, 1), (1, 0), (3, 1), (1, 3), (1, -1), (-1, 1)])
 @given(used=st.lists(st.lists(st.integers(0, 4), min_size=NODES, max_size=NODES), min_size=RACKS, max_size=RACKS))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 async def test_the_rack_with_the_highest_total_is_taken(
-    set_stage: SetStage, used: list[list[int]], quorum: int
+    set_stage: SetStage, used: list[list[int]], of_fullness: int, of_count: int, quorum: int
 ) -> None:
     Racked.quorum = quorum
-    stage = set_stage(Racked, NodeResourcesFit)
+    weights = {"NodeResourcesFit": of_fullness, "PodGroupPodsCount": of_count}
+    counting = [PodGroupPodsCount] if of_count else []
+    stage = set_stage(Racked, NodeResourcesFit, TopologyPlacementGenerator, *counting, weights=weights)
     await set_racks(stage, used)
     add_gang(stage)
     await stage.settle()
 
     racks = {stage.engine.cache.node_of(uid) for uid in Racked.placed}
     found = {int(name[1]) for name in racks if name}
-    best = oracle(used, quorum)
+    best = oracle(used, quorum, weights)
     assert len(found) == min(1, len(best))
     assert found <= best
 
@@ -121,7 +126,7 @@ async def test_a_plugin_that_fails_at_placement_score_is_named_to_the_gang_and_a
 
     Racked.quorum = SIZE
     rogue = type("Rogue", (PlacementScorePlugin,), {"name": "Rogue", "score_placements": answer})
-    stage = set_stage(Racked, NodeResourcesFit, rogue)
+    stage = set_stage(Racked, NodeResourcesFit, TopologyPlacementGenerator, rogue)
     await set_racks(stage, [[0, 0], [1, 1]])
     add_gang(stage)
     stage.put_pod(make_pod("other"))
