@@ -152,7 +152,7 @@ class NativePodGroups(GroupBook[NativePodGroup, NativePodGroupRecord]):
         return self.trees.evicted_with(group)
 
     def remaining(self, group: str) -> list[PodInfo]:
-        """Members without a node and without scheduling gates that name one of our profiles, in no certain order."""
+        """Members without a node and without scheduling gates that name one of our profiles, by arrival."""
         return [
             pod
             for pod in self.record(group).unplaced_pods()

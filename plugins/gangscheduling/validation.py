@@ -27,7 +27,7 @@ class ValidatedGroups(Protocol):
         ...
 
     def remaining(self, group: str) -> Collection[PodInfo]:
-        """The members that are to be tried."""
+        """The members that are to be tried, in the order in which they arrived."""
         ...
 
 
@@ -61,8 +61,7 @@ class GroupFaults:
         leaves = [*groups.trees.leaves(group)]
         if found is None or self._are_alike(leaves, found.spec):
             return None
-        remaining = [pod for leaf in leaves for pod in groups.remaining(leaf)]
-        waiting = sorted(remaining, key=lambda pod: (-pod.priority, pod.key))
+        waiting = [pod for leaf in leaves for pod in sorted(groups.remaining(leaf), key=lambda pod: -pod.priority)]
         scheduled = [pod for leaf in leaves for pod in groups.record(leaf).placed_pods()]
         return fault(found.spec, waiting, scheduled)
 
@@ -77,7 +76,8 @@ class GroupFaults:
 def fault(group: GroupSpec, waiting: Iterable[PodInfo], scheduled: Iterable[PodInfo]) -> str | None:
     """The problem with the first member that may not belong to the group; None when all may.
 
-    `waiting` are the members to try, in their order; the first of them sets the schedulerName.
+    `waiting` are the members to try, part by part, each by priority and then by arrival, as `as_queued` tries them; the
+    first of them sets the schedulerName.
     """
     pods = [*waiting, *scheduled]
     if not pods:

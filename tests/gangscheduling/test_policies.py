@@ -206,6 +206,45 @@ async def test_pods_that_do_not_go_with_their_group_are_an_error_of_all(
     assert {text for _, text, _ in world.conditions.values()} == {message}
 
 
+@pytest.mark.parametrize("first", [0, 1])
+async def test_the_member_that_arrived_first_decides_which_scheduler_the_group_has(first: int) -> None:
+    profiles = [{"schedulerName": name} for name in ("muster", "other")]
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    world = World(configuration=json.dumps({**document, "profiles": profiles}).encode())
+    world.add_nodes(make_node("one", cpu="8"))
+    train = world.add_group("train", 2)
+    members = make_members("train", 2)
+    members[0]["spec"]["schedulerName"] = "other"
+    world.add(members[first])
+    await world.run(3)
+    world.add(members[1 - first])
+    await world.settle()
+    names = '"muster" and "other"' if first == 0 else '"other" and "muster"'
+    text = f"all pods in a single pod group should have the same .spec.schedulerName set, got: {names}"
+    assert world.reported(train) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+    assert {text for _, text, _ in world.conditions.values()} == {text}
+
+
+async def test_a_part_is_validated_before_the_next_whatever_the_priority_of_its_pods() -> None:
+    """The part that was created first has the first pods."""
+    profiles = [{"schedulerName": name} for name in ("muster", "other")]
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    world = World(configuration=json.dumps({**document, "profiles": profiles}).encode())
+    world.add_nodes(make_node("one", cpu="8"))
+    world.add_composite("job", 2, priority=10)
+    left, right = (
+        world.add_group(name, 1, parentCompositePodGroupName="job", priority=10) for name in ("left", "right")
+    )
+    [same] = make_members("left", 1, priority=10)
+    [lower] = make_members("left", 1, first=1, priority=5)
+    [other] = make_members("right", 1, priority=10)
+    other["spec"]["schedulerName"] = "other"
+    world.add(same, lower, other)
+    await world.settle()
+    text = "all pods in a single pod group should have the same priority as the pod group's priority, got 5 and 10"
+    assert world.reported(left) == world.reported(right) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+
+
 @pytest.mark.parametrize(
     ("racks", "cause"),
     [
