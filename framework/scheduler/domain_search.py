@@ -112,6 +112,15 @@ class DomainSearch:
         restrict_to(attempts, None)
         return Searched(try_())
 
+    def without_attempts(self, topology: Topology, placed: Iterable[PodInfo]) -> NoDomain:
+        """The result for a group of which no pod waits, and which lacks pods in every domain."""
+        partition = self._partitions.of(topology.levels[: topology.required])
+        only = domains_at(partition, self.placed.rows_by_pod(placed)) - {NONE}
+        if absent := self._absent(topology, partition):
+            return NoDomain(absent, 0)
+        number = next(iter(only), 0)
+        return NoDomain(partition.keys, len(only) or len(partition), partition.values[number], pinned=bool(only))
+
     def _search_level(self, question: DomainQuestion[T], partition: Partition, only: int | None) -> Searched[T]:
         """`only` is the one domain that may be tried; None for all."""
         missing = question.missing

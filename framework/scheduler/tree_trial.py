@@ -112,8 +112,14 @@ class TreeTrials:
 
     def _try(self, ground: _Ground, part: Part, within: Rows | None) -> PartTrial:
         if part.parts is None:
-            return self._try_leaf(ground, part)
-        return self._try_parts(ground, part, part.parts, within)
+            trial = self._try_leaf(ground, part)
+        else:
+            trial = self._try_parts(ground, part, part.parts, within)
+        if trial.shortage is not None and part.topology is not None and not ground.of(part):
+            short = trial.shortage
+            no_domain = self._domains.inside(within).without_attempts(part.topology, part.placed_members)
+            trial.shortage = Shortage(short.fitting, short.left, short.tried, no_domain)
+        return trial
 
     def _try_leaf(self, ground: _Ground, part: Part) -> PartTrial:
         attempts = ground.waiting.get(part.key, ())

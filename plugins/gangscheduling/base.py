@@ -42,7 +42,8 @@ class NativeGangPlugin(GangPlugin):
         min_count, scheduled = self._groups.quorum(group), self._groups.record(group).placed_or_succeeded
         if cause.code is Code.PENDING and cause.plugin in ("", self.name):
             remaining = self._groups.remaining_count(group) if cause.plugin else placed
-            return Status.pending(messages.too_few(min_count, scheduled, remaining))
+            text = messages.too_few(min_count, scheduled, remaining)
+            return Status.pending(text if no_domain is None else messages.no_domain(no_domain, messages.UNSCHEDULABLE))
         text = messages.unsatisfied(min_count, scheduled + placed, missing - placed - 1)
         if no_domain is not None:
             text = messages.no_domain(no_domain, text)
@@ -62,7 +63,8 @@ class NativeGangPlugin(GangPlugin):
             scheduled = self._groups.record(part.key).placed_or_succeeded + cause.fitting
             text = counts(self._groups.quorum(part.key), scheduled, cause.left)
         if cause.no_domain is not None:
-            text = messages.no_domain(cause.no_domain, text)
+            was_tried = part.parts is not None or cause.tried
+            text = messages.no_domain(cause.no_domain, text if was_tried else messages.UNSCHEDULABLE)
         return Status.unschedulable(with_reservation(text, self.reservation_text(part.key)))
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:

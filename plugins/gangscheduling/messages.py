@@ -30,6 +30,7 @@ def of_no_use(reason: str) -> str:
 def no_domain(found: NoDomain, unsatisfied: str) -> str:
     """The message if no domain can take the group; `unsatisfied` is what the closest domain lacks.
 
+    If the group has too few pods for any to be tried, kube-scheduler leaves out the counts.
     kube-scheduler does not report a label that no node has; it is named after kube-scheduler's words.
     """
     if not found.best:

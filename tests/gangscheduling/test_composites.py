@@ -10,6 +10,7 @@ from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.gangscheduling.world import COMPOSITE_KIND, NO_VICTIMS, World, make_members
 
+IN_RACK = {"topology": [{"key": "rack"}]}
 _WAITS = 'waiting for composite pod group "job" tree to meet quorum: '
 
 
@@ -225,6 +226,26 @@ async def test_where_no_domain_takes_all_parts_the_reason_names_the_closest() ->
     assert said is not None
     assert said.note in ("rack=a comes closest.", "rack=b comes closest.")
     world.check()
+
+
+@pytest.mark.parametrize("running", [0, 1])
+@pytest.mark.parametrize("waiting", [0, 1])
+async def test_a_part_that_needs_a_domain_and_has_too_few_pods_reports_its_domains(running: int, waiting: int) -> None:
+    world = CompositeWorld()
+    for rack in ("a", "b"):
+        world.add_nodes(make_node(rack, cpu="4").labels({"rack": rack}))
+    world.add_composite("job", 1)
+    left = world.part("left", 3, 0, schedulingConstraints=IN_RACK)
+    members = make_members("left", running + waiting)
+    world.add(*(member.node("a") for member in members[:running]), *members[running:])
+    right = world.part("right", 1, 1)
+    await world.settle()
+    domains = 1 if running else 2
+    lacks = f"0/{domains} placements are available, first placement status: pod group is unschedulable"
+    text = f"pod group is unschedulable, {lacks}"
+    assert world.reported(left) == (NativePodGroupReason.UNSCHEDULABLE, text)
+    assert world.reported(right) == (NativePodGroupReason.SCHEDULED, "")
+    assert {message for _, message, _ in world.conditions.values()} == ({text} if waiting else set())
 
 
 async def test_pods_have_the_priority_of_the_outermost_group_or_none_is_tried() -> None:

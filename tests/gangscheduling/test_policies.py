@@ -292,6 +292,33 @@ async def test_a_label_that_no_node_has_is_named_on_the_group_on_its_pods_and_in
     assert not said.note
 
 
+@pytest.mark.parametrize(
+    ("racks", "text"),
+    [
+        (
+            ("a", "b"),
+            "pod group is unschedulable, 0/2 placements are available, first placement status: "
+            "pod group is unschedulable",
+        ),
+        ((), "no feasible placements found: no node has the label rack"),
+    ],
+)
+async def test_a_gang_that_needs_a_domain_and_lacks_a_gated_pod_reports_its_domains(
+    racks: tuple[str, ...], text: str
+) -> None:
+    world = World()
+    world.add_nodes(make_node("plain", cpu="8"), *(make_node(rack, cpu="8").labels(rack=rack) for rack in racks))
+    train = world.add_group("train", 3, schedulingConstraints={"topology": [{"key": "rack"}]})
+    first, second, third = make_members("train", 3)
+    world.add(first, second, third.gate("example.com/quota"))
+    await world.run(5)
+    assert world.reported(train) == (NativePodGroupReason.UNSCHEDULABLE, text)
+    assert {key: message for key, (_, message, _) in world.conditions.items()} == {
+        "default/train-0": text,
+        "default/train-1": text,
+    }
+
+
 @pytest.mark.parametrize("kept_by", ["a taint", "too little capacity"])
 async def test_a_gang_is_tried_again_by_what_helps_it_in_a_domain_other_than_the_closest(kept_by: str) -> None:
     """One rack keeps the gang off by a taint, the other lacks capacity; whichever comes closest, either may change."""
