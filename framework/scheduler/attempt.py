@@ -67,11 +67,16 @@ class Attempt:
         return self.framework.name
 
     @property
-    def own_status(self) -> Status | None:
-        """The status as a group plugin gets it: None also if no node could be tried, because no domain exists."""
-        within = self.state.within
+    def has_no_domain(self) -> bool:
+        """Whether no node could be tried, because no domain exists."""
+        within, status = self.state.within, self.status
         nowhere = within is not None and not len(within) and not self.rejectors
-        return None if nowhere and self.status is not None and self.status.rejected else self.status
+        return nowhere and status is not None and status.rejected
+
+    @property
+    def own_status(self) -> Status | None:
+        """The status as a group plugin gets it: None also if the pod has no domain."""
+        return None if self.has_no_domain else self.status
 
     def reset(self) -> None:
         """Forget all results except extenders' answers. Must be called while nothing is reserved."""

@@ -341,7 +341,7 @@ class GroupScheduler:
         outcome = GroupOutcome(together=True, decision=decision)
         tried = (*trial.rejected, *trial.placed)
         for index, attempt in enumerate((*tried, *trial.untried)):
-            reason = status if index < len(tried) else untried
+            reason = status if index < len(tried) and not attempt.has_no_domain else untried
             placed = bool(attempt.node_name)
             own = plugin.reject_member(attempt.pod, reason, attempt.own_status, placed=placed)
             attempt.status = own.with_condition_reason(reason.condition_reason)

@@ -161,7 +161,8 @@ class TreeCycle:
         for attempt in failed:
             key = plugin.part_of(attempt.pod)
             had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
-            status = (reasons if had_node or attempt.status is not None else to_untried).get(key)
+            tried = had_node or (attempt.status is not None and not attempt.has_no_domain)
+            status = (reasons if tried else to_untried).get(key)
             if status is not None:
                 own = plugin.reject_member(attempt.pod, status.by(plugin.name), attempt.own_status, placed=had_node)
                 attempt.status = own.with_condition_reason(status.condition_reason)
@@ -186,13 +187,16 @@ def _why_rejected(plugin: GroupCalls, trial: PartTrial, *, anyone: bool) -> Stat
 def _collect_reasons(
     plugin: GroupCalls, part: Part, trial: PartTrial | None, above: Status | None, *, reasons: dict[str, Status | None]
 ) -> None:
-    """Collect the status of each leaf of a part: what the part itself lacks, else what the group above it lacks."""
+    """Collect the status of each leaf of a part: what the part itself lacks, else what the group above it lacks.
+
+    The parts of a group for which there is no domain get the reason of that group: kube-scheduler does not try them.
+    """
     status = above
     if trial is not None and trial.shortage is not None and not (above is not None and not above.rejected):
         status = plugin.reject_part(part, trial.shortage)
     if part.parts is None:
         reasons[part.key] = status
-    trials = {each.part.key: each for each in trial.parts} if trial is not None else {}
+    trials = {} if trial is None or trial.has_no_domain else {each.part.key: each for each in trial.parts}
     for each in part.parts or ():
         _collect_reasons(plugin, each, trials.get(each.key), status, reasons=reasons)
 

@@ -48,6 +48,12 @@ class PartTrial:
         """Whether the part has what it needs."""
         return self.shortage is None and self.error is None
 
+    @property
+    def has_no_domain(self) -> bool:
+        """Whether there is no domain at all for the part."""
+        short = self.shortage
+        return short is not None and short.no_domain is not None and not short.no_domain.best
+
     def leaves(self) -> Iterator[PartTrial]:
         """The trials of the leaves, which are groups of pods."""
         if self.part.parts is None:

@@ -248,6 +248,25 @@ async def test_a_part_that_needs_a_domain_and_has_too_few_pods_reports_its_domai
     assert {message for _, message, _ in world.conditions.values()} == ({text} if waiting else set())
 
 
+async def test_parts_of_a_group_for_which_there_is_no_domain_have_the_reason_of_that_group() -> None:
+    world = CompositeWorld()
+    world.add_nodes(make_node("one", cpu="4"))
+    world.add_composite("job", 2)
+    world.add_composite("inner", 1, parentCompositePodGroupName="job", schedulingConstraints=IN_RACK)
+    beside = world.part("beside", 1, 1)
+    fits, lacks_pods = world.part("fits", 1, 1, parent="inner"), world.part("lacks-pods", 2, 1, parent="inner")
+    await world.settle()
+    above = "minCount (2) cannot be satisfied: 1 scheduled, 0 remaining"
+    text = "no feasible placements found: no node has the label rack"
+    assert world.reported(beside) == (NativePodGroupReason.UNSCHEDULABLE, above + NO_VICTIMS)
+    assert world.reported(fits) == world.reported(lacks_pods) == (NativePodGroupReason.UNSCHEDULABLE, text + NO_VICTIMS)
+    assert {key: message for key, (_, message, _) in world.conditions.items()} == {
+        "default/beside-0": above,
+        "default/fits-0": text,
+        "default/lacks-pods-0": text,
+    }
+
+
 async def test_pods_have_the_priority_of_the_outermost_group_or_none_is_tried() -> None:
     world = CompositeWorld()
     world.add_nodes(make_node("one", cpu="4"))
