@@ -15,7 +15,6 @@ import numpy as np
 
 from ..contract.decision import REJECTED_AS_ONE, PodDecision, WaitingTogether
 from ..contract.status import Status
-from ..model.pod_info import PodSignature
 from ..runtime.group_calls import GroupCalls
 from ..snapshot.snapshot import Snapshot
 from ..snapshot.view import Rows
@@ -23,7 +22,7 @@ from ..work import checkpoint, shielded
 from .algorithm import Algorithm
 from .attempt import Attempt
 from .group_capacity import GroupCapacity
-from .member_order import are_equal, larger_first, other_orders
+from .member_order import are_equal, larger_first, other_orders, start_of_last_equal
 from .schedule_one import SchedulingCycle
 
 
@@ -102,7 +101,7 @@ class GroupTrials:
             attempt.state.write(WaitingTogether.KEY, together)
             checkpoint()
         reserved: list[Attempt] = []
-        undecided = 0
+        undecided = equal_from = 0
         with self._snapshot.trial():
             try:
                 for index, attempt in enumerate(attempts):
@@ -111,7 +110,9 @@ class GroupTrials:
                         break
                     self._cycle.schedule_pod(attempt)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
-                        self._fill(trial, attempts, missing)
+                        trial.hopeless, equal_from = True, start_of_last_equal(attempts)
+                    if trial.hopeless and index >= equal_from and attempt.status is None:
+                        self._fill(trial, attempts[index:], missing)
                         break
                     fits = attempt.status is None and self._reserve_in_trial(attempt)
                     (trial.placed if fits else trial.rejected).append(attempt)
@@ -137,39 +138,33 @@ class GroupTrials:
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._capacity.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
 
-    def _fill(self, trial: TriedMembers, attempts: Sequence[Attempt], missing: int) -> None:
-        """Place as many members as there is capacity for without trying them, then try others until too few are left.
+    def _fill(self, trial: TriedMembers, equal: Sequence[Attempt], missing: int) -> None:
+        """Place as many as there is capacity for of the last members, equal ones, without trying them.
 
-        Faster than a trial of every member, if only the reason of the rejection counts. Members with capacity count as
-        placed.
+        Then try others until too few are left. Faster than a trial of every member, if only the reason of the rejection
+        counts. Which nodes these members get matters to no other member: as many fit as would in a trial.
         """
-        trial.hopeless = True
-        kinds: dict[PodSignature, list[Attempt]] = {}
-        for attempt in attempts:
-            kinds.setdefault(attempt.pod.signature, []).append(attempt)
-        while kinds:
-            equal = kinds.pop(next(iter(kinds)))
-            capacities = self._capacity.of(equal[0].framework, equal[0].pod)
-            if capacities is None:
-                raise LookupError("capacity was counted a moment ago")
-            nodes = self._passing(equal[0])
-            rows = np.repeat(nodes, np.minimum(capacities[nodes], len(equal)))[: len(equal)]
-            for attempt, row in zip(equal, rows.tolist(), strict=False):
-                attempt.node_name = self._snapshot.names[row]
+        capacities = self._capacity.of(equal[0].framework, equal[0].pod)
+        if capacities is None:
+            raise LookupError("capacity was counted a moment ago")
+        nodes = self._passing(equal[0])
+        rows = np.repeat(nodes, np.minimum(capacities[nodes], len(equal)))[: len(equal)]
+        for attempt, row in zip(equal, rows.tolist(), strict=False):
+            attempt.node_name = self._snapshot.names[row]
+            self._snapshot.add_pod(attempt.pod, attempt.node_name)
+            trial.placed.append(attempt)
+            checkpoint()
+        for index, attempt in enumerate(equal[len(rows) :], start=len(rows) + 1):
+            self._cycle.schedule_pod(attempt)
+            if attempt.status is None:  # capacity of members' own nominations: only they may use it
                 self._snapshot.add_pod(attempt.pod, attempt.node_name)
                 trial.placed.append(attempt)
-                checkpoint()
-            for index, attempt in enumerate(equal[len(rows) :], start=len(rows) + 1):
-                self._cycle.schedule_pod(attempt)
-                if attempt.status is None:  # capacity of members' own nominations: only they may use it
-                    self._snapshot.add_pod(attempt.pod, attempt.node_name)
-                    trial.placed.append(attempt)
-                else:
-                    trial.rejected.append(attempt)
-                checkpoint()
-                if len(attempts) - len(trial.rejected) < missing:
-                    trial.untried = [*equal[index:], *(each for each in attempts if each.pod.signature in kinds)]
-                    return
+            else:
+                trial.rejected.append(attempt)
+            checkpoint()
+            if len(trial.placed) + len(equal) - index < missing:
+                trial.untried = equal[index:]
+                return
 
     def _passing(self, attempt: Attempt) -> Rows:
         """The rows of the feasible nodes of the pod; capacities are also counted on nodes that it may not use."""

@@ -32,6 +32,14 @@ def are_equal(attempts: Sequence[Attempt]) -> bool:
     return all(attempt.pod.signature is first for attempt in attempts)
 
 
+def start_of_last_equal(attempts: Sequence[Attempt]) -> int:
+    """The index from which on all pods are of the last one's signature."""
+    last, start = attempts[-1].pod.signature, len(attempts) - 1
+    while start and attempts[start - 1].pod.signature is last:
+        start -= 1
+    return start
+
+
 def larger_first(attempts: Sequence[Attempt], offered: Mapping[str, int]) -> list[Attempt]:
     """The attempts with the largest pods first, by the largest share of a resource of all nodes that a pod requests."""
 

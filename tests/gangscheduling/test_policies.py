@@ -1,6 +1,7 @@
 """The policies of a group, followed by the whole engine in virtual time."""
 
 import json
+from random import Random
 
 import pytest
 
@@ -69,6 +70,30 @@ async def test_a_pod_of_a_gang_that_was_not_tried_any_more_has_the_gangs_reason(
         "default/train-2": "0/1 nodes are available: 1 Insufficient cpu.",
         "default/train-3": unsatisfied,
     }
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_pods_that_differ_are_counted_in_the_order_in_which_they_are_tried(seed: int) -> None:
+    """The node has too little capacity for five of them in any order."""
+    drawn = Random(seed)
+    sizes = [drawn.choice((1, 2, 3)) for _ in range(6)]
+    offered = free = drawn.randint(1, sum(sorted(sizes)[:5]) - 1)
+    scheduled, remaining = 0, len(sizes)
+    while scheduled + remaining >= 5:
+        size = sizes[len(sizes) - remaining]
+        remaining -= 1
+        if size <= free:
+            free, scheduled = free - size, scheduled + 1
+    world = World()
+    world.add_nodes(make_node("one", cpu=str(offered)))
+    train = world.add_group("train", 5)
+    members = make_members("train", len(sizes))
+    world.add(*(member.requests(cpu=str(size)) for member, size in zip(members, sizes, strict=True)))
+    await world.settle()
+    text = f"minCount (5) cannot be satisfied: {scheduled} scheduled, {remaining} remaining"
+    assert world.reported(train) == (NativePodGroupReason.UNSCHEDULABLE, text + NO_VICTIMS)
+    untried = [key for key, (_, message, _) in world.conditions.items() if message == text]
+    assert untried == [f"default/train-{number}" for number in range(len(sizes) - remaining, len(sizes))]
 
 
 async def test_pods_of_a_basic_group_are_placed_as_far_as_they_fit() -> None:

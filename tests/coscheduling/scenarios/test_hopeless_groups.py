@@ -51,6 +51,20 @@ async def test_a_group_of_hundreds_that_does_not_fit_takes_two_searches_and_name
     world.check()
 
 
+async def test_equal_members_behind_another_one_are_not_all_searched_for(world: World) -> None:
+    world.add_nodes(*(make_node(f"n{number}", cpu="10") for number in range(20)))
+    world.add_group("g", 350)
+    with Searches() as searches:
+        world.add(make_member("g-launcher", "g", cpu="2"), *(make_member(f"g-worker-{n}", "g") for n in range(349)))
+        await world.settle()
+    await world.run(2)
+
+    assert searches.count <= 5
+    assert world.conditions["default/g-launcher"][1].startswith(
+        "pod group default/g is unschedulable, 199 of the 350 members that it needs fit; with those 199 placed: "
+    )
+
+
 async def test_a_group_is_woken_by_the_event_after_which_the_whole_group_fits_and_by_no_earlier_one(
     world: World,
 ) -> None:
