@@ -214,7 +214,8 @@ class CapacityPlugin(FilterPlugin[Args]):
 
         Must depend only on the signature, the nodes and the pods on them, and on what `filter_epoch` says: the answer
         is kept while these are the same. Of a group that needs more than all nodes together could take, only the first
-        member is tried and, for the reason, members without capacity until too few are left for the quorum.
+        of the last equal members is tried and, for the reason, members without capacity until too few are left for the
+        quorum; all are tried if another plugin's filter applies to them and reads pods.
         """
 
 

@@ -127,6 +127,11 @@ class FilterCalls:
         """Whether a Filter plugin that has not skipped the pod reads pods beyond each node."""
         return any(plugin.filter_depends_on is DependsOn.CLUSTER for plugin in self._applying(state))
 
+    def capacity_is_exact(self, state: AttemptState) -> bool:
+        """Whether no Filter plugin that has not skipped the pod reads pods, except those that count capacity."""
+        counting = self._plugins.capacity
+        return all(plugin.filter_depends_on is DependsOn.NODE or plugin in counting for plugin in self._applying(state))
+
     def verdicts_are_kept(self, state: AttemptState) -> bool:
         """Whether the verdicts of all Filter plugins that have not skipped the pod may be kept."""
         return all(plugin.filter_depends_on.kept for plugin in self._applying(state))

@@ -111,7 +111,7 @@ class GroupTrials:
                     self._cycle.schedule_pod(attempt)
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
                         trial.hopeless, equal_from = True, start_of_last_equal(attempts)
-                    if trial.hopeless and index >= equal_from and attempt.status is None:
+                    if trial.hopeless and index >= equal_from and self._may_fill(attempt):
                         self._fill(trial, attempts[index:], missing)
                         break
                     fits = attempt.status is None and self._reserve_in_trial(attempt)
@@ -137,6 +137,10 @@ class GroupTrials:
             return False
         pods = {attempt.pod.signature: attempt.pod for attempt in attempts}.values()
         return not self._capacity.enough(attempts[0].framework, pods, missing, attempts[0].state.within)
+
+    def _may_fill(self, attempt: Attempt) -> bool:
+        """Whether as many members equal to this one fit as there is capacity for; it has just been tried."""
+        return attempt.status is None and attempt.framework.filtering.capacity_is_exact(attempt.state)
 
     def _fill(self, trial: TriedMembers, equal: Sequence[Attempt], missing: int) -> None:
         """Place as many as there is capacity for of the last members, equal ones, without trying them.

@@ -96,6 +96,27 @@ async def test_pods_that_differ_are_counted_in_the_order_in_which_they_are_tried
     assert untried == [f"default/train-{number}" for number in range(len(sizes) - remaining, len(sizes))]
 
 
+@pytest.mark.parametrize("kept_apart_by", ["host ports", "anti-affinity"])
+async def test_equal_pods_that_keep_each_other_off_a_node_are_not_counted_as_scheduled_there(
+    kept_apart_by: str,
+) -> None:
+    world = World()
+    world.add_nodes(make_node("one", cpu="2"))
+    train = world.add_group("train", 4)
+    term = {"labelSelector": {"matchLabels": {"app": "train"}}, "topologyKey": "kubernetes.io/hostname"}
+    anti_affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    members = make_members("train", 4)
+    for member in members:
+        if kept_apart_by == "host ports":
+            member["spec"]["containers"][0]["ports"] = [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]
+        else:
+            member.labels(app="train")["spec"]["affinity"] = anti_affinity
+    world.add(*members)
+    await world.settle()
+    text = "minCount (4) cannot be satisfied: 1 scheduled, 2 remaining"
+    assert world.reported(train) == (NativePodGroupReason.UNSCHEDULABLE, text + NO_VICTIMS)
+
+
 async def test_pods_of_a_basic_group_are_placed_as_far_as_they_fit() -> None:
     world = World()
     world.add_nodes(make_node("one", cpu="2"))
