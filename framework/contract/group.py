@@ -33,6 +33,12 @@ class GroupPlugin(Plugin[Args]):
     Otherwise messages are kube-scheduler's: always one, but none for members that were no longer tried.
     """
 
+    fails_as_one: ClassVar[bool] = False
+    """Whether an ERROR about one of the members tried together fails all of them, as in kube-scheduler.
+
+    `reject_group` then gets that ERROR as its cause. Otherwise the member counts like one that does not fit.
+    """
+
     @abstractmethod
     def group_of(self, pod: PodInfo) -> str | None:
         """The id of the group with which `pod` is tried; None to try it alone, or with another plugin's group.

@@ -34,11 +34,13 @@ class GroupCalls:
     Attributes:
         name: the plugin's.
         terse: see `GroupPlugin.terse`.
+        fails_as_one: see `GroupPlugin.fails_as_one`.
     """
 
     def __init__(self, plugin: GroupPlugin, calls: PluginCalls, *, placed_by_score: bool) -> None:
         self.name = plugin.name
         self.terse = plugin.terse
+        self.fails_as_one = plugin.fails_as_one
         self._plugin = plugin
         self._calls = calls
         self._placed_by_score = placed_by_score

@@ -107,7 +107,7 @@ class DomainSearch:
                 found = self._search_level(question, partition, pinned)
             except Failed as failed:
                 return failed.status
-            if found.no_domain is None or depth == topology.required:
+            if found.no_domain is None or found.trial.error is not None or depth == topology.required:
                 return found
         restrict_to(attempts, None)
         return Searched(try_())
@@ -138,6 +138,8 @@ class DomainSearch:
         tried: list[TrialInDomain[T]] = []
         for number in order:
             trial = self._evaluate(question, partition, number)
+            if trial.error is not None:
+                return Searched(trial)
             enough = len(trial.placed) >= missing
             is_best = enough and ranking.is_best(number, [attempt.pod for attempt in trial.placed])
             if is_best and not tried:
@@ -159,7 +161,8 @@ class DomainSearch:
         began = self._clock.now()
         trial = self._try_in(question, partition, number)
         feasible, seconds = len(trial.placed) >= question.missing, self._clock.now() - began
-        self._metrics.placement_evaluated(feasible=feasible, profile=question.attempts[0].profile, seconds=seconds)
+        if trial.error is None:
+            self._metrics.placement_evaluated(feasible=feasible, profile=question.attempts[0].profile, seconds=seconds)
         return trial
 
     def _try_in(self, question: DomainQuestion[T], partition: Partition, number: int) -> T:
@@ -199,7 +202,7 @@ class DomainSearch:
             )
             checkpoint()
             trial = question.try_members()
-            if len(trial.placed) >= question.missing or short or not count:
+            if trial.error is not None or len(trial.placed) >= question.missing or short or not count:
                 return trial
             placed = {attempt.pod.uid for attempt in trial.placed}
             checkpoint()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
+from ..contract.status import Status
 from ..contract.topology import NoDomain, Topology, rank
 from ..model.pod_info import PodInfo
 from ..snapshot.view import Rows
@@ -21,6 +22,11 @@ class DomainTrial(Protocol):
         """The members that fit."""
         ...
 
+    @property
+    def error(self) -> Status | None:
+        """An ERROR that ends the search."""
+        ...
+
 
 T = TypeVar("T", bound=DomainTrial)
 Try = Callable[[], T]
@@ -32,7 +38,7 @@ class Searched(Generic[T]):
     """The result of the search.
 
     Attributes:
-        trial: the trial in the domain that took the group, else in the domain that came closest.
+        trial: the trial in the domain that took the group or had an error, else in the domain that came closest.
         no_domain: why no domain took the group, if it needs one.
     """
 

@@ -36,6 +36,7 @@ class TriedMembers:
         untried: the members that were not tried any more.
         as_one: whether the first rejection applied to the whole group.
         hopeless: whether there is too little capacity in any order of members.
+        error: the ERROR of the last member that was tried, if it fails the whole group.
     """
 
     placed: list[Attempt] = field(default_factory=list)
@@ -43,11 +44,23 @@ class TriedMembers:
     untried: Sequence[Attempt] = ()
     as_one: bool = False
     hopeless: bool = False
+    error: Status | None = None
 
     @property
     def rejection(self) -> Status | None:
-        """The status of the first member that was rejected."""
-        return next((attempt.status for attempt in self.rejected if attempt.status is not None), None)
+        """The error, else the status of the first member that was rejected."""
+        return self.error or next((attempt.status for attempt in self.rejected if attempt.status is not None), None)
+
+    def takes(self, missing: int) -> bool:
+        """Whether so many members fit, and no error fails them."""
+        return self.error is None and len(self.placed) >= missing
+
+    def reject(self, attempt: Attempt, *, fails_as_one: bool) -> bool:
+        """Add a member that found no node; whether that fails the group. `fails_as_one` is `GroupPlugin`'s."""
+        self.rejected.append(attempt)
+        if fails_as_one and attempt.status is not None and not attempt.status.rejected:
+            self.error = attempt.status
+        return self.error is not None
 
 
 class GroupTrials:
@@ -63,17 +76,17 @@ class GroupTrials:
 
     def run(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """The trial of the first order in which `missing` members fit; if there is none, that of the given order."""
-        first = self._try(attempts, missing)
-        decided = len(first.placed) >= missing or first.hopeless or first.as_one
+        first = self._try(plugin, attempts, missing)
+        decided = first.takes(missing) or first.hopeless or first.as_one or first.error is not None
         if decided or not _order_matters(plugin, attempts, first):
             return first
         larger = larger_first(attempts, self._snapshot.resources.offered_in_all())
         for order in other_orders(larger, missing):
             checkpoint()
-            trial = self._try(order, missing)
-            if len(trial.placed) >= missing:
+            trial = self._try(plugin, order, missing)
+            if trial.takes(missing):
                 return trial
-        return self._try(attempts, missing)
+        return self._try(plugin, attempts, missing)
 
     def alone(self, attempts: Sequence[Attempt], tried: Sequence[PodDecision]) -> list[PodDecision]:
         """For each signature of which no pod was tried, the decision on one pod alone. Changes nothing."""
@@ -89,10 +102,11 @@ class GroupTrials:
                 checkpoint()
         return found
 
-    def _try(self, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
+    def _try(self, plugin: GroupCalls, attempts: Sequence[Attempt], missing: int) -> TriedMembers:
         """Place members one after another, each beside the previous ones; then undo everything, the last first.
 
-        Stops as soon as the quorum is out of reach, also if extenders are asked again, or the group is rejected as one.
+        Stops as soon as the quorum is out of reach, also if extenders are asked again, or the group is rejected as one
+        or fails as one.
         """
         trial = TriedMembers()
         together = WaitingTogether([attempt.pod for attempt in attempts], missing)
@@ -112,12 +126,14 @@ class GroupTrials:
                     if index == 0 and attempt.status is None and self._is_hopeless(attempts, missing):
                         trial.hopeless, equal_from = True, start_of_last_equal(attempts)
                     if trial.hopeless and index >= equal_from and self._may_fill(attempt):
-                        self._fill(trial, attempts[index:], missing)
+                        self._fill(plugin, trial, attempts[index:], missing)
                         break
-                    fits = attempt.status is None and self._reserve_in_trial(attempt)
-                    (trial.placed if fits else trial.rejected).append(attempt)
-                    if fits:
+                    if attempt.status is None and self._reserve_in_trial(attempt):
+                        trial.placed.append(attempt)
                         reserved.append(attempt)
+                    elif trial.reject(attempt, fails_as_one=plugin.fails_as_one):
+                        trial.untried = attempts[index + 1 :]
+                        break
                     elif attempt.state.nodes_to_ask:
                         undecided += 1
                     elif attempt.state.get(REJECTED_AS_ONE) is not None:
@@ -142,7 +158,7 @@ class GroupTrials:
         """Whether as many members equal to this one fit as there is capacity for; it has just been tried."""
         return attempt.status is None and attempt.framework.filtering.capacity_is_exact(attempt.state)
 
-    def _fill(self, trial: TriedMembers, equal: Sequence[Attempt], missing: int) -> None:
+    def _fill(self, plugin: GroupCalls, trial: TriedMembers, equal: Sequence[Attempt], missing: int) -> None:
         """Place as many as there is capacity for of the last members, equal ones, without trying them.
 
         Then try others until too few are left. Faster than a trial of every member, if only the reason of the rejection
@@ -164,9 +180,9 @@ class GroupTrials:
                 self._snapshot.add_pod(attempt.pod, attempt.node_name)
                 trial.placed.append(attempt)
             else:
-                trial.rejected.append(attempt)
+                trial.reject(attempt, fails_as_one=plugin.fails_as_one)
             checkpoint()
-            if len(trial.placed) + len(equal) - index < missing:
+            if trial.error is not None or len(trial.placed) + len(equal) - index < missing:
                 trial.untried = equal[index:]
                 return
 
@@ -175,7 +191,7 @@ class GroupTrials:
         attempt.reset()
         algorithm = self._algorithms[attempt.framework.name]
         found = algorithm.find_to_the_end(attempt.state, attempt.pod, nominated_first=False)
-        return found.rows[:0] if found.filtered is None else found.filtered.feasible
+        return found.rows[:0] if found.filtered is None or found.filtered.error is not None else found.filtered.feasible
 
     def _reserve_in_trial(self, attempt: Attempt) -> bool:
         pod, state, node_name = attempt.pod, attempt.state, attempt.node_name

@@ -132,7 +132,7 @@ class GroupScheduler:
             return self._each_by_itself(plugin, group, topology, attempts, outcome=outcome)
         checkpoint()
         searched = self._search(plugin, group, topology, attempts, missing=missing)
-        if not isinstance(searched, Status) and len(searched.trial.placed) < missing:
+        if not isinstance(searched, Status) and searched.trial.error is None and not searched.trial.takes(missing):
             if should_ask_again(attempts, len(searched.trial.placed)):
                 return GroupOutcome(needs_extenders=True)
             if any(attempt.state.nodes_to_ask for attempt in attempts):
@@ -144,7 +144,7 @@ class GroupScheduler:
             members.append(attempt.decision())
             checkpoint()
         request = _GroupRequest(plugin, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
-        if len(searched.trial.placed) >= missing:
+        if searched.trial.takes(missing):
             return self._start(request, searched.trial, members, outcome)
         return self._reject(request, searched, members)
 
@@ -172,7 +172,8 @@ class GroupScheduler:
         cause, placed = trial.rejection or Status.pending(), len(trial.placed)
         status = plugin.reject_group(group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain)
         status = untried = status.by(plugin.name).with_condition_reason(cause.condition_reason)
-        notes, post_filtered = AttemptState(), PostFiltered({} if status.code is Code.PENDING else None)
+        ends_nominations = trial.error is not None or status.code is Code.PENDING
+        notes, post_filtered = AttemptState(), PostFiltered({} if ends_nominations else None)
         if status.code is Code.UNSCHEDULABLE:
             post_filtered = self._post_filter.run(
                 plugin,
@@ -217,7 +218,7 @@ class GroupScheduler:
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
-        if placed >= request.missing:
+        if trial.takes(request.missing):
             return trial.placed[: request.missing]
         cause = trial.rejection or Status.unschedulable()
         try:

@@ -129,12 +129,14 @@ class TreeCycle:
         trial = self._trials.run(plugin, tree, attempts)
         if trial.fits:
             return trial, PostFiltered()
+        if trial.error is not None:
+            return trial, PostFiltered({})
         placed = sum(1 for leaf in trial.leaves() for attempt in leaf.tried if attempt.status is None)
         if should_ask_again(attempts, placed):
             return trial, PostFiltered(extender_status=BEING_ASKED)
         if any(attempt.state.nodes_to_ask for attempt in attempts):
             trial = self._trials.run(plugin, tree, attempts)
-        return trial, PostFiltered()
+        return trial, PostFiltered({} if trial.error is not None else None)
 
     def _fail(
         self,

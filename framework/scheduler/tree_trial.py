@@ -135,12 +135,11 @@ class TreeTrials:
             return PartTrial(part)
         trial = self._trials.run(ground.plugin, attempts, part.needed)
         tried = [*trial.placed, *trial.rejected]
+        if trial.error is not None:
+            return PartTrial(part, (), tried, error=ground.plugin.reject_part(part, trial.error))
         if len(trial.placed) >= part.needed:
             return PartTrial(part, trial.placed, tried)
-        short = PartTrial(part, (), tried, Shortage(len(trial.placed), part.needed - len(trial.placed) - 1, tried=True))
-        broken = next((each.status for each in trial.rejected if each.status and not each.status.rejected), None)
-        short.error = None if broken is None else ground.plugin.reject_part(part, broken)
-        return short
+        return PartTrial(part, (), tried, Shortage(len(trial.placed), part.needed - len(trial.placed) - 1, tried=True))
 
     def _try_parts(self, ground: _Ground, part: Part, parts: Sequence[Part], within: Rows | None) -> PartTrial:
         """Try the parts one after another, each beside the previously placed ones, until too few are left."""

@@ -16,6 +16,7 @@ from .book import NativePodGroups
 class NativeGangPlugin(GangPlugin):
     """The base of `GangScheduling`: a `GangPlugin` with the statuses of rejected PodGroups of scheduling.k8s.io."""
 
+    fails_as_one = True
     _groups: NativePodGroups
 
     def reject_group(
