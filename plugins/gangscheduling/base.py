@@ -69,7 +69,10 @@ class NativeGangPlugin(GangPlugin):
         return Status.unschedulable(with_reservation(text, self.reservation_text(part.key)))
 
     def reject_member(self, status: Status, own: Status | None, *, placed: bool) -> Status:
-        """The message for a member: its own reason if it found no node, or else that its node is of no use."""
+        """The message for a member: its own reason if it found no node, or else that its node is of no use.
+
+        An error of the group is that of all members but the one that has an error of its own.
+        """
         if own is not None:
             return status if own.plugin == self.name or own.rejected is not status.rejected else own
-        return Status.unschedulable(messages.of_no_use(status.message)) if placed else status
+        return Status.unschedulable(messages.of_no_use(status.message)) if placed and status.rejected else status
