@@ -36,7 +36,8 @@ class GroupPlugin(Plugin[Args]):
     fails_as_one: ClassVar[bool] = False
     """Whether an ERROR about one of the members tried together fails all of them, as in kube-scheduler.
 
-    `reject_group` then gets that ERROR as its cause. Otherwise the member counts like one that does not fit.
+    `reject_group` then gets that ERROR as its cause. Otherwise the member counts like one that does not fit. An ERROR
+    of a PodGroupPostFilter plugin is then the status of all members. Otherwise it is only a part of the message.
     """
 
     @abstractmethod

@@ -113,7 +113,7 @@ MAY_CLAIM = _asked("MayClaim", 'asking plugin "{}" whether pods may claim capaci
 DISRUPTION = _asked("Disruption", 'running Disruption plugin "{}"')
 DISRUPTION_EPOCH = _asked("DisruptionEpoch", 'running DisruptionEpoch on Disruption plugin "{}"')
 POD_GROUP_POST_FILTER = Point(
-    "PodGroupPostFilter", 'running PodGroupPostFilter plugin "{}"', LEGAL_STATUSES["pod_group_post_filter"], (tuple,)
+    "PodGroupPostFilter", 'error in "{}" PodGroupPostFilter plugins', LEGAL_STATUSES["pod_group_post_filter"], (tuple,)
 )
 PLACEMENT_SCORE = Point("PlacementScore", 'running PlacementScore plugins: plugin "{}" failed with', (), (np.ndarray,))
 

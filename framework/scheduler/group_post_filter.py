@@ -34,12 +34,14 @@ class PostFiltered:
         evicts: whether a plugin evicts pods for the group, now or since an earlier attempt.
         extender_status: set if the result is void: a rejection if extenders have to be asked first, an ERROR if one
             failed.
+        error: the ERROR of a plugin, if it fails the whole group.
     """
 
     nominations: Mapping[str, str] | None = None
     message: str = ""
     evicts: bool = False
     extender_status: Status | None = None
+    error: Status | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,12 +103,12 @@ class GroupPostFilter:
             consultation=consultation,
             select=together.select,
         )
-        found = _run_plugins(framework, notes, info, trial)
+        found = _run_plugins(framework, notes, info, trial, fails_as_one=plugin.fails_as_one)
         return replace(found, extender_status=consultation.extender_status)
 
 
 def _run_plugins(
-    framework: Framework, notes: AttemptState, group: PodGroupInfo, trial: PreemptionTrial
+    framework: Framework, notes: AttemptState, group: PodGroupInfo, trial: PreemptionTrial, *, fails_as_one: bool
 ) -> PostFiltered:
     """Call the plugins in order until one does not answer UNSCHEDULABLE (upstream: `RunPodGroupPostFilterPlugins`)."""
     reasons: list[str] = []
@@ -116,6 +118,8 @@ def _run_plugins(
         nominated, status = framework.calls.post_filter_group(plugin, notes, group, trial)
         nominations = nominated if nominated is not None else nominations
         if status is not None and status.code is Code.ERROR:
+            if fails_as_one:
+                return PostFiltered({}, error=status)
             reasons.append(status.message)
             break
         reasons += [PREFIX + reason for reason in (status.reasons if status is not None else ())]

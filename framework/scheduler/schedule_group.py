@@ -188,8 +188,8 @@ class GroupScheduler:
                 return GroupOutcome.of_extenders(
                     plugin, group, request.missing, request.attempts, status=post_filtered.extender_status
                 )
-            status = status.with_reasons(with_preemption(status.message, post_filtered.message))
-            untried = status if plugin.terse else untried
+            status = post_filtered.error or status.with_reasons(with_preemption(status.message, post_filtered.message))
+            untried = status if plugin.terse or post_filtered.error is not None else untried
         placed_members = [*plugin.placed_members(group)] if request.topology is not None else ()
         to_try_alone = trial.untried[: request.missing] if trial.as_one else trial.untried
         decision = GroupDecision(

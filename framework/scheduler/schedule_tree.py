@@ -83,6 +83,7 @@ class TreeCycle:
                     partial(self._try_copies, plugin, tree), partial(self._trials.selections, plugin, tree)
                 ),
             )
+            rejection = post_filtered.error or rejection
         reasons: dict[str, Status | None] = {}
         _collect_reasons(plugin, tree, trial, rejection, reasons=reasons)
         for key, status in reasons.items():

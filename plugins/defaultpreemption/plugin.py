@@ -186,6 +186,8 @@ class DefaultPreemption(
             state.write(Evictions.KEY, replace(self._evictions("", plan.victims), placement=placement))
         state.write(self.name, (status.code, plan, group))
         state.write(_RECLAIMABLE, rule.claimable if rule.reclaims else frozenset())
+        if status.code is Code.ERROR:
+            status = Status.failure(f"pod group preemption: {status.message}")
         return nominations, status
 
     def _decide(

@@ -1,11 +1,22 @@
 """An error of a plugin fails a whole group or tree, as in kube-scheduler: nothing is bound, and nothing evicted."""
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import yaml
 
-from muster.framework.contract import CycleState, NodeView, PodInfo, PreFilterPlugin, Status
+from muster.framework.contract import (
+    CycleState,
+    NodeView,
+    PodGroupInfo,
+    PodGroupPostFilterPlugin,
+    PodGroupTrial,
+    PodInfo,
+    PreFilterPlugin,
+    Status,
+)
 from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import PodDict, make_node
 from tests.gangscheduling.test_preemption import World as EvictingWorld
@@ -29,6 +40,17 @@ class Faulty(PreFilterPlugin):
     def pre_filter(self, state: CycleState, pod: PodInfo, nodes: NodeView) -> Status | None:
         self.asked[pod.name] += 1
         return Status.failure("boom") if "faulty" in pod.labels else None
+
+
+class Unhelpful(PodGroupPostFilterPlugin):
+    """Fails when a group needs help."""
+
+    name = "Unhelpful"
+
+    def pod_group_post_filter(
+        self, state: CycleState, group: PodGroupInfo, trial: PodGroupTrial
+    ) -> tuple[Mapping[str, str] | None, Status | None]:
+        return None, Status.failure("kaput")
 
 
 def make_faulty(group: str, count: int, *, faulty: int, **more: Any) -> list[PodDict]:
@@ -96,6 +118,49 @@ async def test_an_error_about_one_member_of_a_tree_fails_the_tree(min_count: int
 
 @pytest.mark.parametrize("tree", [False, True])
 async def test_no_pod_is_evicted_for_a_group_after_an_error_and_its_nominations_end(tree: bool) -> None:
+    world = await _full_world(tree=tree)
+    keys = world.add(*(pod.nominated("one") for pod in make_faulty("group", 3, faulty=1, cpu="2", priority=10)))
+    await world.settle()
+    assert world.evicted == []
+    assert world.said("group").message == (_IN_TREE if tree else _OTHERS)
+    assert [world.conditions[key][2] for key in keys] == [""] * 3
+    assert len(world.engine.nominator) == 0
+    await world.kill()
+
+
+@pytest.mark.parametrize("tree", [False, True])
+async def test_an_error_in_the_preemption_of_a_group_fails_it(tree: bool) -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "Unhelpful"}], "disabled": [{"name": "DefaultPreemption"}]}}
+    document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    profiles = [{"schedulerName": "muster", "plugins": plugins}]
+    world = World(Unhelpful, configuration=yaml.safe_dump({**document, "profiles": profiles}).encode())
+    world.add_nodes(make_node("one", cpu="2"))
+    if tree:
+        world.add_composite("job", 1)
+    group = world.add_group("group", 3, **({"parentCompositePodGroupName": "job"} if tree else {}))
+    keys = world.add(*(pod.nominated("one") for pod in make_members("group", 4)))
+    await world.settle()
+    text = 'error in "Unhelpful" PodGroupPostFilter plugins: kaput'
+    assert world.reported(group) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+    assert [world.conditions[key] for key in keys] == [("SchedulerError", text, "")] * 4
+
+
+@pytest.mark.parametrize("tree", [False, True])
+async def test_an_error_that_is_met_only_without_the_pods_to_be_evicted_fails_the_group(tree: bool) -> None:
+    world = await _full_world(tree=tree)
+    keys = world.add(*make_faulty("group", 2, faulty=1, cpu="2", priority=10))
+    await world.settle()
+    reason = _IN_TREE if tree else _OTHERS
+    text = f'error in "DefaultPreemption" PodGroupPostFilter plugins: pod group preemption: {reason}'
+    said = world.said("group")
+    assert (said.reason, said.message) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+    assert [world.conditions[key][:2] for key in keys] == [("SchedulerError", text)] * 2
+    assert world.evicted == []
+    await world.kill()
+
+
+async def _full_world(*, tree: bool) -> EvictingWorld:
+    """A world with `Faulty`, a node full of pods of low priority, and a group that needs two pods."""
     world = EvictingWorld(plugins={"Faulty": Faulty})
     world.add_nodes(make_node("one", cpu="4"))
     world.fill("one", 4)
@@ -104,10 +169,4 @@ async def test_no_pod_is_evicted_for_a_group_after_an_error_and_its_nominations_
         world.api.put(COMPOSITE_KIND, make_composite("job", 1, priority=10))
     parent = {"parentCompositePodGroupName": "job"} if tree else {}
     world.api.put(KIND, make_group("group", 2, priority=10, **parent))
-    keys = world.add(*(pod.nominated("one") for pod in make_faulty("group", 3, faulty=1, cpu="2", priority=10)))
-    await world.settle()
-    assert world.evicted == []
-    assert world.said("group").message == (_IN_TREE if tree else _OTHERS)
-    assert [world.conditions[key][2] for key in keys] == [""] * 3
-    assert len(world.engine.nominator) == 0
-    await world.kill()
+    return world

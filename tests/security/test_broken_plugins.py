@@ -269,6 +269,6 @@ async def test_a_group_that_a_broken_plugin_was_to_help_says_so(when: str, kind:
     await world.settle()
 
     assert {key for key, _, _ in world.api.bindings} >= set(others)
-    words = 'running PodGroupPostFilter plugin "Rogue"'
+    words = 'error in "Rogue" PodGroupPostFilter plugins'
     assert all(words in world.conditions[key][1] for key in gang), world.conditions
     world.check()

@@ -356,7 +356,7 @@ CASES: dict[str, Case] = {
     "PodFollower.on_assumed_pod_expired": Case(FOLLOWS, unreported, legal=NO_ANSWER),
     "PodFollower.on_pod": Case(FOLLOWS, legal=NO_ANSWER),
     "PodGroupPostFilterPlugin.pod_group_post_filter": Case(
-        'running PodGroupPostFilter plugin "Conforming"', too_large(), more=PAIRS
+        'error in "Conforming" PodGroupPostFilter plugins', too_large(), more=PAIRS
     ),
     "PostBindPlugin.post_bind": Case('running PostBind plugin "Conforming"', legal=ABSENT),
     "PostFilterPlugin.post_filter": Case('running PostFilter plugin "Conforming"', alone(picky="yes"), more=PAIRS),
