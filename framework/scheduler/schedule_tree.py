@@ -152,7 +152,8 @@ class TreeCycle:
     ) -> list[Attempt]:
         """The attempts that are not placed, with their statuses.
 
-        Members that were tried get the status of their leaf in `reasons`, the others that in `to_untried`.
+        Members that were tried get the status of their leaf in `reasons`, the others that in `to_untried`. An error of
+        the tree is that of all members: kube-scheduler keeps no results of the parts then.
         """
         going = {attempt.pod.uid for attempt in placed}
         unfit = {leaf.part.key: {each.pod.uid for each in leaf.tried} for leaf in trial.leaves() if not leaf.fits}
@@ -166,7 +167,9 @@ class TreeCycle:
             had_node = bool(attempt.node_name) and attempt.pod.uid in unfit.get(key, ())
             tried = had_node or (attempt.status is not None and not attempt.has_no_domain)
             status = (reasons if tried else to_untried).get(key)
-            if status is not None:
+            if status is not None and not status.rejected:
+                attempt.status = status.by(plugin.name)
+            elif status is not None:
                 own = plugin.reject_member(attempt.pod, status.by(plugin.name), attempt.own_status, placed=had_node)
                 attempt.status = own.with_condition_reason(status.condition_reason)
             attempt.node_name = ""

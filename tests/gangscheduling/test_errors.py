@@ -114,6 +114,21 @@ async def test_an_error_about_one_member_of_a_tree_fails_the_tree(min_count: int
     await world.settle()
     assert [world.reported(part) for part in parts] == [(NativePodGroupReason.SCHEDULER_ERROR, _IN_TREE)] * 2
     assert world.bound("left") == world.bound("right") == []
+    assert [reported[:2] for reported in world.conditions.values()] == [("SchedulerError", _IN_TREE)] * 5
+
+
+async def test_the_text_of_an_error_names_each_group_above_the_member() -> None:
+    world = World(Faulty)
+    world.add_nodes(make_node("one", cpu="8").labels(rack="a"))
+    world.add_composite("job", 1)
+    world.add_composite("inner", 1, parentCompositePodGroupName="job", **_RACK)
+    left = world.add_group("left", 1, parentCompositePodGroupName="job")
+    right = world.add_group("right", 1, parentCompositePodGroupName="inner")
+    world.add(*make_members("left", 1), *make_faulty("right", 2, faulty=0))
+    await world.settle()
+    text = f"composite pod group evaluation failed due to child error: {_IN_TREE}"
+    assert world.reported(left) == world.reported(right) == (NativePodGroupReason.SCHEDULER_ERROR, text)
+    assert [reported[:2] for reported in world.conditions.values()] == [("SchedulerError", text)] * 3
 
 
 @pytest.mark.parametrize("tree", [False, True])
