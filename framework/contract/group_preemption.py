@@ -151,6 +151,14 @@ class PodGroupTrial(Protocol):
         """
         ...
 
+    @property
+    def pods_anywhere_matter(self) -> bool:
+        """Whether a Filter plugin reads pods beyond each node for one of the members about which `rows` was asked.
+
+        A pod on a node that no member can use may then keep members from other nodes.
+        """
+        ...
+
     def rows(self, pods: Sequence[PodInfo]) -> tuple[Rows, Rows]:
         """Rows that could take one of these members now, and rows that perhaps could after evictions.
 

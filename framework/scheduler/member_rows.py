@@ -36,9 +36,14 @@ class _Answer(NamedTuple):
 
 
 class MemberRows:
-    """Finds rows for members of groups of one profile, on the snapshot as it is."""
+    """Finds rows for members of groups of one profile, on the snapshot as it is.
+
+    Attributes:
+        depend_on_cluster: whether a Filter plugin reads pods beyond each node for one of the pods asked about.
+    """
 
     def __init__(self, algorithm: Algorithm) -> None:
+        self.depend_on_cluster = False
         self._algorithm = algorithm
         self._snapshot = algorithm.snapshot
 
@@ -64,6 +69,7 @@ class MemberRows:
         now, perhaps, excluded = (np.zeros(snapshot.height, np.bool_) for _ in range(3))
         state = AttemptState()
         found = algorithm.find_nodes_that_fit(state, pod, nominated_first=False)
+        self.depend_on_cluster |= algorithm.framework.filtering.depends_on_cluster(state)
         if found.filtered is None:
             perhaps[snapshot.live_rows()] = True
             return _Answer(now, perhaps, excluded)

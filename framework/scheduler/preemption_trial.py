@@ -239,6 +239,11 @@ class PreemptionTrial:
         columns, rows = self._snapshot.resources, self.rows_in_all
         return all(columns.free_in_all(name, rows) >= amount for name, amount in self._total.amounts.items())
 
+    @property
+    def pods_anywhere_matter(self) -> bool:
+        """Whether a Filter plugin reads pods beyond each node for one of the members that `rows` was asked about."""
+        return self._member_rows.depend_on_cluster
+
     def rows(self, pods: Sequence[PodInfo]) -> tuple[Rows, Rows]:
         """The rows that could take one of these equal members now, and the rows that might after evictions."""
         found, names = self._member_rows.of(pods), self._consultation.allowed(pods[0])

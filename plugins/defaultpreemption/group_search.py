@@ -135,8 +135,9 @@ class GroupSearch:
     def _estimate(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
         """The pods that may be evicted, and for each signature the number of members and the estimate.
 
-        Pods may be evicted for any of the members. The estimate is for as many as have to get a node, without those
-        that no eviction helps.
+        Pods may be evicted for any of the members: those on nodes that a member could use, or on all nodes if pods
+        elsewhere can keep a member from its node. The estimate is for as many as have to get a node, without those that
+        no eviction helps.
         """
         snapshot, members = self._snapshot, self._group.members
         alike: dict[PodSignature, list[PodInfo]] = {}
@@ -150,6 +151,8 @@ class GroupSearch:
             for some in rows[signature]:
                 useful[some] = True
             checkpoint()
+        if self._trial.pods_anywhere_matter:
+            useful[snapshot.live_rows()] = True
         found = evictable(
             snapshot,
             np.flatnonzero(useful).tolist(),

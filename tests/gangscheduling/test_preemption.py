@@ -271,3 +271,17 @@ async def test_capacity_on_the_nodes_of_returned_pods_is_looked_at_first_which_s
     monkeypatch.setattr(PreemptionTrial, "_pass_on_nodes", lambda self, attempts: True)
     assert found == [await evicted(seed) for seed in range(20)]
     assert quick < (len(trials) - quick) / 2
+
+
+async def test_a_group_evicts_a_pod_that_keeps_it_out_of_a_zone_from_a_node_that_no_member_can_use(
+    world: World,
+) -> None:
+    """kube-scheduler removes all pods of lower priority in the cluster, and then returns those that may stay."""
+    world.add_nodes(make_node("cordoned").labels(zone="a").unschedulable(), make_node("free").labels(zone="a"))
+    world.add(PodDict(plain("low")).labels(app="x").node("cordoned"), PodDict(plain("other")).node("cordoned"))
+    await world.settle()
+    world.api.put(KIND, make_group("high", 2, priority=10))
+    world.add(*(pod.apart("zone", {"app": "x"}) for pod in make_members("high", 2, priority=10)))
+    await world.run(30)
+    assert world.evicted == ["default/low"]
+    assert world.bound_of("high") == 2
