@@ -141,6 +141,15 @@ class GroupPlugin(Plugin[Args]):
         """Whether the group may evict pods: not if any of its waiting members has `preemptionPolicy: Never`."""
         return all(pod.pod.spec.preemption_policy != "Never" for pod in waiting)
 
+    def preempts_as(self, pod: PodInfo) -> str | None:
+        """The id of the group as which a waiting pod preempts, also beyond the quorum.
+
+        The group then gets as many nodes by evictions as it can, not only for the members that it lacks, and
+        PodGroupPostFilter is asked about its later members too. None for a group that evicts pods for its quorum alone,
+        and whose later members preempt as pods without a group do.
+        """
+        return None
+
     def uid(self, group: str) -> str:
         """The UID of the group's object, for messages."""
         return group

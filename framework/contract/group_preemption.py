@@ -37,6 +37,7 @@ class PodGroupInfo:
         may_preempt: whether it may evict pods.
         reason: that of the condition PodScheduled which its members get unless it evicts pods.
         terse: whether it gets no message if there is no pod to evict, see `GroupPlugin.terse`.
+        all_that_fit: whether more than `missing` members get a node if evictions make more of them fit.
     """
 
     key: str
@@ -47,6 +48,12 @@ class PodGroupInfo:
     may_preempt: bool
     reason: str
     terse: bool
+    all_that_fit: bool = False
+
+    @property
+    def wanted(self) -> int:
+        """The number of members that are to get a node if they can."""
+        return len(self.members) if self.all_that_fit else self.missing
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
@@ -84,7 +91,10 @@ class PodGroupTrial(Protocol):
 
     @property
     def assignments(self) -> Sequence[Placed]:
-        """The result of `schedule`: as many members as the group lacks, in the order in which they were placed."""
+        """The result of `schedule`: as many members as the group lacks, or all that fit if it is to have all of them.
+
+        They are in the order in which they were placed.
+        """
         ...
 
     @property

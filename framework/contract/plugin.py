@@ -256,7 +256,8 @@ class PodGroupPostFilterPlugin(Plugin[Args]):
 
         Success or ERROR ends the round, and so does UNSCHEDULABLE_AND_UNRESOLVABLE; UNSCHEDULABLE asks the next plugin.
         Long work passes a `checkpoint` now and then; the cluster state does not change meanwhile. `state` is the
-        group's.
+        group's, which followers find in the `GroupDecision`; for members beyond the quorum (`GroupPlugin.preempts_as`),
+        it is that of the first of them, in its `PodDecision`.
 
         Legal statuses: success, a rejection, ERROR.
         """

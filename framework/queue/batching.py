@@ -2,11 +2,11 @@
 
 Pods are equal if they share a signature, or, if a plugin that reads labels rejected them, an equivalence class. If
 plugins divide the cluster among namespaces, equal pods are also of one namespace, because those of another one may
-evict other pods. A rejection of one pod holds for all equal ones, so a backlog costs as many attempts as it has
-signatures, in each of these namespaces. An event that may help wakes a batch: when the batch's turn comes, its first
-pod is tried if capacity is still free. The next pod is tried only if the first one found a node, or failed in another
-way. Many batches may be woken for the same capacity, which is soon taken; until the turn of a batch comes, only the
-batch moves, not its pods.
+evict other pods; pods that name groups of scheduling.k8s.io are kept apart, because they may preempt as these. A
+rejection of one pod holds for all equal ones, so a backlog costs as many attempts as it has signatures, in each of
+these namespaces. An event that may help wakes a batch: when the batch's turn comes, its first pod is tried if capacity
+is still free. The next pod is tried only if the first one found a node, or failed in another way. Many batches may be
+woken for the same capacity, which is soon taken; until the turn of a batch comes, only the batch moves, not its pods.
 """
 
 from __future__ import annotations
@@ -56,11 +56,12 @@ class Batching:
         """
         by_signature, by_class = self._plugins(entity.profile)
         [pod] = entity.pods.values()
+        grouped = pod.info.pod.spec.scheduling_group is not None
         if entity.rejectors <= by_signature:
             divides = self._policy.unguarded.divides_namespaces
-            entity.batched_by = BatchKey(pod.info.signature, pod.info.namespace if divides else "")
+            entity.batched_by = BatchKey(pod.info.signature, pod.info.namespace if divides else "", grouped)
         elif entity.rejectors <= by_class:
-            entity.batched_by = BatchKey(equivalence_class_of(pod.info))
+            entity.batched_by = BatchKey(equivalence_class_of(pod.info), grouped=grouped)
         else:
             return
         batch = self._places.unschedulable_pods.batch_of(entity)

@@ -47,10 +47,12 @@ class BatchKey(NamedTuple):
     Attributes:
         common: their signature or equivalence class.
         namespace: their namespace; "" if it does not matter, or follows from the class.
+        grouped: whether they name groups of scheduling.k8s.io, as which they may preempt.
     """
 
     common: PodSignature | EquivalenceClass
     namespace: str = ""
+    grouped: bool = False
 
 
 @dataclass(slots=True, eq=False)

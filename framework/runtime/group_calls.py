@@ -120,6 +120,11 @@ class GroupCalls:
         """Whether the group may evict pods."""
         return self._of(group, points.MAY_PREEMPT, boolean, self._plugin.may_preempt, group, waiting)
 
+    def preempts_as(self, pod: PodInfo) -> str | None:
+        """The group as which the pod preempts, also beyond the quorum."""
+        method = self._plugin.preempts_as
+        return self._calls.ask(points.PREEMPTS_AS, self._plugin, pod, method, pod, sound=_text_or_none)
+
     def uid(self, group: str) -> str:
         """The UID of the group's object."""
         return self._of(group, points.UID, text, self._plugin.uid, group)
@@ -135,7 +140,7 @@ class GroupCalls:
 class ProfileGroups:
     """The groups of one profile's pods, by the plugins that know them.
 
-    All methods raise Failed when a plugin breaks.
+    Methods raise Failed when a plugin breaks, unless they say otherwise.
     """
 
     def __init__(self, plugins: Sequence[GroupPlugin], calls: PluginCalls, *, placed_by_score: bool) -> None:
@@ -157,6 +162,21 @@ class ProfileGroups:
         """The priority below which pods may be evicted for `pod`: that of the group it is tried with, or its own."""
         claimed = self._claimed(pod)
         return pod.priority if claimed is None else claimed[0].preemption_priority(claimed[1], (pod,))
+
+    def preempting(self, pod: PodInfo) -> tuple[GroupCalls, str] | None:
+        """The group as which `pod` preempts, also beyond the quorum, and its plugin; None for a pod by itself."""
+        for calls in self._by_name.values():
+            group = calls.preempts_as(pod)
+            if group is not None:
+                return calls, group
+        return None
+
+    def preempts_as_group(self, pod: PodInfo) -> bool:
+        """Whether `pod` preempts as its group; not if a plugin fails."""
+        try:
+            return self.preempting(pod) is not None
+        except Failed:
+            return False
 
     def named(self, key: str) -> tuple[GroupCalls, str]:
         """The plugin that named a group, and the group's id. Raises KeyError for a key that `of` never gave."""

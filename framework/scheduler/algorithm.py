@@ -208,7 +208,10 @@ class Algorithm:
         return int(found.rows[self._pick(pod, NodeView(self.snapshot, found.rows), scored, choose)])
 
     def post_filter(self, state: AttemptState, pod: PodInfo, found: Feasible) -> tuple[str | None, str]:
-        """The result of PostFilter: the nomination (None leaves it, "" clears it), and the full rejection message."""
+        """The result of PostFilter: the nomination (None leaves it, "" clears it), and the full rejection message.
+
+        As in kube-scheduler, the message of a pod that preempts as its group does not mention preemption.
+        """
         message = found.status.message if found.status is not None else ""
         diagnosis = found.diagnosis
         if diagnosis is None or found.status is None or not found.status.rejected:
@@ -216,6 +219,8 @@ class Algorithm:
         if not self.framework.plugins.post_filter:
             return "", message
         nominated, status = self.framework.post_filtering.run(state, pod, diagnosis)
+        if self.framework.groups.preempts_as_group(pod):
+            return nominated, message
         return nominated, with_post_filter(message, "" if status is None else status.message)
 
     def recheck(self, state: AttemptState, pod: PodInfo, node_name: str) -> Status | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..contract.group_preemption import PodGroupInfo
 from ..contract.status import Code, Status
@@ -18,7 +19,7 @@ from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
 from .engine_services import EngineServices
 from .group_consultation import GroupConsultation
-from .preemption_trial import PreemptionTrial, Select, TryTogether, no_selections
+from .preemption_trial import PreemptionTrial, Select, Tried, TryTogether, no_selections
 
 PREFIX = "pod group preemption: "
 
@@ -92,6 +93,7 @@ class GroupPostFilter:
             may_preempt=plugin.may_preempt(group, waiting),
             reason=reason or UNSCHEDULABLE,
             terse=plugin.terse,
+            all_that_fit=plugin.preempts_as(waiting[0]) is not None,
         )
         algorithm = self._services.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._services.ports.extenders)
@@ -99,12 +101,18 @@ class GroupPostFilter:
             algorithm,
             self._services.nominator,
             attempts,
-            together.try_,
+            together.try_ if info.all_that_fit else partial(_as_many, together.try_, missing),
             consultation=consultation,
             select=together.select,
         )
         found = _run_plugins(framework, notes, info, trial, fails_as_one=plugin.fails_as_one)
         return replace(found, extender_status=consultation.extender_status)
+
+
+def _as_many(try_together: TryTogether, missing: int, attempts: Sequence[Attempt]) -> Tried:
+    """As many of the members that fit as the group lacks."""
+    found = try_together(attempts)
+    return found if isinstance(found, Status) else found[:missing]
 
 
 def _run_plugins(

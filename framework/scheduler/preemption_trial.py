@@ -29,7 +29,7 @@ from .group_consultation import GroupConsultation
 from .member_rows import MemberRows
 
 Tried = Sequence[Attempt] | Status
-"""The attempts that make up the quorum, in the order in which they found nodes; otherwise why they do not fit."""
+"""The attempts that found nodes, in this order, if they are enough for the group; otherwise why they do not fit."""
 TryTogether = Callable[[Sequence[Attempt]], Tried]
 """Tries attempts together on the snapshot as it is, and undoes the trial."""
 Select = Callable[[Sequence[Attempt]], Iterable[Sequence[Attempt]]]

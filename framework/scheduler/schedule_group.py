@@ -3,8 +3,9 @@
 All members are tried on the snapshot under its undo log, each with the previous members on their nodes and reserved
 there. Only if as many fit as the group lacks are they assumed and reserved for real, and then permitted, in the same
 decision; so two groups can never each hold half of what one of them needs. Members beyond the quorum are placed along
-with it. Those that did not fit are then tried one by one, like pods without a group, including preemption. Finally the
-members are bound together; if the quorum is lost before that, none is bound.
+with it. Those that did not fit are then tried one by one, like pods without a group, including preemption unless the
+group preempts as a whole (`later_members`). Finally the members are bound together; if the quorum is lost before that,
+none is bound.
 
 Work that grows with the number of members passes checkpoints, where the scheduler lets other work run. `plugin` is the
 group's plugin, with each call guarded, here and in the modules that decide on groups.
@@ -37,7 +38,8 @@ from .group_binding import GroupBinding, has_quorum
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupPostFilter, PostFiltered, Together
 from .group_trial import GroupTrials, TriedMembers
-from .member_order import as_queued
+from .later_members import LaterMembers, found_no_node
+from .member_order import are_equal, as_queued
 from .preemption_trial import Tried
 from .schedule_one import PodScheduler
 from .schedule_tree import TreeCycle
@@ -76,6 +78,7 @@ class GroupScheduler:
         self._domains = domains
         self._trees = trees
         self._post_filter = post_filter
+        self._later_members = LaterMembers(services.algorithms, post_filter)
         self._ports = services.ports
 
     def schedule_group(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
@@ -219,7 +222,7 @@ class GroupScheduler:
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
         if trial.takes(request.missing):
-            return trial.placed[: request.missing]
+            return trial.placed
         cause = trial.rejection or Status.unschedulable()
         try:
             return request.plugin.reject_trial(
@@ -252,13 +255,37 @@ class GroupScheduler:
         *,
         outcome: GroupOutcome,
     ) -> GroupOutcome:
-        """Try members one after another, and report each decision at once: the next must not evict the same pods."""
+        """Try members one after another, and report each decision at once: the next must not evict the same pods.
+
+        Members of a group that preempts as a whole do so together, once none of those that are left finds a node.
+        """
         outcome.alone += attempts
         commit()
         if attempts and outcome.decision is not None:
             attempts[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
-        waiting = len(attempts)
+        left = attempts
+        while left:
+            before = len(outcome.placed)
+            left = self._try_each(plugin, group, topology, left, outcome=outcome)
+            if left and (len(outcome.placed) == before or are_equal(left)):
+                self._preempt_for_later(plugin, group, topology, left, outcome=outcome)
+                break
+            for attempt in left:
+                attempt.reset()
+        return outcome
+
+    def _try_each(
+        self,
+        plugin: GroupCalls,
+        group: str,
+        topology: Topology | None,
+        attempts: Sequence[Attempt],
+        *,
+        outcome: GroupOutcome,
+    ) -> list[Attempt]:
+        """Try members one after another; returns those that found no node and preempt together."""
+        waiting, left = len(attempts), list[Attempt]()
         for attempt in attempts:
             within = self._within(plugin, group, topology, attempt, waiting=waiting)
             if isinstance(within, Status):
@@ -267,16 +294,47 @@ class GroupScheduler:
                 attempt.notify_followers()
                 continue
             attempt.state.within = self._first_that_fits(attempt, within)
-            self._cycle.run(attempt)
+            framework = attempt.framework
+            together = attempt.state.consultation is None and framework.groups.preempts_as_group(attempt.pod)
+            self._cycle.run(attempt, post_filter=not together)
             if self._cycle.finish_long_work(attempt):
-                self._cycle.run(attempt)
-            (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
+                self._cycle.run(attempt, post_filter=not together)
             waiting -= attempt.status is None
-            attempt.notify_followers()
             if topology is not None and attempt.rejectors:
                 attempt.rejectors.add(plugin.name)  # a node that joins the domain may take the member
+            if together and found_no_node(attempt):
+                left.append(attempt)
+            else:
+                (outcome.placed if attempt.status is None else outcome.failed).append(attempt)
+                attempt.notify_followers()
             checkpoint()
-        return outcome
+        return left
+
+    def _preempt_for_later(
+        self,
+        plugin: GroupCalls,
+        group: str,
+        topology: Topology | None,
+        attempts: Sequence[Attempt],
+        *,
+        outcome: GroupOutcome,
+    ) -> None:
+        """Let later members that found no node preempt together, and report them."""
+        reasons = (attempt.status.condition_reason for attempt in attempts if attempt.status is not None)
+        waiting = tuple(attempt.pod for attempt in attempts)
+        request = _GroupRequest(plugin, group, attempts, 1, topology, waiting)
+        try:
+            evicts = self._later_members.preempt(
+                plugin, group, attempts, partial(self._try_copies, request), reason=next(filter(None, reasons), "")
+            )
+            outcome.awaits_victims = evicts and not outcome.placed
+        except Failed as failed:
+            for attempt in attempts:
+                attempt.fail(failed.status)
+        for attempt in attempts:
+            attempt.notify_followers()
+            checkpoint()
+        outcome.failed += attempts
 
     def _first_that_fits(self, attempt: Attempt, within: Sequence[Rows | None]) -> Rows | None:
         """The first of these sets of rows in which the pod fits now; the last set if it fits in none before."""

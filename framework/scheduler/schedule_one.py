@@ -24,7 +24,9 @@ from ..contract.plugin import QueuedPod
 from ..contract.status import SKIP, Code, Status
 from ..model.pod_info import PodInfo
 from ..queue.entity import QueuedEntity
+from ..runtime.answers import Failed
 from ..runtime.attempt_state import AttemptState
+from ..runtime.group_calls import GroupCalls
 from ..work import checkpoint, commit
 from . import decision_log
 from .algorithm import Feasible
@@ -32,6 +34,9 @@ from .attempt import Attempt
 from .consultations import Consultations
 from .engine_services import EngineServices
 from .extenders import bind_by_extender
+from .group_post_filter import GroupPostFilter
+from .later_members import LaterMembers, preempting_group
+from .preemption_trial import Tried
 from .progress import AttemptObserver, PodsBeingBound
 from .review import Review
 from .set_aside import SetAside
@@ -126,14 +131,15 @@ class SchedulingCycle:
     """Decides: finds a node for a pod and reserves it there. Its errors are statuses of the attempt."""
 
     def __init__(self, services: EngineServices, being_bound: PodsBeingBound, observer: AttemptObserver) -> None:
+        self._later_members = LaterMembers(services.algorithms, GroupPostFilter(services))
         self._services = services
         self._being_bound = being_bound
         self._observer = observer
         self._clock = services.ports.measured
 
-    def run(self, attempt: Attempt) -> None:
+    def run(self, attempt: Attempt, *, post_filter: bool = True) -> None:
         """Choose a node, reserve it and ask Permit. On failure nothing is reserved and `attempt.status` says why."""
-        self._search(attempt, post_filter=True)
+        self._search(attempt, post_filter=post_filter)
         if attempt.status is None and self.assume_and_reserve(attempt):
             self.permit(attempt)
 
@@ -147,15 +153,42 @@ class SchedulingCycle:
         began = self._clock.now()
         found = self._find_host(attempt)
         if found.status is not None:
-            status = found.status
-            if post_filter:
-                algorithm = self._services.algorithms[attempt.profile]
-                attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
-                status = status.with_reasons(text) if status.rejected else status
+            status = self._post_filtered(attempt, found, found.status) if post_filter else found.status
             attempt.fail(status, found.diagnosis)
             if attempt.nominated is None and self._services.nominator.nominated_node(attempt.pod.uid):
                 attempt.no_node = False  # equal pods are not nominated to that node, so one is not tried for all
         self._observer.searched(began)
+
+    def _post_filtered(self, attempt: Attempt, found: Feasible, status: Status) -> Status:
+        """The status after PostFilter, which may nominate the pod. A later member may preempt as its group."""
+        if found.diagnosis is not None and status.rejected:
+            try:
+                as_group = preempting_group(attempt)
+            except Failed as failed:
+                return failed.status
+            if as_group is not None:
+                return self._preempt_as_group(attempt, found, status, as_group)
+        algorithm = self._services.algorithms[attempt.profile]
+        attempt.nominated, text = algorithm.post_filter(attempt.state, attempt.pod, found)
+        return status.with_reasons(text) if status.rejected else status
+
+    def _preempt_as_group(
+        self, attempt: Attempt, found: Feasible, status: Status, as_group: tuple[GroupCalls, str]
+    ) -> Status:
+        """Nominate a later member if evictions help it. Its message does not mention preemption."""
+        if not self._later_members.may_be_helped(attempt, found):
+            attempt.nominated = ""
+            return status
+        try:
+            self._later_members.preempt(*as_group, [attempt], self._try_copy, reason=status.condition_reason)
+        except Failed as failed:
+            return failed.status
+        return status
+
+    def _try_copy(self, copies: Sequence[Attempt]) -> Tried:
+        [copy] = copies
+        self.schedule_pod(copy)
+        return copy.status or copies
 
     def _find_host(self, attempt: Attempt) -> Feasible:
         """Choose among the feasible nodes, if there are any."""

@@ -4,7 +4,7 @@ Several scenarios are tried, each a set of pods that are removed: the cheapest s
 may be evicted on the same nodes, on more and more nodes, and everywhere. In each scenario the group is scheduled as
 usual. If it fits, victims are reprieved one by one, the most important first, against the placement found (upstream:
 `PodGroupEvaluator`, which tries only the last scenario). The cheapest result is taken, the last one of equally cheap
-ones, and everything is undone.
+ones, and everything is undone. For a group that is to have all members that fit, more members come before less cost.
 """
 
 from __future__ import annotations
@@ -105,11 +105,14 @@ class GroupSearch:
 
         The plan has no victims if only nominations of the group's own members prevent it from fitting.
         """
+        if self._is_nominated():
+            found = self._try(())
+            if isinstance(found, GroupPreemption):
+                return found
         with self._trial.scenario():
             pods, estimates = self._estimate()
         if not pods.pods:
-            found = self._try(()) if self._is_nominated() else NO_VICTIMS
-            return NO_VICTIMS if isinstance(found, Status) else found
+            return NO_VICTIMS
         best: GroupPreemption | None = None
         rejection: Status = NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
@@ -120,12 +123,16 @@ class GroupSearch:
             if isinstance(found, Status):
                 rejection = found
                 continue
-            best = found if best is None else min(found, best, key=_cost)
-            if len(pods.pods) > _FEW:
+            best = found if best is None else min(found, best, key=self._rank)
+            if len(pods.pods) > _FEW and len(found.placement) >= self._group.wanted:
                 break
         if best is not None:
             return best
         return next(iter(self._broken.values()), rejection)
+
+    def _rank(self, plan: GroupPreemption) -> tuple[int, Cost]:
+        """The sort key, which puts the best plan first: the most members that are wanted, then the least cost."""
+        return -len(plan.placement) if self._group.all_that_fit else 0, plan.cost
 
     # The scenarios.
 
@@ -165,7 +172,7 @@ class GroupSearch:
         nominees = self._nominees(np.unique(found.rows).tolist())
         estimates = []
         helped = [each.signature for each in members if any(map(len, rows[each.signature]))]
-        for signature, count in Counter(helped[: self._group.missing]).items():
+        for signature, count in Counter(helped[: self._group.wanted]).items():
             now, perhaps = rows[signature]
             member = alike[signature][0]
             estimate = Estimate(snapshot, found, member, now=now, perhaps=perhaps, nominees=nominees)
@@ -202,7 +209,7 @@ class GroupSearch:
                     seen.add(key)
                     yield some
             share *= _WIDER
-            if share * self._group.missing > _WIDER * self._snapshot.height:
+            if share * self._group.wanted > _WIDER * self._snapshot.height:
                 break
         everything = frozenset(range(len(pods.pods)))
         if everything not in seen:
@@ -317,7 +324,3 @@ class GroupSearch:
         except TrialFailed as failed:
             self._broken.setdefault(placed.node_name, failed.status)
             raise
-
-
-def _cost(plan: GroupPreemption) -> Cost:
-    return plan.cost

@@ -154,6 +154,8 @@ class DefaultPreemption(
 
     def on_pod_decision(self, decision: PodDecision) -> None:
         """Evict the victims of the decision."""
+        if self._evict_for_group(decision.state):
+            return
         candidates = decision.state.get(self.name)
         if isinstance(candidates, tuple):
             self.handle.metrics.preemption_attempts.add(())
@@ -264,18 +266,24 @@ class DefaultPreemption(
 
     def on_group_decision(self, decision: GroupDecision) -> None:
         """Evict the victims of the decision. The waiting members stay out of the active queue until that is done."""
-        match decision.state.get(self.name):
+        self._evict_for_group(decision.state)
+
+    def _evict_for_group(self, state: CycleState) -> bool:
+        """Evict the victims that the state notes for a group, and return whether it is a group's."""
+        match state.get(self.name):
             case (Code() as code, plan, PodGroupInfo() as group):
                 self.handle.metrics.workload_preemption_attempts.add((code.wire_name,))
                 if isinstance(plan, GroupPreemption):
                     nodes = [*dict.fromkeys(placed.node_name for placed in plan.placement)]
-                    reclaimable = _reclaimable(decision.state)
+                    reclaimable = _reclaimable(state)
                     preemptor = Preemptor(
                         group.members, group.priority, "podgroup", group.uid, "cluster", nodes, reclaimable
                     )
                     self._executor.start(
                         preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
                     )
+                return True
+        return False
 
     def _is_nominated_as(self, placement: Sequence[Placed], group: PodGroupInfo) -> bool:
         """Whether members are nominated to exactly these nodes already, so that the group does not lack capacity.
@@ -328,7 +336,7 @@ class DefaultPreemption(
         names = nodes_to_try(self.handle, state, diagnosis.nodes_with(Code.UNSCHEDULABLE))
         first = int(self.handle.random() * len(names))
         names = [*names[first:], *names[:first]]
-        wanted = max(self._candidates_wanted(len(names)), 1)
+        wanted = max(_candidates_wanted(self._args, len(names)), 1)
         found, units, budgets = DryRun(), self._units(), self._budgets()
         memory = self._memory_without_limit if rule.limit is None else self._memory
         search = VictimSearch(self.handle, state, pod, budgets, rule=rule, units=units, memory=memory)
@@ -388,10 +396,6 @@ class DefaultPreemption(
     def _budgets(self) -> DisruptionBudgets:
         return DisruptionBudgets(self.handle.lister(POD_DISRUPTION_BUDGETS).list())
 
-    def _candidates_wanted(self, nodes: int) -> int:
-        share = nodes * self._args.min_candidate_nodes_percentage // 100
-        return min(max(share, self._args.min_candidate_nodes_absolute), nodes)
-
     def _victims_on(
         self, rule: EvictionRule, units: Units, budgets: DisruptionBudgets, node_name: str
     ) -> Sequence[Victim]:
@@ -402,6 +406,11 @@ class DefaultPreemption(
         snapshot = self.handle.snapshot
         row = snapshot.row_of(node_name)
         return iter(() if row is None else tuple(snapshot.pods[row].values()))
+
+
+def _candidates_wanted(args: DefaultPreemptionArgs, nodes: int) -> int:
+    share = nodes * args.min_candidate_nodes_percentage // 100
+    return min(max(share, args.min_candidate_nodes_absolute), nodes)
 
 
 def _found(plan: GroupPreemption) -> Status:

@@ -6,7 +6,7 @@ nothing; `GangScheduling` (`plugin`) adds the extension points and the consequen
 
 from __future__ import annotations
 
-from muster.framework.contract import Code, NoDomain, Part, Shortage, Status, with_reservation
+from muster.framework.contract import Code, NoDomain, Part, PodInfo, Shortage, Status, with_reservation
 from muster.framework.groups import GangPlugin
 
 from . import messages
@@ -76,3 +76,8 @@ class NativeGangPlugin(GangPlugin):
         if own is not None:
             return status if own.plugin == self.name or own.rejected is not status.rejected else own
         return Status.unschedulable(messages.of_no_use(status.message)) if placed and status.rejected else status
+
+    def preempts_as(self, pod: PodInfo) -> str | None:
+        """The group of the pod, which kube-scheduler decides together at all times; None for a part of a tree."""
+        group = self._groups.members.named_by(pod)
+        return None if group is None or group not in self._groups or self._groups.trees.is_part(group) else group

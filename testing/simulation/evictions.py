@@ -18,9 +18,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import cast
 
-from muster.framework.contract import GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
+from muster.framework.contract import CycleState, GroupDecision, Placed, PodDecision, PodGroupInfo, PodInfo
 from muster.framework.model.quantity import milli_value, nanos
 from muster.framework.model.requests import CPU
 from muster.framework.scheduler.engine import Engine
@@ -97,9 +96,10 @@ class EvictionJudge:
                 blame(f"evicts for {preemptor}: {fault}")
 
         def on_pod_decision(decision: PodDecision) -> None:
+            judge_group(decision.state)
             pod, names = decision.pod, engine.cache.snapshot.names
             may_have = names if decision.within is None else [names[row] for row in decision.within.tolist()]
-            for candidate in cast("Sequence[Candidate]", decision.state.get(plugin.name) or ()):
+            for candidate in _candidates(decision.state.get(plugin.name)):
                 placement = [Placed(pod, candidate.node_name)]
                 of_pod = EvictionDecision(
                     engine,
@@ -117,7 +117,11 @@ class EvictionJudge:
             on_pod(decision)
 
         def on_group_decision(decision: GroupDecision) -> None:
-            match decision.state.get(plugin.name):
+            judge_group(decision.state)
+            on_group(decision)
+
+        def judge_group(state: CycleState) -> None:
+            match state.get(plugin.name):
                 case (_, GroupPreemption() as plan, PodGroupInfo() as group):
                     priority = max(pod.priority for pod in group.members)
                     of_group = EvictionDecision(
@@ -128,15 +132,19 @@ class EvictionJudge:
                         victims=plan.victims,
                         waiting=group.members,
                         reserved=self._reserved.get(sender),
-                        missing=decision.missing,
+                        missing=group.missing,
                         times=times(),
                     )
                     judge(group.key, of_group)
                     self._events["evictions for groups"] += 1
-            on_group(decision)
 
         plugin.on_pod_decision = on_pod_decision  # type: ignore[method-assign]  # the engine asks this very plugin
         plugin.on_group_decision = on_group_decision  # type: ignore[method-assign]  # as above
+
+
+def _candidates(noted: object) -> list[Candidate]:
+    """The candidates that are noted for a pod; none for a pod that preempts as its group."""
+    return [each for each in noted if isinstance(each, Candidate)] if isinstance(noted, tuple) else []
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract import Disruption, PodInfo
+from muster.framework.contract import Disruption, PodInfo, Status
 from muster.framework.groups import Announcement
 from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
@@ -15,6 +15,7 @@ from muster.framework.scheduler.ports import Ports
 from muster.framework.scheduler.preemption_trial import PreemptionTrial
 from muster.plugins.capacityscheduling.api import ELASTIC_QUOTAS
 from muster.plugins.capacityscheduling.plugin import CapacityScheduling
+from muster.plugins.defaultpreemption.group_search import GroupPreemption, GroupSearch
 from muster.plugins.gangscheduling.api import NAME
 from muster.plugins.gangscheduling.book import NativePodGroups
 from muster.plugins.gangscheduling.record import NativePodGroupReason
@@ -47,6 +48,12 @@ class World(EvictingWorld):
     def bound_of(self, group: str) -> int:
         """How many of its pods are bound."""
         return sum(key.startswith(f"default/{group}-") for key in self.bound())
+
+
+def nominated(world: World, group: str) -> dict[str, str]:
+    """The nominated node of each pod of the group that has one."""
+    found = world.engine.nominator.nominations()
+    return {pod.name: node for pod, node in found if pod.name.startswith(f"{group}-")}
 
 
 @pytest.fixture
@@ -285,3 +292,95 @@ async def test_a_group_evicts_a_pod_that_keeps_it_out_of_a_zone_from_a_node_that
     await world.run(30)
     assert world.evicted == ["default/low"]
     assert world.bound_of("high") == 2
+
+
+@pytest.mark.parametrize("min_count", [1, None])
+async def test_a_group_evicts_at_once_for_all_members_that_then_fit(world: World, min_count: int | None) -> None:
+    """kube-scheduler nominates every member that fits without the pods of lower priority."""
+    world.add_nodes(make_node("a", cpu="4"))
+    world.fill("a", 3)
+    world.fill("a", 1, priority=20)
+    await world.settle()
+    world.native("high", 4, min_count=min_count, priority=10)
+    await world.settle()
+    assert "preempting 3 victims" in world.said("high").message
+    assert len(world.evicted) == 3
+    assert nominated(world, "high") == {f"high-{number}": "a" for number in range(3)}
+    await world.run(30)
+    assert world.bound_of("high") == 3
+
+
+NO_CAPACITY = "0/1 nodes are available: 1 Insufficient cpu."
+
+
+async def test_members_beyond_the_quorum_preempt_together(world: World) -> None:
+    """As kube-scheduler's next cycle of the group: without `large` there is room for both, and `small` may stay."""
+    world.add_nodes(make_node("a", cpu="4"))
+    world.add(PodDict(plain("large", "2")).priority(5).node("a"), PodDict(plain("small")).node("a"))
+    await world.settle()
+    world.native("high", 3, min_count=1, priority=10)
+    await world.settle()
+    assert world.evicted == ["default/large"]
+    assert nominated(world, "high") == {"high-1": "a", "high-2": "a"}
+    await world.run(30)
+    assert world.evicted == ["default/large"]
+    assert (world.bound_of("high"), world.node_of("default/small")) == (3, "a")
+
+
+@pytest.mark.parametrize("topology", [{}, {"schedulingConstraints": {"topology": [{"key": "zone"}]}}])
+@pytest.mark.parametrize("later", [True, False])
+async def test_a_member_beyond_the_quorum_evicts_a_pod_that_keeps_it_out_from_another_node(
+    world: World, later: bool, topology: dict[str, Any]
+) -> None:
+    world.add_nodes(*(make_node(name).labels(zone="a", name=name) for name in ("first", "second")))
+    world.add(PodDict(plain("low")).labels(app="x").node("first"))
+    await world.settle()
+    world.api.put(KIND, make_group("high", 1, priority=10, **topology))
+    one, other = make_members("high", 2, priority=10)
+    other.node_selector({"name": "second"}).apart("zone", {"app": "x"})
+    world.add(*([one] if later else [one, other]))
+    await world.run(30)
+    if later:
+        world.add(other)
+        await world.run(30)
+    assert world.evicted == ["default/low"]
+    assert world.bound_of("high") == 2
+
+
+@pytest.mark.parametrize("later", [True, False])
+@pytest.mark.parametrize("low", [0, 20])
+async def test_the_condition_of_a_member_beyond_the_quorum_does_not_mention_preemption(
+    world: World, low: int, later: bool
+) -> None:
+    world.add_nodes(make_node("a", cpu="2"))
+    world.grace = None
+    world.fill("a", 1, priority=low)
+    await world.settle()
+    world.native("high", 1 if later else 2, min_count=1, priority=10)
+    await world.settle()
+    if later:
+        world.add(*make_members("high", 1, first=1, priority=10))
+        await world.settle()
+    assert world.conditions["default/high-1"][1] == NO_CAPACITY
+    assert world.evicted == ([] if low else ["default/low-a-0-0"])
+
+
+async def test_later_members_that_no_eviction_helps_cost_no_trial_of_their_group(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trials = list[str]()
+    run = GroupSearch.run
+
+    def noted(search: GroupSearch) -> GroupPreemption | Status:
+        trials.append(search._group.key)
+        return run(search)
+
+    monkeypatch.setattr(GroupSearch, "run", noted)
+    world.add_nodes(make_node("a", cpu="3"))
+    world.fill("a", 1, cpu="500m")
+    world.fill("a", 1, cpu="1500m", priority=20)
+    world.native("high", 1, min_count=1, priority=10)
+    await world.settle()
+    world.add(*make_members("high", 20, first=1, priority=10))
+    await world.run(30)
+    assert (world.bound_of("high"), world.evicted, trials) == (1, [], [])

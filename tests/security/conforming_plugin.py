@@ -317,6 +317,9 @@ class Conforming(
     def may_preempt(self, group: str, waiting: Sequence[PodInfo]) -> bool:
         return True
 
+    def preempts_as(self, pod: PodInfo) -> str | None:
+        return None
+
     def uid(self, group: str) -> str:
         return group
 

@@ -335,6 +335,7 @@ CASES: dict[str, Case] = {
     "GroupPlugin.part_of": of_group("PartOf", group("tree-victims"), legal=TEXT),
     "GroupPlugin.placed_members": of_group("PlacedMembers", late_half, legal=frozenset({"answers nothing"})),
     "GroupPlugin.preemption_priority": of_group("PreemptionPriority", too_large()),
+    "GroupPlugin.preempts_as": of_group("PreemptsAs", too_large(), legal=ABSENT | TEXT),
     "GroupPlugin.priority": of_group("Priority", group(), legal=ABSENT),
     "GroupPlugin.reject_group": of_group("RejectGroup", too_large(), legal=FAILS, more=REJECTS),
     "GroupPlugin.reject_member": of_group("RejectMember", too_large(), legal=FAILS, more=REJECTS),

@@ -35,7 +35,6 @@ _FIRST_PLACEMENT = "first placement status: "
 _ABSENT = re.compile(r": no node has the label [^,]*")
 _NO_CLAIMS = ", deallocation and deletion of ResourceClaims completed"
 _PREEMPTION = ", pod group preemption: "
-_ALONE = re.compile(r"(?<!pod group) preemption: .*")
 _VICTIMS = re.compile(r"\d+ victims")
 _NUMBERS = re.compile(r"\d+")
 
@@ -264,7 +263,7 @@ def _excuse(
 
 
 def _plain(reported: Condition) -> Condition:
-    return reported._replace(message=_ALONE.sub("", _without_domain(_unwrapped(_without_claims(reported.message)))))
+    return reported._replace(message=_without_domain(_unwrapped(_without_claims(reported.message))))
 
 
 def _alike(theirs: Condition, ours: Condition) -> bool:
