@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..contract.eviction import EvictionWait
 from ..contract.status import Code
+from ..runtime.answers import Failed
 from ..runtime.group_calls import GroupCalls
 from .algorithm import Algorithm, Feasible
 from .attempt import Attempt
@@ -32,7 +33,7 @@ class LaterMembers:
         """Nominate those of the members that fit after evictions; returns whether pods are evicted for them.
 
         The notes about the evictions are written to the state of the first member. `reason` is that of the members'
-        conditions. Raises Failed when the group plugin fails.
+        conditions. Raises Failed when a plugin fails.
         """
         notes = attempts[0].state
         found = self._post_filter.run(
@@ -45,6 +46,8 @@ class LaterMembers:
             if found.nominations is not None:
                 attempt.nominated = found.nominations.get(attempt.pod.uid, "")
                 attempt.no_node = attempt.no_node and not attempt.nominated
+        if found.error is not None:
+            raise Failed(found.error)
         return found.evicts
 
     def may_be_helped(self, attempt: Attempt, found: Feasible) -> bool:

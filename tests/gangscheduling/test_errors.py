@@ -25,6 +25,7 @@ from tests.gangscheduling.world import COMPOSITE_KIND, KIND, World, make_composi
 _BOOM = 'running PreFilter plugin "Faulty": boom'
 _OTHERS = f"failed to schedule other pod from a pod group: {_BOOM}"
 _IN_TREE = f"composite pod group evaluation failed due to child error: {_OTHERS}"
+_KAPUT = 'error in "Unhelpful" PodGroupPostFilter plugins: kaput'
 _RACK = {"schedulingConstraints": {"topology": [{"key": "rack"}]}}
 
 
@@ -143,21 +144,44 @@ async def test_no_pod_is_evicted_for_a_group_after_an_error_and_its_nominations_
     await world.kill()
 
 
-@pytest.mark.parametrize("tree", [False, True])
-async def test_an_error_in_the_preemption_of_a_group_fails_it(tree: bool) -> None:
+@pytest.fixture
+def unhelped() -> World:
+    """A world with a node for two pods, where the preemption of groups fails."""
     plugins = {"multiPoint": {"enabled": [{"name": "Unhelpful"}], "disabled": [{"name": "DefaultPreemption"}]}}
     document = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
     profiles = [{"schedulerName": "muster", "plugins": plugins}]
     world = World(Unhelpful, configuration=yaml.safe_dump({**document, "profiles": profiles}).encode())
     world.add_nodes(make_node("one", cpu="2"))
+    return world
+
+
+@pytest.mark.parametrize("tree", [False, True])
+async def test_an_error_in_the_preemption_of_a_group_fails_it(unhelped: World, tree: bool) -> None:
+    world = unhelped
     if tree:
         world.add_composite("job", 1)
     group = world.add_group("group", 3, **({"parentCompositePodGroupName": "job"} if tree else {}))
     keys = world.add(*(pod.nominated("one") for pod in make_members("group", 4)))
     await world.settle()
-    text = 'error in "Unhelpful" PodGroupPostFilter plugins: kaput'
-    assert world.reported(group) == (NativePodGroupReason.SCHEDULER_ERROR, text)
-    assert [world.conditions[key] for key in keys] == [("SchedulerError", text, "")] * 4
+    assert world.reported(group) == (NativePodGroupReason.SCHEDULER_ERROR, _KAPUT)
+    assert [world.conditions[key] for key in keys] == [("SchedulerError", _KAPUT, "")] * 4
+
+
+@pytest.mark.parametrize("later", [False, True])
+async def test_an_error_in_the_preemption_of_members_beyond_the_quorum_fails_these(
+    unhelped: World, later: bool
+) -> None:
+    unhelped.add_group("group", 1)
+    members = make_members("group", 4)
+    if later:
+        unhelped.add(*members[:2])
+        await unhelped.settle()
+    keys = unhelped.add(*members[2 if later else 0 :])
+    await unhelped.settle()
+    assert len(unhelped.bound("group")) == 2
+    assert {key: unhelped.conditions[key][:2] for key in keys[-2:]} == dict.fromkeys(
+        keys[-2:], ("SchedulerError", _KAPUT)
+    )
 
 
 @pytest.mark.parametrize("tree", [False, True])
