@@ -14,6 +14,7 @@ from tests.builders import make_node, make_pod
 from tests.controlplane.api import Api, ApiError
 from tests.controlplane.binaries import KUBERNETES_VERSION
 from tests.controlplane.plane import MUSTER, ControlPlane, KubectlError
+from tests.controlplane.ports import free_port
 from tests.controlplane.server import StartError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -124,6 +125,11 @@ def test_a_server_that_cannot_start_says_why_and_leaves_nothing_running(tmp_path
         plane.start()
 
     assert plane.servers == ()
+
+
+def test_a_free_port_is_not_given_twice_before_its_server_takes_it() -> None:
+    ports = [free_port() for _ in range(500)]
+    assert len({*ports}) == len(ports)
 
 
 def test_a_server_ends_when_the_process_that_started_it_is_killed(tmp_path: Path) -> None:
