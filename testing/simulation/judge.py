@@ -70,6 +70,7 @@ class Judge:
         self._known: set[str] = set()
         self._cursor = server.store.ledger.cursor(PODS, server.store.ledger.revision)
         server.on_request = self._on_request
+        server.on_refusal = self._on_refusal
         self._listening = server.store.ledger.listening(self._on_pods, PODS)
         self._listening.__enter__()
         for replica in replicas:
@@ -152,8 +153,8 @@ class Judge:
         if request.method == "GET":
             return
         self.writes[f"{request.method} {_resource(request.path)}"] += "/leases" not in request.path
-        if answer.good and request.path.endswith("/binding"):
-            self._on_binding(request)
+        if request.path.endswith("/binding"):
+            (self._on_binding if answer.good else self._on_refusal)(request)
         if answer.good and "/resourceclaims/" in request.path:
             self._on_claim(request)
         if request.path.endswith("/eviction"):
@@ -188,6 +189,15 @@ class Judge:
             self.tally.events["evictions refused"] += 1
         if not heals(self._server, name):
             self.wrong.append(f"{request.sender} evicts pod {name}, whose group does not heal")
+
+    def _on_refusal(self, request: Request) -> None:
+        if not request.path.endswith("/binding"):
+            return
+        _, _, _, _, namespace, _, name, _ = request.path.split("/")
+        found = self._server.store.find(PODS, name, namespace=namespace)
+        group = None if found is None else group_of(found.obj)
+        if group is not None:
+            self.wholeness.refused(group)
 
     def _on_binding(self, request: Request) -> None:
         binding = msgspec.json.decode(request.data or b"")

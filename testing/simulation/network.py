@@ -197,6 +197,8 @@ class SimulatedTransport:
         """Handle a request at the server, whether the client still waits or not."""
         refuses = self._befalls(request, self.weather.refusals)
         answer = self._refusal(request) if refuses else carry_out(request)
+        if refuses:
+            self.server.on_refusal(request)
         answer = Answer(answer.status, answer.body, answer.retry_after, _date(int(self.server.wall())))
         line = f"{request.sender} {request.method} {request.url} {answer.status}"
         self.record(line, request.data or b"", answer.body)

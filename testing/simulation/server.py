@@ -100,6 +100,7 @@ class SimulatedServer:
         store: its objects; the outside world may change them directly.
         pod_groups, elastic_quotas: the kinds that are defined by custom resources.
         on_request: called with each request and its answer.
+        on_refusal: called with each request that the weather refuses in the server's place.
     """
 
     def __init__(self, loop: SimulatedLoop, random: Random) -> None:
@@ -116,6 +117,7 @@ class SimulatedServer:
         sandbox = Sandbox(definitions, sources=sources, stand_ins=False, native_groups=True)
         self.store: ObjectStore = sandbox.store
         self.on_request: Callable[[Request, Answer], None] = lambda request, answer: None
+        self.on_refusal: Callable[[Request], None] = lambda request: None
         pod_groups = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "podgroups")
         elastic_quotas = self.store.kinds.by_path("scheduling.x-k8s.io", "v1alpha1", "elasticquotas")
         assert pod_groups is not None

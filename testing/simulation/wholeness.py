@@ -1,11 +1,11 @@
-"""Wholeness: a group or tree starts as a whole or not at all. The judge reports each Binding, and asks at rest.
+"""Wholeness: a group or tree starts as a whole or not at all. The judge reports requests to bind, and asks at rest.
 
 A group with fewer bound members than its quorum at rest is whole nevertheless if its quorum was bound at some time
-since its first Binding: it has lost members since. Otherwise another client must have interfered: a scheduler that
-bound a member, or a user who removed a member or changed the group while its Bindings were in flight. Or the API
-refused Bindings, or the leader was killed between them, and pods that no scheduler could hold back were bound before
-the next attempt: those of higher priority, and other schedulers' pods. The members that the group lacks must then
-fit without these pods; of a tree, those of one part. Such groups are excused, and counted.
+since its first Binding was requested: it has lost members since. Otherwise another client must have interfered: a
+scheduler that bound a member, or a user who removed a member or changed the group while its Bindings were in flight.
+Or the API refused Bindings, or the leader was killed between them, and pods that no scheduler could hold back were
+bound before the next attempt: those of higher priority, and other schedulers' pods. The members that the group lacks
+must then fit without these pods; of a tree, those of one part. Such groups are excused, and counted.
 """
 
 from __future__ import annotations
@@ -41,7 +41,14 @@ class Wholeness:
         self._server = server
         self._meddling = meddling
         self._whole: set[str] = set()
+        self._refused: dict[str, float] = {}
         self._begun: dict[str, float] = {}
+
+    def refused(self, name: str) -> None:
+        """Note that a member of a group was not bound, although a scheduler asked for it."""
+        now = self._now()
+        if now - self._refused.get(name, -inf) > _ON_THE_WAY_SECONDS:
+            self._refused[name] = now
 
     def bound(self, name: str) -> None:
         """Note that a member of a group was bound."""
@@ -49,7 +56,8 @@ class Wholeness:
         count = bound_members(self._server)[name]
         if count <= 1:
             self._whole.discard(name)
-            self._begun[name] = self._server.wall() - EPOCH
+            now, refused = self._now(), self._refused.get(name, -inf)
+            self._begun[name] = refused if now - refused <= _ON_THE_WAY_SECONDS else now
         if group is not None and count >= minimum(group):
             self._whole.add(name)
         trees = Trees(self._server)
@@ -60,9 +68,12 @@ class Wholeness:
         known, bound = groups(self._server), bound_members(self._server)
         if sum(bound[leaf] for leaf in trees.leaves(name)) <= 1:
             self._whole.discard(name)
-            self._begun[name] = self._server.wall() - EPOCH
+            self._begun[name] = min(self._begun[leaf] for leaf in trees.leaves(name) if bound[leaf])
         if trees.has_enough(name, lambda leaf: bound[leaf] >= minimum(known[leaf])):
             self._whole.add(name)
+
+    def _now(self) -> float:
+        return self._server.wall() - EPOCH
 
     def faults(self) -> Iterator[str]:
         """The groups at rest that started in part through no other client's fault."""

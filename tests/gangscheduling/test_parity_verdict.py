@@ -164,6 +164,20 @@ def test_the_domains_of_a_preemptor_count_if_it_is_constrained_to_domains(constr
     assert (found.differences != []) is constrained
 
 
+def test_the_domain_of_a_group_does_not_count_after_an_earlier_one_got_another_equal_node() -> None:
+    racked = replace(RUNS, constrained=True, placements={"a": 9, "b": 8})
+    tied = seen(RUNS, pods={"g-1": pod(node="node-1", choice=Choice(80, 3, 2))}).groups["gang"]
+    theirs = Observed({"first": theirs_scored(RUNS).groups["gang"], "second": racked}, frozenset())
+    ours = Observed({"first": tied, "second": replace(racked, domains=frozenset("b"))}, frozenset())
+    assert compare(theirs, ours, SCOPE).differences == []
+    assert (
+        compare(
+            replace(theirs, groups={"second": racked}), replace(ours, groups={"second": ours.groups["second"]}), SCOPE
+        ).differences
+        != []
+    )
+
+
 @pytest.mark.parametrize("in_tree", [False, True])
 def test_the_text_of_a_constrained_part_may_be_that_of_an_unconstrained_group_above_it(in_tree: bool) -> None:
     theirs = seen(STUCK, constrained=True, conditions=(WAITS._replace(message=_WRAP + WAITS.message),))

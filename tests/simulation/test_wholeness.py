@@ -7,6 +7,8 @@ from muster.testing.simulation.stage import Stage
 
 GANG = "gang-0"
 """The member that is bound."""
+REFUSED, WAIT = "refused", "wait"
+"""The API server refuses to bind a member; nothing happens."""
 
 
 def stranger(cpu: int) -> Act:
@@ -28,8 +30,10 @@ def judged(steps: tuple[Act | str, ...]) -> tuple[list[str], set[str]]:
         stage.go_on(10.0)
         if isinstance(step, Act):
             stage.world.carry_out(step)
-            continue
-        stage.world.pods.bind(step, "node-0")
+        elif step == REFUSED:
+            stage.judge.wholeness.refused("gang")
+        elif step != WAIT:
+            stage.world.pods.bind(step, "node-0")
         if step == GANG:
             stage.judge.wholeness.bound("gang")
     faults = [*stage.judge.wholeness.faults()]
@@ -37,7 +41,14 @@ def judged(steps: tuple[Act | str, ...]) -> tuple[list[str], set[str]]:
     return faults, stage.judge.wholeness.excused
 
 
-@pytest.mark.parametrize("steps", [(GANG, stranger(2000)), (GANG, ours(2000, greater=True), "ours-0")])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (GANG, stranger(2000)),
+        (GANG, ours(2000, greater=True), "ours-0"),
+        (REFUSED, ours(2000, greater=True), "ours-0", REFUSED, GANG),
+    ],
+)
 def test_a_gang_is_excused_when_pods_that_owe_it_nothing_took_the_rest(steps: tuple[Act | str, ...]) -> None:
     assert judged(steps) == ([], {"gang"})
 
@@ -46,6 +57,9 @@ def test_a_gang_is_excused_when_pods_that_owe_it_nothing_took_the_rest(steps: tu
     "steps",
     [
         pytest.param((stranger(2000), GANG), id="they were there before"),
+        pytest.param(
+            (REFUSED, stranger(2000), *[WAIT] * 6, GANG), id="they were there before the group was tried again"
+        ),
         pytest.param((GANG, ours(2000, greater=False), "ours-0"), id="a pod that had to wait"),
         pytest.param((GANG, stranger(100), ours(1900, greater=False), "ours-0"), id="not by them alone"),
     ],
