@@ -93,7 +93,7 @@ class GroupPostFilter:
             may_preempt=plugin.may_preempt(group, waiting),
             reason=reason or UNSCHEDULABLE,
             terse=plugin.terse,
-            all_that_fit=plugin.preempts_as(waiting[0]) is not None,
+            all_that_fit=plugin.preempts_as(waiting[0]) is not None and _has_its_domain(plugin, group),
         )
         algorithm = self._services.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._services.ports.extenders)
@@ -107,6 +107,11 @@ class GroupPostFilter:
         )
         found = _run_plugins(framework, notes, info, trial, fails_as_one=plugin.fails_as_one)
         return replace(found, extender_status=consultation.extender_status)
+
+
+def _has_its_domain(plugin: GroupCalls, group: str) -> bool:
+    """Whether the group needs no domain, or has one already. Otherwise more members would speak for another domain."""
+    return plugin.topology(group) is None or bool(plugin.placed_members(group))
 
 
 def _as_many(try_together: TryTogether, missing: int, attempts: Sequence[Attempt]) -> Tried:

@@ -310,6 +310,32 @@ async def test_a_group_evicts_at_once_for_all_members_that_then_fit(world: World
     assert world.bound_of("high") == 3
 
 
+_ZONE = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
+
+
+@pytest.mark.parametrize(
+    ("topology", "runs", "wanted"), [({}, 0, 3), (_ZONE, 0, 2), (_ZONE, 2, 1)], ids=["anywhere", "in a zone", "runs"]
+)
+async def test_a_group_is_to_have_all_members_that_fit_unless_that_would_decide_its_domain(
+    world: World, monkeypatch: pytest.MonkeyPatch, topology: dict[str, Any], runs: int, wanted: int
+) -> None:
+    """kube-scheduler compares scores of domains, and not how many members each takes."""
+    searches = list[int]()
+    run = GroupSearch.run
+
+    def noted(search: GroupSearch) -> GroupPreemption | Status:
+        searches.append(search._group.wanted)
+        return run(search)
+
+    monkeypatch.setattr(GroupSearch, "run", noted)
+    world.add_nodes(make_node("a", cpu="4").labels(zone="a"))
+    world.fill("a", 4 - runs)
+    await world.settle()
+    world.native("high", 3, min_count=2, priority=10, **topology)
+    await world.settle()
+    assert searches[0] == wanted
+
+
 NO_CAPACITY = "0/1 nodes are available: 1 Insufficient cpu."
 
 
