@@ -218,10 +218,10 @@ class GangPlugin(
             return
         members = self._groups.members
         counted_in, named = members.counted_in(pod), members.named_by(pod)
-        joins = new is not None and not new.node_name and (old is None or counted_in != named)
         removed = old is not None and (new is None or new.uid != old.uid)
         if counted_in is None and named is None and not removed:
             return  # as with most pods
+        joins = new is not None and not new.node_name and (old is None or counted_in != named)
         before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
         self._groups.follow_pod(old, new)
         if new is not None and counted_in is not None and counted_in != named:
