@@ -87,11 +87,9 @@ class DomainSearch:
         A Status if the domain of the placed members cannot be determined, or a plugin failed.
         """
         question = DomainQuestion(topology, [*placed], attempts, missing, try_=try_)
-        rows = self.placed.rows_by_pod(question.placed)
-        lost = self.placed.lost(topology, question.placed, rows)
-        if lost is not None:
-            return lost
-        taken = np.unique(rows)
+        taken = self.placed.rows_of(topology, question.placed)
+        if isinstance(taken, Status):
+            return taken
         question.rank()
         for depth in range(len(topology.levels), topology.required - 1, -1):
             if not depth and not topology.slice_size:

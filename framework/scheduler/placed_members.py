@@ -40,11 +40,9 @@ class PlacedMembers:
         None if no plugin counts it.
         """
         members = [*placed]
-        rows = self.rows_by_pod(members)
-        lost = self.lost(topology, members, rows)
-        if lost is not None:
-            return lost
-        taken = np.unique(rows)
+        taken = self.rows_of(topology, members)
+        if isinstance(taken, Status):
+            return taken
         if not len(taken):
             return [None]
         found: list[Rows | None] = []
@@ -96,6 +94,18 @@ class PlacedMembers:
         roomy = in_parts[free[numbers] >= min(size, free.max())]
         return [in_parts] if len(roomy) == len(in_parts) else [roomy, in_parts]
 
+    def rows_of(self, topology: Topology, placed: Sequence[PodInfo]) -> Rows | Status:
+        """The rows of the nodes that these pods are on, each once; the ERROR if one of the nodes does not exist.
+
+        The ERROR is kube-scheduler's. Groups that do not favour the placement score leave such members out of account.
+        """
+        rows = self.rows_by_pod(placed)
+        if len(rows) == len(placed) or topology.favour is not Favour.PLACEMENT_SCORE:
+            return np.unique(rows)
+        pod = min((pod for pod in placed if self._row_of(pod) is None), key=lambda pod: pod.key)
+        what = f'getting node for pod {pod.key}: nodeinfo not found for node name "{self._node(pod)}"'
+        return Status.failure(f"{_UNDETERMINED}: {what}")
+
     def rows_by_pod(self, placed: Iterable[PodInfo]) -> Rows:
         """The row of each pod's node, without pods whose node does not exist."""
         return np.array([row for pod in placed if (row := self._row_of(pod)) is not None], np.intp)
@@ -108,24 +118,14 @@ class PlacedMembers:
 
     def fault(self, topology: Topology, placed: Sequence[PodInfo]) -> Status | None:
         """The ERROR if these members do not determine one domain of the required levels, anywhere in the cluster."""
-        rows = self.rows_by_pod(placed)
-        lost = self.lost(topology, placed, rows)
-        if lost is not None or not len(rows):
-            return lost
-        partition = self._partitions.of(topology.levels[: topology.required])
-        only = domains_at(partition, rows)
-        return self.undetermined(partition, placed) if len(only) > 1 or NONE in only else None
-
-    def lost(self, topology: Topology, placed: Sequence[PodInfo], rows: Rows) -> Status | None:
-        """kube-scheduler's ERROR for members whose node does not exist; `rows` are those of `rows_by_pod`.
-
-        Groups that do not favour the placement score leave such members out of account.
-        """
-        if len(rows) == len(placed) or topology.favour is not Favour.PLACEMENT_SCORE:
+        taken = self.rows_of(topology, placed)
+        if isinstance(taken, Status):
+            return taken
+        if not len(taken):
             return None
-        pod = min((pod for pod in placed if self._row_of(pod) is None), key=lambda pod: pod.key)
-        what = f'getting node for pod {pod.key}: nodeinfo not found for node name "{self._node(pod)}"'
-        return Status.failure(f"{_UNDETERMINED}: {what}")
+        partition = self._partitions.of(topology.levels[: topology.required])
+        only = domains_at(partition, taken)
+        return self.undetermined(partition, placed) if len(only) > 1 or NONE in only else None
 
     def undetermined(self, partition: Partition, placed: Sequence[PodInfo]) -> Status:
         """kube-scheduler's text for members that run in several domains, or in none."""

@@ -9,7 +9,7 @@ groups.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..contract.group_tree import Part, Shortage
 from ..contract.status import Status
@@ -122,9 +122,8 @@ class TreeTrials:
         else:
             trial = self._try_parts(ground, part, part.parts, within)
         if trial.shortage is not None and part.topology is not None and not ground.of(part):
-            short = trial.shortage
             no_domain = self._domains.inside(within).without_attempts(part.topology, part.placed_members)
-            trial.shortage = Shortage(short.fitting, short.left, short.tried, no_domain)
+            trial.shortage = replace(trial.shortage, no_domain=no_domain)
         return trial
 
     def _try_leaf(self, ground: _Ground, part: Part) -> PartTrial:
