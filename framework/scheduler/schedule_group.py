@@ -38,7 +38,7 @@ from .group_binding import GroupBinding, has_quorum
 from .group_outcome import GroupOutcome
 from .group_post_filter import GroupPostFilter, PostFiltered, Together
 from .group_trial import GroupTrials, TriedMembers
-from .later_members import LaterMembers, found_no_node
+from .later_members import found_no_node
 from .member_order import are_equal, as_queued
 from .preemption_trial import Tried
 from .schedule_one import PodScheduler
@@ -46,7 +46,7 @@ from .schedule_tree import TreeCycle
 
 
 class _GroupRequest(NamedTuple):
-    """A group that needs nodes for `missing` of its `waiting` members at once; there is an attempt for each of them."""
+    """A group that needs nodes for `missing` of its `waiting` members at once; `attempts` are those to be tried."""
 
     plugin: GroupCalls
     group: str
@@ -78,7 +78,6 @@ class GroupScheduler:
         self._domains = domains
         self._trees = trees
         self._post_filter = post_filter
-        self._later_members = LaterMembers(services.algorithms, post_filter)
         self._ports = services.ports
 
     def schedule_group(self, plugin: GroupCalls, group: str, attempts: Sequence[Attempt]) -> bool:
@@ -131,22 +130,22 @@ class GroupScheduler:
             return GroupOutcome.at_fault(plugin, group, missing, attempts, status=Status.failure(fault).by(plugin.name))
         if tree is not None:
             return self._decide_tree(plugin, group, tree, attempts, outcome=outcome)
+        request = _GroupRequest(plugin, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if missing <= 0:
-            return self._each_by_itself(plugin, group, topology, attempts, outcome=outcome)
+            return self._each_by_itself(request, outcome)
         checkpoint()
-        searched = self._search(plugin, group, topology, attempts, missing=missing)
+        searched = self._search(request, attempts)
         if not isinstance(searched, Status) and searched.trial.error is None and not searched.trial.takes(missing):
             if should_ask_again(attempts, len(searched.trial.placed)):
                 return GroupOutcome(needs_extenders=True)
             if any(attempt.state.nodes_to_ask for attempt in attempts):
-                searched = self._search(plugin, group, topology, attempts, missing=missing)
+                searched = self._search(request, attempts)
         if isinstance(searched, Status):
             return GroupOutcome.at_fault(plugin, group, missing, attempts, status=searched)
         members: list[PodDecision] = []
         for attempt in (*searched.trial.placed, *searched.trial.rejected):
             members.append(attempt.decision())
             checkpoint()
-        request = _GroupRequest(plugin, group, attempts, missing, topology, tuple(attempt.pod for attempt in attempts))
         if searched.trial.takes(missing):
             return self._start(request, searched.trial, members, outcome)
         return self._reject(request, searched, members)
@@ -165,7 +164,7 @@ class GroupScheduler:
             return outcome
         for attempt in trial.rejected:
             attempt.reset()
-        return self._each_by_itself(request.plugin, request.group, request.topology, trial.rejected, outcome=outcome)
+        return self._each_by_itself(request._replace(attempts=trial.rejected), outcome)
 
     def _reject(
         self, request: _GroupRequest, searched: Searched[TriedMembers], members: Sequence[PodDecision]
@@ -217,7 +216,7 @@ class GroupScheduler:
 
     def _try_copies(self, request: _GroupRequest, copies: Sequence[Attempt]) -> Tried:
         """Try copies of the members in a trial of preemption; the reason if too few fit."""
-        searched = self._search(request.plugin, request.group, request.topology, copies, missing=request.missing)
+        searched = self._search(request, copies)
         if isinstance(searched, Status):
             return searched
         trial, placed = searched.trial, len(searched.trial.placed)
@@ -246,48 +245,32 @@ class GroupScheduler:
         outcome.failed += found.failed
         return outcome
 
-    def _each_by_itself(
-        self,
-        plugin: GroupCalls,
-        group: str,
-        topology: Topology | None,
-        attempts: Sequence[Attempt],
-        *,
-        outcome: GroupOutcome,
-    ) -> GroupOutcome:
+    def _each_by_itself(self, request: _GroupRequest, outcome: GroupOutcome) -> GroupOutcome:
         """Try members one after another, and report each decision at once: the next must not evict the same pods.
 
         Members of a group that preempts as a whole do so together, once none of those that are left finds a node.
         """
-        outcome.alone += attempts
+        left = request.attempts
+        outcome.alone += left
         commit()
-        if attempts and outcome.decision is not None:
-            attempts[0].framework.followers.notify_group_decision(outcome.decision)
+        if left and outcome.decision is not None:
+            left[0].framework.followers.notify_group_decision(outcome.decision)
             checkpoint()
-        left = attempts
         while left:
             before = len(outcome.placed)
-            left = self._try_each(plugin, group, topology, left, outcome=outcome)
+            left = self._try_each(request, left, outcome)
             if left and (len(outcome.placed) == before or are_equal(left)):
-                self._preempt_for_later(plugin, group, topology, left, outcome=outcome)
+                self._preempt_for_later(request, left, outcome)
                 break
             for attempt in left:
                 attempt.reset()
         return outcome
 
-    def _try_each(
-        self,
-        plugin: GroupCalls,
-        group: str,
-        topology: Topology | None,
-        attempts: Sequence[Attempt],
-        *,
-        outcome: GroupOutcome,
-    ) -> list[Attempt]:
+    def _try_each(self, request: _GroupRequest, attempts: Sequence[Attempt], outcome: GroupOutcome) -> list[Attempt]:
         """Try members one after another; returns those that found no node and preempt together."""
         waiting, left = len(attempts), list[Attempt]()
         for attempt in attempts:
-            within = self._within(plugin, group, topology, attempt, waiting=waiting)
+            within = self._within(request, attempt, waiting)
             if isinstance(within, Status):
                 attempt.fail(within)
                 outcome.failed.append(attempt)
@@ -300,8 +283,8 @@ class GroupScheduler:
             if self._cycle.finish_long_work(attempt):
                 self._cycle.run(attempt, post_filter=not together)
             waiting -= attempt.status is None
-            if topology is not None and attempt.rejectors:
-                attempt.rejectors.add(plugin.name)  # a node that joins the domain may take the member
+            if request.topology is not None and attempt.rejectors:
+                attempt.rejectors.add(request.plugin.name)  # a node that joins the domain may take the member
             if together and found_no_node(attempt):
                 left.append(attempt)
             else:
@@ -310,22 +293,13 @@ class GroupScheduler:
             checkpoint()
         return left
 
-    def _preempt_for_later(
-        self,
-        plugin: GroupCalls,
-        group: str,
-        topology: Topology | None,
-        attempts: Sequence[Attempt],
-        *,
-        outcome: GroupOutcome,
-    ) -> None:
+    def _preempt_for_later(self, request: _GroupRequest, attempts: Sequence[Attempt], outcome: GroupOutcome) -> None:
         """Let later members that found no node preempt together, and report them."""
         reasons = (attempt.status.condition_reason for attempt in attempts if attempt.status is not None)
-        waiting = tuple(attempt.pod for attempt in attempts)
-        request = _GroupRequest(plugin, group, attempts, 1, topology, waiting)
+        try_together = partial(self._try_copies, request._replace(missing=1))
         try:
-            evicts = self._later_members.preempt(
-                plugin, group, attempts, partial(self._try_copies, request), reason=next(filter(None, reasons), "")
+            evicts = self._cycle.later_members.preempt(
+                request.plugin, request.group, attempts, try_together, reason=next(filter(None, reasons), "")
             )
             outcome.awaits_victims = evicts and not outcome.placed
         except Failed as failed:
@@ -348,34 +322,26 @@ class GroupScheduler:
             checkpoint()
         return within[-1]
 
-    def _within(
-        self, plugin: GroupCalls, group: str, topology: Topology | None, attempt: Attempt, *, waiting: int
-    ) -> Sequence[Rows | None] | Status:
+    def _within(self, request: _GroupRequest, attempt: Attempt, waiting: int) -> Sequence[Rows | None] | Status:
         """The sets of rows for a later member of those that wait, the best first; a Status if there is no domain."""
-        if topology is None:
+        if request.topology is None:
             return [None]
         try:
-            return self._domains.within(topology, plugin.placed_members(group), waiting, attempt)
+            placed = request.plugin.placed_members(request.group)
+            return self._domains.within(request.topology, placed, waiting, attempt)
         except Failed as failed:
             return failed.status
 
-    def _search(
-        self,
-        plugin: GroupCalls,
-        group: str,
-        topology: Topology | None,
-        attempts: Sequence[Attempt],
-        *,
-        missing: int,
-    ) -> Searched[TriedMembers] | Status:
+    def _search(self, request: _GroupRequest, attempts: Sequence[Attempt]) -> Searched[TriedMembers] | Status:
         """Try the members in one domain after another; on all nodes if they need no domain."""
 
         def try_() -> TriedMembers:
-            return self._trials.run(plugin, attempts, missing)
+            return self._trials.run(request.plugin, attempts, request.missing)
 
-        if topology is None:
+        if request.topology is None:
             return Searched(try_())
-        return self._domains.search(topology, plugin.placed_members(group), attempts, missing, try_=try_)
+        placed = request.plugin.placed_members(request.group)
+        return self._domains.search(request.topology, placed, attempts, request.missing, try_=try_)
 
     def _rejected_outcome(
         self,

@@ -128,10 +128,14 @@ class PodScheduler:
 
 
 class SchedulingCycle:
-    """Decides: finds a node for a pod and reserves it there. Its errors are statuses of the attempt."""
+    """Decides: finds a node for a pod and reserves it there. Its errors are statuses of the attempt.
+
+    Attributes:
+        later_members: asks PodGroupPostFilter about members beyond the quorum of their group.
+    """
 
     def __init__(self, services: EngineServices, being_bound: PodsBeingBound, observer: AttemptObserver) -> None:
-        self._later_members = LaterMembers(services.algorithms, GroupPostFilter(services))
+        self.later_members = LaterMembers(services.algorithms, GroupPostFilter(services))
         self._services = services
         self._being_bound = being_bound
         self._observer = observer
@@ -176,11 +180,11 @@ class SchedulingCycle:
         self, attempt: Attempt, found: Feasible, status: Status, as_group: tuple[GroupCalls, str]
     ) -> Status:
         """Nominate a later member if evictions help it. Its message does not mention preemption."""
-        if not self._later_members.may_be_helped(attempt, found):
+        if not self.later_members.may_be_helped(attempt, found):
             attempt.nominated = ""
             return status
         try:
-            self._later_members.preempt(*as_group, [attempt], self._try_copy, reason=status.condition_reason)
+            self.later_members.preempt(*as_group, [attempt], self._try_copy, reason=status.condition_reason)
         except Failed as failed:
             return failed.status
         return status
