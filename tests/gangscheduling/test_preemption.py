@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.framework.contract import Disruption, PodInfo, Status
+from muster.framework.contract import Disruption, PodGroupInfo, PodInfo, Status
 from muster.framework.groups import Announcement
 from muster.framework.scheduler.attempt import Attempt
 from muster.framework.scheduler.engine import Engine
@@ -54,6 +54,20 @@ def nominated(world: World, group: str) -> dict[str, str]:
     """The nominated node of each pod of the group that has one."""
     found = world.engine.nominator.nominations()
     return {pod.name: node for pod, node in found if pod.name.startswith(f"{group}-")}
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[PodGroupInfo]:
+    """The groups for which victims are looked for, one for each search."""
+    groups = list[PodGroupInfo]()
+    run = GroupSearch.run
+
+    def noted(search: GroupSearch) -> GroupPreemption | Status:
+        groups.append(search._group)
+        return run(search)
+
+    monkeypatch.setattr(GroupSearch, "run", noted)
+    return groups
 
 
 @pytest.fixture
@@ -317,23 +331,15 @@ _ZONE = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
     ("topology", "runs", "wanted"), [({}, 0, 3), (_ZONE, 0, 2), (_ZONE, 2, 1)], ids=["anywhere", "in a zone", "runs"]
 )
 async def test_a_group_is_to_have_all_members_that_fit_unless_that_would_decide_its_domain(
-    world: World, monkeypatch: pytest.MonkeyPatch, topology: dict[str, Any], runs: int, wanted: int
+    world: World, searches: list[PodGroupInfo], topology: dict[str, Any], runs: int, wanted: int
 ) -> None:
     """kube-scheduler compares scores of domains, and not how many members each takes."""
-    searches = list[int]()
-    run = GroupSearch.run
-
-    def noted(search: GroupSearch) -> GroupPreemption | Status:
-        searches.append(search._group.wanted)
-        return run(search)
-
-    monkeypatch.setattr(GroupSearch, "run", noted)
     world.add_nodes(make_node("a", cpu="4").labels(zone="a"))
     world.fill("a", 4 - runs)
     await world.settle()
     world.native("high", 3, min_count=2, priority=10, **topology)
     await world.settle()
-    assert searches[0] == wanted
+    assert searches[0].wanted == wanted
 
 
 NO_CAPACITY = "0/1 nodes are available: 1 Insufficient cpu."
@@ -392,16 +398,8 @@ async def test_the_condition_of_a_member_beyond_the_quorum_does_not_mention_pree
 
 
 async def test_later_members_that_no_eviction_helps_cost_no_trial_of_their_group(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, searches: list[PodGroupInfo]
 ) -> None:
-    trials = list[str]()
-    run = GroupSearch.run
-
-    def noted(search: GroupSearch) -> GroupPreemption | Status:
-        trials.append(search._group.key)
-        return run(search)
-
-    monkeypatch.setattr(GroupSearch, "run", noted)
     world.add_nodes(make_node("a", cpu="3"))
     world.fill("a", 1, cpu="500m")
     world.fill("a", 1, cpu="1500m", priority=20)
@@ -409,4 +407,4 @@ async def test_later_members_that_no_eviction_helps_cost_no_trial_of_their_group
     await world.settle()
     world.add(*make_members("high", 20, first=1, priority=10))
     await world.run(30)
-    assert (world.bound_of("high"), world.evicted, trials) == (1, [], [])
+    assert (world.bound_of("high"), world.evicted, searches) == (1, [], [])
