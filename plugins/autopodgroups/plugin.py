@@ -15,8 +15,8 @@ could be decided before its label arrives. So no pod is marked:
 - The plugin writes nothing. It says which groups pods wait for (`WorkloadGroups`), and the leader's controller creates
   them with the workload as their controller: the garbage collector deletes a group with its workload.
 
-A workload that grows from one pod to several is no exception once its new size is known. If its new pods are seen
-before that, they start as the first one did: alone.
+  The same holds for the pods of a Job or StatefulSet that grows, even from a single pod: more pods than its known size
+  tell that the size is out of date.
 """
 
 from __future__ import annotations
@@ -101,6 +101,8 @@ class AutoPodGroups(
     def on_pod(self, old: PodInfo | None, new: PodInfo | None) -> None:
         """Follows pods by owner. A pod may be the first that waits for a group, or the leader that is to own it."""
         self._owned.follow_pod(old, new)
+        if old is not None and not old.terminating and (new is None or new.terminating):
+            self.handle.activate({pod.key: pod for pod in self._groups.relieved(old)})
         if new is None:
             if old is not None:
                 self._missing.waits_no_more(old.uid)

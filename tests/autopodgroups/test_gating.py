@@ -273,6 +273,57 @@ async def test_a_pod_that_ran_alone_is_a_member_when_its_workload_grows() -> Non
     assert world.bound() == ["train-0", "train-1"]
 
 
+@pytest.mark.parametrize("size", [1, 2])
+async def test_pods_of_a_job_that_grows_wait_although_its_new_size_is_seen_after_them(size: int) -> None:
+    world = World(3)
+    world.put(JOBS, job("train", size))
+    add_pods(world, size)
+    await world.settle()
+    if size > 1:
+        world.create_group("job-train")
+        await world.settle()
+    before = world.bound()
+    assert len(before) == size
+
+    add_pods(world, 1, first=size)
+    await world.run(5)
+    assert world.bound() == before
+    world.put(JOBS, job("train", 4))
+    add_pods(world, 3 - size, first=size + 1)
+    await world.settle()
+    wanted = world.wanted.to_create("default/job-train")
+    assert wanted is not None
+    assert (wanted.size, world.wanted.size("default/job-train"), world.bound()) == (4, 4, before)
+
+
+@pytest.mark.parametrize("phase", ["Failed", ""], ids=["ends", "is being deleted"])
+async def test_a_pod_that_its_job_has_too_many_starts_when_another_one(phase: str) -> None:
+    world = World(3)
+    world.put(JOBS, job("train", 2))
+    [first, _] = add_pods(world, 2)
+    await world.settle()
+    world.create_group("job-train")
+    await world.settle()
+    add_pods(world, 1, first=2)
+    await world.run(5)
+    assert world.bound() == ["train-0", "train-1"]
+
+    if phase:
+        world.set_phase(first, phase)
+    else:
+        world.api.change("pods", first, lambda pod: pod["metadata"].update(deletionTimestamp=NOON))
+    await world.settle()
+    assert "train-2" in world.bound()
+
+
+async def test_pods_beyond_the_size_start_where_the_workload_creates_them_one_after_another() -> None:
+    world = World(3)
+    world.put(STATEFUL_SETS, stateful_set("web", 1, policy="OrderedReady"))
+    world.add(*(owned(f"web-{number}", "StatefulSet", "web") for number in range(2)))
+    await world.settle()
+    assert len(world.bound()) == 2
+
+
 async def test_the_successor_of_a_failed_pod_starts_after_others_have_succeeded() -> None:
     world = World(2)
     world.put(JOBS, job("train", 2))

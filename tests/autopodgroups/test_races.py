@@ -34,6 +34,33 @@ def test_no_pod_starts_alone_however_far_the_watches_are_apart(workload: Object,
         assert len(cluster.bound()) == pods
 
 
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    ("workload", "larger"),
+    [
+        (job("job", 2), {"parallelism": 4, "completions": 4}),
+        (job("job", 1), {"parallelism": 3, "completions": 3}),
+        (stateful_set("parallel", 2), {"replicas": 4}),
+        (stateful_set("parallel", 1), {"replicas": 3}),
+    ],
+    ids=["Job", "Job of one pod", "StatefulSet", "StatefulSet of one pod"],
+)
+def test_new_pods_of_a_workload_that_grows_start_together_however_far_the_watches_are_apart(
+    workload: Object, larger: dict[str, int], seed: int
+) -> None:
+    size, grown = workload["spec"].get("replicas") or workload["spec"]["parallelism"], max(larger.values())
+    with WorkloadCluster(grown - 1, seed=f"grows/{seed}", weather=LATE) as cluster:
+        cluster.create(workload)
+        cluster.run(60)
+        assert cluster.ever_bound == size
+        cluster.change(workload["kind"], workload["metadata"]["name"], **larger)
+        cluster.run(60)
+        assert (cluster.ever_bound, [*cluster.sizes().values()]) == (size, [grown])
+        cluster.add_node("last")
+        cluster.run(60)
+        assert len(cluster.bound()) == grown
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_no_pod_starts_alone_while_leaders_die_and_requests_get_lost(seed: int) -> None:
     random = Random(seed)
