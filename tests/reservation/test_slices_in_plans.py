@@ -3,11 +3,12 @@
 from math import inf
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.plugins.reservation.group_plan import Group, GroupPlan, plan_group
-from muster.plugins.reservation.packing import Need, Slices, pack
+from muster.plugins.reservation.packing import EventualCapacity, Need, Slices, pack, pack_later
 from muster.plugins.reservation.plan import Plan, plan
 from tests.reservation.timelines import (
     CAPACITY,
@@ -109,3 +110,23 @@ def test_without_known_ends_a_slice_goes_to_the_part_in_which_least_has_to_end()
     found = planned(running, [asked])
     assert found is not None
     assert (found.start, found.nodes) == (inf, ((2,), (3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("long_lived", "chosen", "nodes"),
+    [
+        ([0, 0, 0, 0], [False] * 4, (0,)),
+        ([4, 0, 0, 0], [False] * 4, (2,)),
+        ([0, 0, 0, 0], [False, False, False, True], (3,)),
+        ([0, 0, 8, 8], [False, False, False, True], (0,)),
+    ],
+    ids=["least in use", "long-lived pods", "chosen before", "long-lived pods where it was chosen before"],
+)
+def test_a_slice_goes_to_short_lived_pods_then_to_the_part_of_the_last_plan_then_where_least_is_in_use(
+    long_lived: list[int], chosen: list[bool], nodes: tuple[int, ...]
+) -> None:
+    known, open_ended = np.array([[2], [2], [0], [0]]), np.array([[4], [0], [8], [8]])
+    later = EventualCapacity(open_ended, np.array(long_lived)[:, None], np.array(chosen))
+    found = pack_later(known, later, [Slices([Need(np.array([4]), 1, ANYWHERE)], 1, RACKS)])
+    assert found is not None
+    assert found[0] == (nodes,)
