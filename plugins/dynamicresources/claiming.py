@@ -76,6 +76,11 @@ class Claiming:
         return None if self.extended is None else self.claims[self.extended]
 
     @property
+    def user_claims(self) -> Sequence[ResourceClaim]:
+        """The claims that the pod refers to."""
+        return self.claims[: self.extended]
+
+    @property
     def has_user_claims(self) -> bool:
         """Whether there are claims besides that for extended resources."""
         return len(self.claims) > (self.extended is not None)

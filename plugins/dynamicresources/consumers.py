@@ -1,15 +1,17 @@
 """Consumers: the pod, or the PodGroup for all its pods, that a claim is reserved for (upstream: `BindTo`).
 
 A group's reservation belongs to every pod of the group, so no single pod releases it. It is released when the group is
-rejected and none of its pods has a node.
+rejected and none of its pods has a node. A pod with a node also uses the claims that PreBind has not reserved for it
+yet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 from muster.framework.contract import EventResource, Handle, PodInfo, WatchedKind
-from muster.framework.model.devices import ConsumerReference
+from muster.framework.model.devices import ConsumerReference, ResourceClaim
 from muster.framework.model.meta import ObjectMeta
 from muster.framework.model.pod import PodResourceClaim
 
@@ -37,6 +39,7 @@ class Consumers:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self._holders: dict[str, dict[str, bool]] = {}
+        self._unreserved: dict[str, set[str]] = {}
 
     def consumer(self, pod: PodInfo, reference: PodResourceClaim) -> ConsumerReference:
         """The consumer of the claim to which the pod refers: its group, if the group refers to it in the same way."""
@@ -58,12 +61,27 @@ class Consumers:
         if new is not None and new.node_name:
             self._hold(new, bound=True)
 
-    def place(self, pod: PodInfo) -> None:
-        """Note that a node was reserved for the pod."""
-        self._hold(pod, bound=False)
+    def uses(self, claim: ResourceClaim) -> bool:
+        """Whether a pod with a node is going to be bound with the claim, which may not be reserved for it yet."""
+        return claim.metadata.uid in self._unreserved
 
-    def displace(self, pod: PodInfo) -> None:
-        """Note that the reservation was released. A bound pod keeps its node."""
+    def place(self, pod: PodInfo, claims: Iterable[ResourceClaim]) -> None:
+        """Note that a node was reserved for the pod, which is to be bound with these claims."""
+        self._hold(pod, bound=False)
+        for claim in claims:
+            self._unreserved.setdefault(claim.metadata.uid, set()).add(pod.uid)
+
+    def reserved(self, pod: PodInfo, claims: Iterable[ResourceClaim]) -> None:
+        """Note that the claims are reserved for the pod, or that it is not bound with them after all."""
+        for claim in claims:
+            pods = self._unreserved.get(claim.metadata.uid, set())
+            pods.discard(pod.uid)
+            if not pods:
+                self._unreserved.pop(claim.metadata.uid, None)
+
+    def displace(self, pod: PodInfo, claims: Iterable[ResourceClaim] = ()) -> None:
+        """Note that the reservation of the node was released. A bound pod keeps its node."""
+        self.reserved(pod, claims)
         if not self._holders.get(_key(pod), {}).get(pod.uid, False):
             self._drop(pod)
 

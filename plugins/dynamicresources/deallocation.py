@@ -6,14 +6,16 @@ from muster.framework.contract import PodInfo
 from muster.framework.model.devices import ResourceClaim
 
 from .claiming import Claiming
+from .consumers import Consumers
 from .extended import in_memory
 
 
-def blocking(pod: PodInfo, claiming: Claiming, idle_group: str) -> ResourceClaim | None:
+def blocking(pod: PodInfo, claiming: Claiming, consumers: Consumers) -> ResourceClaim | None:
     """A claim that some node cannot use and no other pod uses, or what is left of the pod's extended resources.
 
-    No other pod uses it where it is reserved for the pod alone, or for `idle_group` alone: the UID of the pod's group,
-    if none of its pods has a node.
+    No other pod uses it if it is reserved for nobody, for the pod alone, or for the pod's group alone while none of its
+    pods has a node; and if no pod that has a node is to be bound with it. kube-scheduler does not check the latter:
+    there it depends on whether PreBind is faster.
     """
     extended = claiming.extended_claim
     left_over = extended is not None and not in_memory(extended)
@@ -24,6 +26,6 @@ def blocking(pod: PodInfo, claiming: Claiming, idle_group: str) -> ResourceClaim
                 break
             continue
         users = [consumer.uid for consumer in claim.status.reserved_for]
-        if not users or users in ([pod.uid], [idle_group]):
+        if not consumers.uses(claim) and (not users or users in ([pod.uid], [consumers.idle_group(pod)])):
             return claim
     return extended if left_over else None

@@ -168,7 +168,7 @@ class DynamicResources(
         if state.get(self.name) is None and not state.skips_filter(self.name):
             return None, _NOT_ASKED
         claiming = _claiming(state)
-        found = None if claiming is None else blocking(pod, claiming, self._devices.consumers.idle_group(pod))
+        found = None if claiming is None else blocking(pod, claiming, self._devices.consumers)
         if found is None:
             return None, Status.unschedulable()
         what = "deletion" if claiming is not None and found is claiming.extended_claim else "deallocation"
@@ -198,7 +198,7 @@ class DynamicResources(
         claiming = _claiming(state)
         if claiming is None:
             return None
-        self._devices.consumers.place(pod)
+        self._devices.consumers.place(pod, claiming.user_claims)
         if not claiming.to_allocate and not claiming.shared:
             return None
         row = self.handle.snapshot.live_row_of(node_name)
@@ -233,7 +233,7 @@ class DynamicResources(
         claiming = _claiming(state)
         if claiming is None:
             return
-        self._devices.consumers.displace(pod)
+        self._devices.consumers.displace(pod, claiming.user_claims)
         if claiming.plan is not None:
             for uid in claiming.plan.uids.values():
                 self._devices.claims.release(uid, pod.uid)
@@ -250,7 +250,12 @@ class DynamicResources(
     async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
         """Writes allocations and reservations, and waits until the devices are ready."""
         claiming = _claiming(state)
-        return None if claiming is None else await self._writer.bind(pod, claiming, node_name)
+        if claiming is None:
+            return None
+        status = await self._writer.bind(pod, claiming, node_name)
+        if status is None:
+            self._devices.consumers.reserved(pod, claiming.user_claims)
+        return status
 
     def planned(self, state: CycleState, pod: PodInfo, node_name: str) -> Mapping[str, Any]:
         """`allocation`: the node, and the devices of each claim."""
@@ -321,14 +326,14 @@ class DynamicResources(
 
     def _free(self, decisions: Iterable[PodDecision]) -> None:
         """Release the claims that PostFilter named for pods without nodes, or else those of their idle groups."""
-        claims = self._devices.claims
+        claims, consumers = self._devices.claims, self._devices.consumers
         for decision in decisions:
             claiming = _claiming(decision.state)
             if claiming is None or (decision.status is not None and decision.status.code is Code.ERROR):
                 continue
-            group = self._devices.consumers.idle_group(decision.pod)
-            found = blocking(decision.pod, claiming, group)
+            found = blocking(decision.pod, claiming, consumers)
             if found is None:
+                group = consumers.idle_group(decision.pod)
                 for claim in claiming.claims:
                     if claim.reserved_for(group) and claims.unreserve(claim, group):
                         self.handle.spawn(self._writer.leave(claim, group))

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from muster.framework.contract import Code, CycleState, Diagnosis, PodDecision, Status
+from muster.framework.model.meta import from_plain
+from muster.framework.model.node import Node
 from muster.plugins.dynamicresources.devices import DeviceId
 from tests.builders import make_node, make_pod
 from tests.dynamicresources.bench import CLAIMS, Attempt, Bench
@@ -354,6 +356,53 @@ async def test_devices_out_of_reach_are_given_back_of_a_claim_that(case: str) ->
     world.plugin.on_pod_decision(PodDecision(attempt.pod, attempt.state, "", Status.unschedulable("nowhere")))
     await world.do_what_was_spawned()
     assert ("allocation" in world.claim("wanted")["status"]) is not freed
+
+
+@pytest.mark.parametrize(("end", "freed"), [("waits", False), ("is bound", False), ("gives its node up", True)])
+async def test_devices_that_another_pod_with_a_node_is_to_use_are_not_given_back_unless_that_pod(
+    end: str, freed: bool
+) -> None:
+    world = bench(allocated(claim(), (GPU, "one", "a"), node="one"))
+    world.snapshot.set_node(from_plain(make_node("two"), Node))
+    first, second = start(world, "first"), start(world)
+    for attempt in (first, second):
+        assert attempt.nodes() == ["one"]
+    assert first.reserve("one") is None
+    if end == "gives its node up":
+        first.unreserve("one")
+    elif end == "is bound":
+        assert await first.bind("one") is None
+        second = start(world)
+        assert second.nodes() == ["one"]
+    world.api.writes.clear()
+    _, status = world.plugin.post_filter(second.state, second.pod, _nothing())
+    assert status is not None
+    assert status.message == ("deallocation of ResourceClaim completed" if freed else "")
+    world.plugin.on_pod_decision(PodDecision(second.pod, second.state, "", Status.unschedulable("nowhere")))
+    await world.do_what_was_spawned()
+    assert world.api.writes == ([("patch", f"{CLAIMS}/wanted/status")] if freed else [])
+
+
+async def test_the_last_pod_that_shares_devices_keeps_them_while_it_waits() -> None:
+    world = bench(claim())
+    world.snapshot.set_node(from_plain(make_node("two"), Node))
+    members = [start(world, name, group="default/gang") for name in ("first", "last")]
+    for member in members:
+        member.nodes()
+        assert member.reserve("one") is None
+    first, last = members
+    assert await first.bind("one") is None
+    first.unreserve("one")
+    world.handle.spawned.pop().close()
+    left = world.claim("wanted")
+    left["status"]["reservedFor"] = []
+    left["metadata"]["resourceVersion"] = "9"
+    world.put(left)
+    other = start(world, "other")
+    assert other.nodes() == ["one"]
+    world.plugin.on_pod_decision(PodDecision(other.pod, other.state, "", Status.unschedulable("nowhere")))
+    assert world.handle.spawned == []
+    assert await last.bind("one") is None
 
 
 async def test_a_claim_that_is_left_of_an_earlier_attempt_is_deleted() -> None:

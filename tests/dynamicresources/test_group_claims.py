@@ -213,6 +213,19 @@ async def test_nothing_is_taken_from_a_group_of_which_a_pod_holds_a_node(node: s
     assert "reservedFor" not in status(world)
 
 
+async def test_a_later_member_takes_no_devices_away_from_the_members_that_were_placed_before_it() -> None:
+    world = bench(reserved(make_claim("shared", exactly(1))), entry=NAMED, nodes=("one", "two"))
+    members = placed(world, "a", "b", entry=NAMED)
+    late = world.attempt(make_member("late", NAMED), TRAIN)
+    assert late.nodes() == ["one"], "the other node cannot use the devices"
+    world.plugin.on_pod_decision(PodDecision(late.pod, late.state, "", REFUSED))
+    await world.do_what_was_spawned()
+    assert world.api.writes == []
+    for member in members:
+        assert await member.bind("one") is None
+    assert status(world)["reservedFor"] == [GROUP]
+
+
 async def test_a_node_that_is_reserved_for_a_pod_counts_until_it_is_given_up_and_one_that_is_bound_keeps_it() -> None:
     world = bench(reserved(shared_claim(), GROUP))
     one, two = placed(world, "a", "b")
