@@ -25,6 +25,8 @@ def blocking(pod: PodInfo, claiming: Claiming, consumers: Consumers) -> Resource
             if left_over:
                 break
             continue
+        if claim.allocation is None:  # a pending allocation, shared in a trial
+            continue
         users = [consumer.uid for consumer in claim.status.reserved_for]
         if not consumers.uses(claim) and (not users or users in ([pod.uid], [consumers.idle_group(pod)])):
             return claim

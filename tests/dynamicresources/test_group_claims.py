@@ -226,6 +226,17 @@ async def test_a_later_member_takes_no_devices_away_from_the_members_that_were_p
     assert status(world)["reservedFor"] == [GROUP]
 
 
+async def test_a_group_that_is_refused_writes_nothing_into_a_claim_that_was_allocated_in_the_trial_alone() -> None:
+    world = bench(make_claim("shared", exactly(1)), entry=NAMED, nodes=("one", "two"))
+    [first] = placed(world, "a", entry=NAMED)
+    second = world.attempt(make_member("b", NAMED), TRAIN)
+    assert second.nodes() == ["one"], "the other node cannot use the devices"
+    first.unreserve("one")
+    refuse(world, [first, second])
+    await world.do_what_was_spawned()
+    assert world.api.writes == []
+
+
 async def test_a_node_that_is_reserved_for_a_pod_counts_until_it_is_given_up_and_one_that_is_bound_keeps_it() -> None:
     world = bench(reserved(shared_claim(), GROUP))
     one, two = placed(world, "a", "b")
