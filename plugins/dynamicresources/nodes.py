@@ -176,9 +176,9 @@ class NodeJudge:
     def _given_up(self, claiming: Claiming, at: int) -> bool:
         """Whether the devices of an allocated claim could not be made ready, or not in time."""
         claim = claiming.claims[at]
-        if claim.allocation is None or ready(claim):
-            return False
-        return bool(failure(claim)) or timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
+        if failure(claim):
+            return True
+        return not ready(claim) and timed_out(claim, self._handle.clock.wall(), self._binding_seconds)
 
     def _answers(self, pod: PodInfo, claiming: Claiming, combination: int) -> OutcomesByRow | None:
         """The outcomes for the claims to be allocated on such nodes; None if nothing is to be allocated."""

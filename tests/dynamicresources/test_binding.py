@@ -257,8 +257,8 @@ async def test_a_claim_is_made_for_extended_resources_and_written_into_the_pods_
 CONDITIONS = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]}
 
 
-def reported(kind: str) -> Object:
-    conditions = [{"type": kind, "status": "True", "reason": "Said", "message": "so"}]
+def reported(*kinds: str) -> Object:
+    conditions = [{"type": kind, "status": "True", "reason": "Said", "message": "so"} for kind in kinds]
     return {"devices": [{"driver": GPU, "pool": "one", "device": "a", "conditions": conditions}]}
 
 
@@ -312,17 +312,18 @@ async def test_devices_that_make_binding_fail_are_counted_when_they(says: str, r
     assert world.metrics.value("scheduler_dra_bindingconditions_allocations_total", **labels) == 1
 
 
-READINESS: dict[str, tuple[str, str]] = {
-    "fails": ("broken", ""),
-    "takes too long": ("other", "2025-01-01T00:00:00Z"),
+READINESS: dict[str, tuple[list[str], str]] = {
+    "fails": (["broken"], ""),
+    "fails after it was ready": (["attached", "broken"], ""),
+    "takes too long": (["other"], "2025-01-01T00:00:00Z"),
 }
 
 
 @pytest.mark.parametrize("case", READINESS)
 def test_a_claim_is_given_up_when_making_its_device_ready(case: str) -> None:
-    kind, since = READINESS[case]
+    kinds, since = READINESS[case]
     stuck = allocated(claim(), (GPU, "one", "a"), node="one")
-    stuck["status"] |= reported(kind)
+    stuck["status"] |= reported(*kinds)
     stuck["status"]["allocation"]["devices"]["results"][0] |= CONDITIONS
     if since:
         stuck["status"]["allocation"]["allocationTimestamp"] = since
