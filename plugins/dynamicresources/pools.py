@@ -58,7 +58,7 @@ class Pool:
 
     def __init__(self, id_: PoolId, found: Sequence[SliceDevices], whole: Sequence[SliceDevices]) -> None:
         self.id = id_
-        self.incomplete = len(whole) != whole[0].slice.spec.pool.resource_slice_count
+        self.incomplete = len(whole) != found[0].slice.spec.pool.resource_slice_count
         self.invalid = ""
         self.counter_sets: Mapping[str, CounterSet] = {}
         self.state: tuple[int, int] = (-1, 0)

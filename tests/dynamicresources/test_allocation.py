@@ -337,6 +337,18 @@ def test_all_devices_are_not_known_while_a_pool_is_being_updated() -> None:
     assert text in found.message
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "refused"),
+    [(("one", 1), ("two", 2), []), (("two", 3), ("one", 2), ["two"]), (("two", 2), ("one", 3), ["one"])],
+)
+def test_a_node_goes_by_the_number_of_slices_in_its_own_slice_of_a_pool(
+    first: tuple[str, int], second: tuple[str, int], refused: list[str]
+) -> None:
+    slices = [make_slice(f"s{node}", A, node=node, pool="p", count=count) for node, count in (first, second)]
+    found = refusals(POD, GPU_CLASS, *slices, make_claim("wanted", exactly(1)))
+    assert found == dict.fromkeys(refused, "cannot allocate all claims")
+
+
 def test_a_node_without_enough_devices_says_so() -> None:
     slices = [make_slice("s1", A, node="one"), make_slice("s2", A, B, node="two")]
     assert refusals(POD, GPU_CLASS, *slices, make_claim("wanted", exactly(2))) == {"one": "cannot allocate all claims"}
