@@ -112,7 +112,7 @@ class ClaimWriter:
         allocation = None if plan is None else plan.allocations.get(at)
         made = at == claiming.extended and in_memory(claim)
         if made:
-            if plan is None or allocation is None:
+            if plan is None or allocation is None or not plan.claim(at).spec.devices.requests:
                 return
             claim = claiming.claims[at] = await self._create(plan.claim(at))
             claiming.written.add(at)

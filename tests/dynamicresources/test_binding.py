@@ -254,6 +254,24 @@ async def test_a_claim_is_made_for_extended_resources_and_written_into_the_pods_
     assert path not in world.api.objects
 
 
+@pytest.mark.parametrize("had_devices", [False, True])
+async def test_no_claim_is_made_for_an_extended_resource_that_the_node_itself_offers(had_devices: bool) -> None:
+    world = bench(allocated(claim(), (GPU, "one", "a"), node="one") if had_devices else claim())
+    world.snapshot.set_node(from_plain(make_node("one").resources({RESOURCE: "1"}), Node))
+    pod = make_pod("user").requests({RESOURCE: "1"})
+    pod["spec"]["resourceClaims"] = [{"name": "own", "resourceClaimName": "wanted"}]
+    attempt = world.attempt(pod)
+    assert attempt.nodes() == ["one"]
+    assert attempt.reserve("one") is None
+    assert await attempt.bind("one") is None
+    assert {path for _, path in world.api.writes} <= {f"{CLAIMS}/wanted", f"{CLAIMS}/wanted/status"}
+    assert [each["uid"] for each in world.claim("wanted")["status"]["reservedFor"]] == [UID]
+    assert not world.devices.claims.under_way()
+    attempt.unreserve("one")
+    assert len(world.handle.spawned) == 1
+    await world.do_what_was_spawned()
+
+
 CONDITIONS = {"bindingConditions": ["attached"], "bindingFailureConditions": ["broken"]}
 
 
