@@ -69,8 +69,11 @@ class ClaimWriter:
         try:
             for at, claim in enumerate(claiming.claims):
                 written = {claiming.claims[other].metadata.uid for other in claiming.written}
-                users = pod.uid, claiming.consumers[at].uid
-                if claim.metadata.uid not in written and not any(map(claim.reserved_for, users)):
+                if claim.metadata.uid in written:
+                    continue
+                if claim.reserved_for(pod.uid):
+                    claiming.written.add(at)
+                elif not claim.reserved_for(claiming.consumers[at].uid):
                     await self._bind(pod, claiming, at)
             await self._until_ready(pod, claiming, node_name)
         except (ApiError, ClaimBindingFailed) as error:

@@ -57,7 +57,7 @@ class Claiming:
         shared: pending allocations that the pod may share, by index.
         unavailable: indices of claims whose devices some node could not use.
         plan: set by Reserve.
-        written: indices of claims that PreBind wrote.
+        written: indices of claims that PreBind wrote, or found reserved for the pod by an earlier process.
     """
 
     claims: list[ResourceClaim]

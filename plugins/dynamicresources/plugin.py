@@ -229,7 +229,7 @@ class DynamicResources(
         return None
 
     def unreserve(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
-        """Forgets what Reserve noted, and reverts what PreBind wrote."""
+        """Forgets what Reserve noted, and reverts what PreBind wrote, in an earlier process, too."""
         claiming = _claiming(state)
         if claiming is None:
             return
@@ -238,7 +238,8 @@ class DynamicResources(
             for uid in claiming.plan.uids.values():
                 self._devices.claims.release(uid, pod.uid)
             claiming.plan = None
-        own = [claiming.claims[at] for at in sorted(claiming.written) if claiming.consumers[at].uid == pod.uid]
+        written = [(at, claiming.claims[at]) for at in sorted(claiming.written)]
+        own = [claim for at, claim in written if at == claiming.extended or claim.reserved_for(pod.uid)]
         if own:
             self.handle.spawn(self._writer.take_back(pod, own))
         claiming.written.clear()

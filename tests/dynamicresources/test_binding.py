@@ -218,9 +218,13 @@ async def test_a_written_change_counts_before_the_watch_reports_it() -> None:
     assert start(world, "third").nodes() == ["one"]
 
 
-@pytest.mark.parametrize("had_devices", [False, True])
-async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations(had_devices: bool) -> None:
-    world = bench(allocated(claim(), (GPU, "one", "a"), node="one") if had_devices else claim())
+@pytest.mark.parametrize(
+    "there",
+    [claim(), allocated(claim(), (GPU, "one", "a"), node="one"), allocated(claim(), (GPU, "one", "a"), reserved=[UID])],
+    ids=["allocated by this attempt", "allocated before", "reserved by an earlier process"],
+)
+async def test_a_pod_that_is_not_bound_after_all_leaves_the_reservations(there: Object) -> None:
+    world = bench(there)
     attempt = start(world)
     attempt.nodes()
     attempt.reserve("one")

@@ -180,6 +180,16 @@ async def test_a_member_that_is_not_bound_after_all_leaves_the_others_what_is_re
     assert writes_of_status(world) == 1
 
 
+async def test_a_member_that_is_not_bound_after_all_gives_back_what_was_reserved_for_it_alone() -> None:
+    own = {"resource": "pods", "name": "a", "uid": "pod-default-a"}
+    world = bench(reserved(shared_claim(), GROUP, own))
+    [member] = placed(world, "a")
+    assert await member.bind("one") is None
+    member.unreserve("one")
+    await world.do_what_was_spawned()
+    assert status(world)["reservedFor"] == [{"$patch": "delete", "uid": "pod-default-a"}], "the API removes this alone"
+
+
 @pytest.mark.parametrize("fitting", [False, True])
 async def test_a_group_that_is_refused_gives_back_devices_that_are_out_of_its_reach_once(fitting: bool) -> None:
     world = bench(reserved(shared_claim(), GROUP, node="gone"))
