@@ -137,6 +137,10 @@ class PodGroupTrial(Protocol):
         """
         ...
 
+    def rejection(self) -> Status:
+        """The status of the group as it was decided, without evictions, in the words of `schedule`."""
+        ...
+
     def selections(self) -> Iterable[Sequence[PodInfo]]:
         """Selections of fewer than `missing` members with which the group would start, the preferred one first.
 

@@ -19,7 +19,7 @@ from ..runtime.group_calls import GroupCalls
 from .attempt import Attempt
 from .engine_services import EngineServices
 from .group_consultation import GroupConsultation
-from .preemption_trial import PreemptionTrial, Select, Tried, TryTogether, no_selections
+from .preemption_trial import PreemptionTrial, Select, Tried, TryTogether, WhyRejected, no_selections
 
 PREFIX = "pod group preemption: "
 
@@ -52,10 +52,12 @@ class Together:
     Attributes:
         try_: tries some of them.
         select: the selections of them that suffice; none for a group that has to place all that it lacks.
+        why_rejected: returns why too few of them fit without evictions, as `try_` would.
     """
 
     try_: TryTogether
     select: Select = no_selections
+    why_rejected: WhyRejected = Status.unschedulable
 
 
 class GroupPostFilter:
@@ -104,6 +106,7 @@ class GroupPostFilter:
             together.try_ if info.all_that_fit else partial(_as_many, together.try_, missing),
             consultation=consultation,
             select=together.select,
+            why_rejected=together.why_rejected,
         )
         found = _run_plugins(framework, notes, info, trial, fails_as_one=plugin.fails_as_one)
         return replace(found, extender_status=consultation.extender_status)

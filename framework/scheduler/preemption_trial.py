@@ -35,6 +35,9 @@ TryTogether = Callable[[Sequence[Attempt]], Tried]
 Select = Callable[[Sequence[Attempt]], Iterable[Sequence[Attempt]]]
 """The selections of these attempts that suffice for the group, the preferred one first."""
 
+WhyRejected = Callable[[], Status]
+"""Returns why the attempts do not fit as things are."""
+
 
 def no_selections(attempts: Sequence[Attempt]) -> Iterable[Sequence[Attempt]]:
     """The selections of a group that has to place all members that it lacks."""
@@ -44,7 +47,7 @@ def no_selections(attempts: Sequence[Attempt]) -> Iterable[Sequence[Attempt]]:
 class PreemptionTrial:
     """Implements `contract.PodGroupTrial` for one group's attempts.
 
-    `consultation` has the answers of extenders, `select` makes the `selections`.
+    `consultation` has the answers of extenders, `select` makes the `selections`, `why_rejected` the `rejection`.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class PreemptionTrial:
         *,
         consultation: GroupConsultation,
         select: Select = no_selections,
+        why_rejected: WhyRejected = Status.unschedulable,
     ) -> None:
         self._snapshot: Snapshot = algorithm.snapshot
         self._nominator = nominator
@@ -63,6 +67,7 @@ class PreemptionTrial:
         self._try_together = try_together
         self._consultation = consultation
         self._select = select
+        self._why_rejected = why_rejected
         self._member_rows = MemberRows(algorithm)
         self._found: Sequence[Attempt] = ()
         self._positions_on: dict[str, list[int]] = {}
@@ -115,6 +120,10 @@ class PreemptionTrial:
         self._snapshot.add_pod(pod, node_name)
         for attempt in self._following:
             _raise_if_failed(attempt.framework.filtering.add_pod(attempt.state, attempt.pod, pod, node_name))
+
+    def rejection(self) -> Status:
+        """Why the group did not fit when it was decided."""
+        return self._why_rejected()
 
     def selections(self) -> list[Sequence[PodInfo]]:
         """Selections of fewer members with which the group would start; see `PodGroupTrial`."""

@@ -184,7 +184,9 @@ class GroupScheduler:
                 request.missing,
                 reason=cause.condition_reason,
                 notes=notes,
-                together=Together(partial(self._try_copies, request)),
+                together=Together(
+                    partial(self._try_copies, request), why_rejected=partial(_why_rejected, request, searched)
+                ),
             )
             if post_filtered.extender_status is not None:
                 return GroupOutcome.of_extenders(
@@ -219,17 +221,9 @@ class GroupScheduler:
         searched = self._search(request, copies)
         if isinstance(searched, Status):
             return searched
-        trial, placed = searched.trial, len(searched.trial.placed)
-        if trial.takes(request.missing):
-            return trial.placed
-        cause = trial.rejection or Status.unschedulable()
-        try:
-            return request.plugin.reject_trial(
-                request.group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain
-            )
-        except Failed as failed:
-            request.plugin.log_failure(REJECT_TRIAL, request.group, failed.status)
-            return failed.status
+        if searched.trial.takes(request.missing):
+            return searched.trial.placed
+        return _why_rejected(request, searched)
 
     def _decide_tree(
         self, plugin: GroupCalls, group: str, tree: Part, attempts: Sequence[Attempt], *, outcome: GroupOutcome
@@ -378,3 +372,16 @@ class GroupScheduler:
             outcome.failed.append(attempt)
             checkpoint()
         return outcome
+
+
+def _why_rejected(request: _GroupRequest, searched: Searched[TriedMembers]) -> Status:
+    """The reason, for messages about preemption, why too few members fit in a trial."""
+    plugin, trial = request.plugin, searched.trial
+    cause, placed = trial.rejection or Status.unschedulable(), len(trial.placed)
+    try:
+        return plugin.reject_trial(
+            request.group, cause, placed=placed, missing=request.missing, no_domain=searched.no_domain
+        )
+    except Failed as failed:
+        plugin.log_failure(REJECT_TRIAL, request.group, failed.status)
+        return failed.status

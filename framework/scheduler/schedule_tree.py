@@ -79,9 +79,7 @@ class TreeCycle:
                 len(attempts),
                 reason=condition_reason,
                 notes=notes,
-                together=Together(
-                    partial(self._try_copies, plugin, tree), partial(self._trials.selections, plugin, tree)
-                ),
+                together=self._together(plugin, tree, rejection),
             )
             rejection = post_filtered.error or rejection
         reasons: dict[str, Status | None] = {}
@@ -117,6 +115,14 @@ class TreeCycle:
             plugin, trial, parts, to_untried, attempts=attempts, placed=placed, post_filtered=post_filtered
         )
         return TreeOutcome(placed, failed, decision, post_filtered.evicts, post_filtered.extender_status)
+
+    def _together(self, plugin: GroupCalls, tree: Part, rejection: Status) -> Together:
+        """How the members are tried together, after this rejection of the tree."""
+        return Together(
+            partial(self._try_copies, plugin, tree),
+            partial(self._trials.selections, plugin, tree),
+            why_rejected=lambda: rejection,
+        )
 
     def _try_copies(self, plugin: GroupCalls, tree: Part, copies: Sequence[Attempt]) -> Tried:
         """The members that fit, or why the tree does not."""

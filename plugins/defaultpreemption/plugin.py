@@ -203,6 +203,9 @@ class DefaultPreemption(
         plan = self._plan(state, group, trial, rule)
         if plan is NO_GROUP_VICTIMS and group.terse:
             plan = Status(NO_GROUP_VICTIMS.code)
+        elif plan is NO_GROUP_VICTIMS and self._units().permits_any(rule, self.handle.snapshot):
+            # kube-scheduler tries the group without all pods that it may evict; it then lacks what it lacked before.
+            plan = trial.rejection()
         if isinstance(plan, Status):
             return {}, plan, None
         return _nominations(plan), _found(plan), plan

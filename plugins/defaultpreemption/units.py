@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 
-from muster.framework.contract import DisruptionUnit, EvictionLimit, EvictionRule, Placed, checkpoint
+from muster.framework.contract import DisruptionUnit, EvictionLimit, EvictionRule, Placed, SnapshotReader, checkpoint
 from muster.framework.model.pod_info import PodInfo
 
 from .victims import Victim, member, single, whole
@@ -63,6 +63,19 @@ class Units:
             elif permits_whole(rule, unit):
                 victims.append(self._all_of(unit))
         return victims
+
+    def permits_any(self, rule: EvictionRule, snapshot: SnapshotReader) -> bool:
+        """Whether the rule permits to evict any pod with what it is evicted with, now or later."""
+        if not rule.permits_any(snapshot.priorities):
+            return False
+        for row in snapshot.live_rows().tolist():
+            for pod in snapshot.pods[row].values():
+                if rule.permits(pod, pod.priority):
+                    unit = self.of(pod)
+                    if unit is None or rule.permits(pod, unit.priority):
+                        return True
+            checkpoint()
+        return False
 
     def protected_until(self, pod: PodInfo, limit: EvictionLimit) -> float:
         """When the limit ceases to protect the pod and all that it is evicted with; 0.0 if it protects none of them.
