@@ -108,17 +108,26 @@ class Executor:
             run.unseen.pop()
         return bool(run.unseen)
 
-    def start(self, preemptor: Preemptor, victims: Sequence[Placed], *, violations: int, disruptions: int) -> None:
+    def start(
+        self,
+        preemptor: Preemptor,
+        victims: Sequence[Placed],
+        *,
+        violations: int,
+        disruptions: int,
+        retries: bool = True,
+    ) -> None:
         """Evict the victims for the preemptor, without those that are terminating already.
 
         Victims whose eviction another preemptor has requested, and whose end the watch has not reported, come last. If
-        there are no victims, the preemptor is retried by a timer, because no event would wake it. `violations` and
-        `disruptions` are for the metrics, see `SchedulerMetrics.victims_chosen`.
+        there are no victims, the preemptor is retried by a timer, because no event would wake it; unless `retries` is
+        false, as nothing has changed for it. `violations` and `disruptions` are for the metrics, see
+        `SchedulerMetrics.victims_chosen`.
         """
         self._handle.metrics.victims_chosen(
             len(victims), preemptor=preemptor.kind, violations=violations, disruptions=disruptions
         )
-        if not victims:
+        if not victims and retries:
             self._retry_later(preemptor)
         victims = [victim for victim in victims if not victim.pod.terminating]
         victims.sort(key=lambda victim: victim.pod.uid in self.leaving)

@@ -262,7 +262,7 @@ class DefaultPreemption(
         if isinstance(found, Status):
             return waiting or self._group_later(state, group, trial, rule, units=units) or found
         plan = found
-        if not plan.victims and self._is_nominated_as(plan.placement, group):
+        if self._is_nominated_as(plan, group) and (group.terse or not units.permits_any(rule, self.handle.snapshot)):
             return NO_GROUP_VICTIMS
         rejection = trial.ask_about_evictions(plan.placement, plan.victims_by_node(budgets))
         return plan if rejection is None else rejection
@@ -283,17 +283,23 @@ class DefaultPreemption(
                         group.members, group.priority, "podgroup", group.uid, "cluster", nodes, reclaimable
                     )
                     self._executor.start(
-                        preemptor, plan.victims, violations=plan.violations, disruptions=plan.disruptions
+                        preemptor,
+                        plan.victims,
+                        violations=plan.violations,
+                        disruptions=plan.disruptions,
+                        retries=not self._is_nominated_as(plan, group),
                     )
                 return True
         return False
 
-    def _is_nominated_as(self, placement: Sequence[Placed], group: PodGroupInfo) -> bool:
-        """Whether members are nominated to exactly these nodes already, so that the group does not lack capacity.
+    def _is_nominated_as(self, plan: GroupPreemption, group: PodGroupInfo) -> bool:
+        """Whether the plan evicts no pod, and members are nominated to exactly its nodes already: it changes nothing.
 
         An earlier leader may have nominated more members, and these nominations can occupy the others' capacity.
         """
-        nominator, nodes = self.handle.nominator, {pod.uid: node_name for pod, node_name in placement}
+        if plan.victims:
+            return False
+        nominator, nodes = self.handle.nominator, {pod.uid: node_name for pod, node_name in plan.placement}
         return all(nominator.nominated_node(pod.uid) == nodes.get(pod.uid, "") for pod in group.members)
 
     def _is_clearing(self, group: PodGroupInfo, rule: EvictionRule) -> bool:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.builders import NodeDict, make_node
-from tests.gangscheduling.test_preemption import World
+from tests.builders import NodeDict, PodDict, make_node
+from tests.coscheduling.preemption.evicting import plain
+from tests.gangscheduling.test_preemption import World, nominated
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, NO_VICTIMS, make_composite, make_group, make_members
 from tests.storage import HOSTNAME, make_claim, make_volume
 
@@ -113,3 +114,47 @@ async def test_a_gang_of_coscheduling_that_no_eviction_helps_has_no_text_of_pree
     keys = world.gang("gang", 2, priority=10, cpu="5")
     await world.settle()
     assert "preemption" not in world.conditions[keys[0]][1]
+
+
+@pytest.mark.parametrize("selector", [{}, {HOSTNAME: "b"}], ids=["anywhere", "on another node"])
+@pytest.mark.parametrize("kind", ["group", "tree", "later member"])
+async def test_a_group_whose_claim_a_pod_of_lower_priority_holds_keeps_its_text_and_its_nomination(
+    world: World, selector: dict[str, str], kind: str
+) -> None:
+    """kube-scheduler reprieves the pod: without it, VolumeRestrictions skips the group's pods, also when it returns."""
+    world.add_nodes(_node(), make_node("b", cpu="2").labels({HOSTNAME: "b"}))
+    modes = ["ReadWriteOncePod"]
+    world.api.put("persistentvolumes", make_volume("volume", modes=modes))
+    world.api.put("persistentvolumeclaims", make_claim("data", volume="volume", modes=modes))
+    world.add(PodDict(plain("low")).claim("data").node("a"))
+    world.api.put(COMPOSITE_KIND, make_composite("job", 1, priority=10))
+    parent = {"parentCompositePodGroupName": "job"} if kind == "tree" else {}
+    world.api.put(KIND, make_group("high", 1, priority=10, **parent))
+    if kind == "later member":
+        world.add(*make_members("high", 1, first=1, priority=10))
+        await world.settle()
+    world.add(*(pod.claim("data").node_selector(selector) for pod in make_members("high", 1, priority=10)))
+    await world.settle()
+    nominations = nominated(world, "high")
+    assert {*nominations} == {"high-0"}
+    for number in range(3):
+        await world.run(100)
+        attempts = _attempts(world)
+        await world.run(100)
+        assert _attempts(world) == attempts
+        world.add_nodes(make_node(f"more-{number}", cpu="1"))
+        await world.run(10)
+        assert _attempts(world) == {"Success": attempts["Success"] + 1}
+        assert nominated(world, "high") == nominations
+        if kind != "later member":
+            assert world.said("high").message.endswith("found a placement for podgroup, preempting 0 victims")
+    assert world.evicted == []
+
+    world.api.delete("pods", "default/low")
+    await world.run(30)
+    assert world.node_of("default/high-0")
+
+
+def _attempts(world: World) -> dict[str, int]:
+    """The number of attempts of groups at preemption, by result."""
+    return {result: int(number) for (result,), number in world.metrics.workload_preemption_attempts.values().items()}
