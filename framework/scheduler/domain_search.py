@@ -145,6 +145,7 @@ class DomainSearch:
             kept = []
             for attempt in question.attempts:
                 kept.append(copy(attempt))
+                attempt.reset()
                 checkpoint()
             tried.append(TrialInDomain(number, trial, kept))
             if is_best:

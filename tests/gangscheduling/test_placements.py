@@ -1,11 +1,12 @@
 """The domain of a native group: which one its running pods leave, and which one is scored highest."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import yaml
 
 from muster.framework.config import ConfigurationError
+from muster.framework.contract import CycleState, DecisionFollower, GroupDecision, PodInfo, PostBindPlugin
 from muster.plugins.gangscheduling.record import NativePodGroupReason
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group as make_labelled_group
@@ -160,3 +161,30 @@ def _configuration(plugins: dict[str, Any]) -> bytes:
         "profiles": [{"schedulerName": "muster", "plugins": plugins}],
     }
     return yaml.safe_dump(document).encode()
+
+
+class Follower(PostBindPlugin, DecisionFollower):
+    """Collects decisions on groups."""
+
+    name = "Follower"
+    decisions: ClassVar[list[GroupDecision]] = []
+
+    def post_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> None:
+        """It extends a point, so that it is made."""
+
+    def on_group_decision(self, decision: GroupDecision) -> None:
+        self.decisions.append(decision)
+
+
+async def test_members_have_the_rows_of_their_rack_also_if_another_one_was_tried_later() -> None:
+    Follower.decisions.clear()
+    world = World(Follower)
+    world.add_nodes(make_node("a", cpu="2").labels(rack="a"), make_node("b", cpu="20").labels(rack="b"))
+    world.add_group("g", 2, **_ONE_RACK)
+    world.add(*make_members("g", 3))
+    await world.settle()
+    assert {world.node_of(f"default/{name}") for name in world.bound("g")} == {"a"}
+    snapshot = world.engine.cache.snapshot
+    within = [member.within for member in Follower.decisions[0].members]
+    names = [rows is not None and [snapshot.names[row] for row in rows.tolist()] for rows in within]
+    assert names == [["a"]] * 3
