@@ -147,7 +147,7 @@ class CapacityScheduling(
         as_one = gang is not None and gang.missing > 1 and gang.pods[0].uid == pod.uid
         wanted = needed_at_once(gang.pods, gang.missing) if as_one and gang is not None else need
         rejection = rejection_of(quota, wanted, ledger.used, ledger.tree.lent, ahead=nominated.ahead)
-        binding = rejection is not None or (gang is not None and self._binds(quota, gang, nominated))
+        binding = rejection is not None or self._binds(quota, need, gang, nominated)
         if not (binding or nominated.claims):
             return _SKIP
         state.write(NAME, _Note(quota, need, nominated, binding, bool(nominated.claims)))
@@ -217,12 +217,13 @@ class CapacityScheduling(
         own = frozenset() if gang is None else {each.uid for each in gang.pods}
         return nominated_beside(pod, own, nominations, self._shared.ledger)
 
-    def _binds(self, quota: Quota, gang: WaitingTogether, nominated: Nominated) -> bool:
-        """Whether the quota would reject the gang if all pods came back that a trial of preemption has removed."""
+    def _binds(self, quota: Quota, need: Amounts, gang: WaitingTogether | None, nominated: Nominated) -> bool:
+        """Whether the quota would reject the pod, or its gang, if all pods came back that a trial has removed."""
         ledger = self._shared.ledger
         if not ledger.any_removed:
             return False
-        need = self._need_together(gang)
+        if gang is not None:
+            need = self._need_together(gang)
         return rejection_of(quota, need, ledger.refilled, ledger.tree.lent, ahead=nominated.ahead) is not None
 
     def _need_together(self, gang: WaitingTogether) -> Amounts:

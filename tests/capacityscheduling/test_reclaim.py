@@ -4,6 +4,7 @@ import pytest
 
 from tests.capacityscheduling.world import QuotaWorld
 from tests.coscheduling.objects import make_member
+from tests.gangscheduling.world import KIND, make_group, make_members
 
 
 @pytest.fixture
@@ -296,3 +297,20 @@ async def test_a_department_gets_back_what_another_has_borrowed() -> None:
     await world.run(10.0)
     assert world.placed("dev") == ["a"]
     assert (len(world.placed("ml")), len(world.placed("ops"))) == (5, 2)
+
+
+@pytest.mark.parametrize("later", [1, 2])
+async def test_members_beyond_the_quorum_evict_pods_of_their_quota_although_nodes_have_capacity(later: int) -> None:
+    world = QuotaWorld()
+    world.nodes(2)
+    world.add_quota("default", max={"cpu": "4"})
+    world.api.put(KIND, make_group("native", 1, priority=10))
+    world.add(*make_members("native", 1, priority=10))
+    world.come("default", "low-0", "low-1", "low-2")
+    await world.settle()
+    assert world.placed("default") == ["low-0", "low-1", "low-2", "native-0"]
+
+    world.add(*make_members("native", later, first=1, priority=10))
+    await world.run(30.0)
+    assert len({*world.evicted}) == later
+    assert {f"native-{number}" for number in range(later + 1)} < {*world.placed("default")}
