@@ -7,19 +7,23 @@ from muster.sandbox.kinds import NODES, PODS, RESOURCE_SLICES
 from muster.sandbox.objects import Object
 from muster.testing.builders import make_node
 
-from .acts import NODE_CPU, RACK, ZONE, one_among
+from .acts import NODE_CPU, RACK, ZONE, CallLater, one_among
 from .meddling import Meddling
 from .passing import AT_ONCE, NAMESPACE
 from .server import SimulatedServer
+
+_COLLECT_EVERY_SECONDS = 20.0
 
 
 class NodeActs:
     """Carries out acts on nodes. Losses of members are recorded in `meddling`."""
 
-    def __init__(self, server: SimulatedServer, meddling: Meddling) -> None:
+    def __init__(self, server: SimulatedServer, meddling: Meddling, later: CallLater) -> None:
         self._server = server
         self._store = server.store
         self._meddling = meddling
+        self._later = later
+        self._collects = False
 
     def node_comes(self, name: str, zone: str) -> None:
         """Add a node. Every other one is in the first rack of its zone."""
@@ -27,18 +31,18 @@ class NodeActs:
         self._store.create(NODES, make_node(name, cpu=f"{NODE_CPU}m").labels({ZONE: zone, RACK: rack}))
 
     def node_goes(self, pick: float) -> None:
-        """Remove a node with its pods, as in a cluster that has a pod garbage collector."""
+        """Remove a node with its pods. Pods that are bound to it later go when the pod garbage collector sees them."""
         node = one_among(self._server.objects(NODES), pick)
         if node is not None:
             name = node["metadata"]["name"]
             self._store.delete(NODES, name, options=AT_ONCE)
             if self._store.find(RESOURCE_SLICES, name) is not None:
                 self._store.delete(RESOURCE_SLICES, name, options=AT_ONCE)
-            for pod in self._server.objects(PODS):
-                if pod["spec"].get("nodeName") == name:
-                    self._meddling.touch_group_of(pod)
-                    self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
+            self._delete_pods_without_nodes()
             self._meddling.touch_those_on_their_way()
+            if not self._collects:
+                self._collects = True
+                self._later(_COLLECT_EVERY_SECONDS, self._collect_pods)
 
     def node_is_cordoned(self, pick: float) -> None:
         self._cordon(pick, True)
@@ -82,6 +86,17 @@ class NodeActs:
         for each in self._server.objects(PODS):
             if each["spec"].get("nodeName") == name:
                 self._store.delete(PODS, each["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
+
+    def _collect_pods(self) -> None:
+        self._delete_pods_without_nodes()
+        self._later(_COLLECT_EVERY_SECONDS, self._collect_pods)
+
+    def _delete_pods_without_nodes(self) -> None:
+        nodes = {"", *(node["metadata"]["name"] for node in self._server.objects(NODES))}
+        for pod in self._server.objects(PODS):
+            if pod["spec"].get("nodeName", "") not in nodes:
+                self._meddling.touch_group_of(pod)
+                self._store.delete(PODS, pod["metadata"]["name"], namespace=NAMESPACE, options=AT_ONCE)
 
     def _cordon(self, pick: float, cordoned: bool | None) -> None:
         node = one_among(self._server.objects(NODES), pick)

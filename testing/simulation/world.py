@@ -64,7 +64,7 @@ class World:
         self.troubles = Troubles(server, replicas, later, self.meddling)
         self.passing = Passing(server, loop, later)
         self.owners = Owners(server, later)
-        self.nodes = NodeActs(server, self.meddling)
+        self.nodes = NodeActs(server, self.meddling, later)
         self.pods = PodActs(server, self.meddling)
         self.groups = GroupActs(server, self.meddling)
         self.holds = HoldActs(server, self.meddling, self.groups, later)
