@@ -7,7 +7,7 @@ by node, domain by domain. In a simulation, all members of a group or tree reque
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muster.framework.model.times import parse_time
@@ -68,7 +68,7 @@ Domain = tuple[str, ...]
 class Capacity:
     """The free capacity of usable nodes and of the quota.
 
-    `counts` says which pods take some, `kept` what is reserved for others.
+    `counts` says which pods take some, `kept` what is reserved for others, `opened` which cordoned nodes are usable.
     """
 
     def __init__(
@@ -76,12 +76,13 @@ class Capacity:
         server: SimulatedServer,
         counts: Callable[[Object], bool] = lambda pod: True,
         kept: Callable[[Object, str], int] = lambda pod, node: 0,
+        opened: Collection[str] = (),
     ) -> None:
         self._kept = kept
         self._devices = SimulatedDevices(server)
         self._places = {node["metadata"]["name"]: node for node in server.objects(NODES)}
-        self._nodes = _left(server, counts)
-        self._as_it_is = _left(server, lambda pod: True)
+        self._nodes = _left(server, counts, opened)
+        self._as_it_is = _left(server, lambda pod: True, opened)
         pods = server.objects(PODS)
         self._quota_left = limit(server) - used(pods)
         self._gone = [pod for pod in pods if not counts(pod)]
@@ -270,12 +271,14 @@ def domain_of(node: Object, levels: Sequence[str]) -> Domain | None:
     return tuple(labels[level] for level in levels) if all(level in labels for level in levels) else None
 
 
-def _left(server: SimulatedServer, counts: Callable[[Object], bool]) -> list[tuple[Object, int]]:
+def _left(
+    server: SimulatedServer, counts: Callable[[Object], bool], opened: Collection[str]
+) -> list[tuple[Object, int]]:
     """The usable nodes, and the capacity that pods that count leave on each."""
     return [
         (node, allocatable(node) - sum(map(cpu, filter(counts, on_node(server, node["metadata"]["name"])))))
         for node in server.objects(NODES)
-        if not node["spec"].get("unschedulable")
+        if not node["spec"].get("unschedulable") or node["metadata"]["name"] in opened
     ]
 
 

@@ -22,12 +22,14 @@ class Meddling:
         touched: by a group's name, when somebody outside last took members from it or changed it, or until when that
             may have gone unnoticed by a process whose watches were silent.
         given: groups of which another scheduler bound a member.
+        cordoned: when nodes were last cordoned, by name.
         unnoticed_until: until when a process may not know what changes, on the clock of the loop.
     """
 
     def __init__(self, server: SimulatedServer, loop: SimulatedLoop) -> None:
         self.touched: dict[str, float] = {}
         self.given: set[str] = set()
+        self.cordoned: dict[str, float] = {}
         self._server = server
         self._loop = loop
         self.unnoticed_until = -inf
@@ -53,6 +55,10 @@ class Meddling:
         """Note that another scheduler binds this pod."""
         self.touch_group_of(pod)
         self.given.add(group_of(pod) or "")
+
+    def cordon(self, node: str) -> None:
+        """Note that a user cordons this node now."""
+        self.cordoned[node] = self._loop.time()
 
     def goes_unnoticed(self) -> None:
         """Note that the watches of a process fall silent, so that it may not know of changes for a while."""

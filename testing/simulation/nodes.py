@@ -101,7 +101,10 @@ class NodeActs:
     def _cordon(self, pick: float, cordoned: bool | None) -> None:
         node = one_among(self._server.objects(NODES), pick)
         if node is not None:
-            self._change_node(node["metadata"]["name"], "spec", {"unschedulable": cordoned})
+            name = node["metadata"]["name"]
+            self._change_node(name, "spec", {"unschedulable": cordoned})
+            if cordoned:
+                self._meddling.cordon(name)
 
     def _change_node(self, name: str, part: str, changes: Object) -> None:
         node = self._store.get(NODES, name).obj

@@ -3,9 +3,9 @@
 A group with fewer bound members than its quorum at rest is whole nevertheless if its quorum was bound at some time
 since its first Binding was requested: it has lost members since. Otherwise another client must have interfered: a
 scheduler that bound a member, or a user who removed a member or changed the group while its Bindings were in flight.
-Or the API refused Bindings, or the leader was killed between them, and pods that no scheduler could hold back were
-bound before the next attempt: those of higher priority, and other schedulers' pods. The members that the group lacks
-must then fit without these pods; of a tree, those of one part. Such groups are excused, and counted.
+Or the API refused Bindings, or the leader was killed between them, and before the next attempt nodes were cordoned, or
+pods that no scheduler could hold back were bound: those of higher priority, and other schedulers' pods. The members
+that the group lacks must then fit without that; of a tree, those of one part. Such groups are excused, and counted.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Wholeness:
         return begun - _ON_THE_WAY_SECONDS <= touched
 
     def _is_outrun(self, name: str, members_of: Sequence[str]) -> bool:
-        """Whether one of its groups of pods lacks capacity that others took rightly after the first Binding."""
+        """Whether one of its groups of pods lacks what others took, or a user cordoned, after the first Binding."""
         begun, waits = self._begun.get(name), gangs(self._server)
         lacking = [waits[each] for each in members_of if each in waits]
         return begun is not None and any(self._is_outrun_since(begun, gang) for gang in lacking)
@@ -123,7 +123,8 @@ class Wholeness:
             owes = is_ours(pod) and priority(pod) <= gang.priority
             return owes or not pod["spec"].get("nodeName") or _bound_at(pod) < floor(begun)
 
-        fits_now, fitted = Capacity(self._server), Capacity(self._server, counts=was_there)
+        opened = [node for node, at in self._meddling.cordoned.items() if at >= begun]
+        fits_now, fitted = Capacity(self._server), Capacity(self._server, counts=was_there, opened=opened)
         return fitted.takes(gang) and not fits_now.takes(gang)
 
 

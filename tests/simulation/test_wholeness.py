@@ -1,4 +1,4 @@
-"""The judge distinguishes a gang that Muster started in part from one whose capacity other pods took rightly."""
+"""The judge distinguishes a gang that Muster started in part from one whose capacity others took rightly."""
 
 import pytest
 
@@ -7,6 +7,8 @@ from muster.testing.simulation.stage import Stage
 
 GANG = "gang-0"
 """The member that is bound."""
+CORDON = Act(0.0, "node_is_cordoned", (0.0,))
+UNCORDON = Act(0.0, "node_is_uncordoned", (0.0,))
 REFUSED, WAIT = "refused", "wait"
 """The API server refuses to bind a member; nothing happens."""
 
@@ -47,9 +49,13 @@ def judged(steps: tuple[Act | str, ...]) -> tuple[list[str], set[str]]:
         (GANG, stranger(2000)),
         (GANG, ours(2000, greater=True), "ours-0"),
         (REFUSED, ours(2000, greater=True), "ours-0", REFUSED, GANG),
+        (GANG, CORDON),
+        (REFUSED, CORDON, REFUSED, GANG),
     ],
 )
-def test_a_gang_is_excused_when_pods_that_owe_it_nothing_took_the_rest(steps: tuple[Act | str, ...]) -> None:
+def test_a_gang_is_excused_when_a_cordon_or_pods_that_owe_it_nothing_took_the_rest(
+    steps: tuple[Act | str, ...],
+) -> None:
     assert judged(steps) == ([], {"gang"})
 
 
@@ -62,6 +68,8 @@ def test_a_gang_is_excused_when_pods_that_owe_it_nothing_took_the_rest(steps: tu
         ),
         pytest.param((GANG, ours(2000, greater=False), "ours-0"), id="a pod that had to wait"),
         pytest.param((GANG, stranger(100), ours(1900, greater=False), "ours-0"), id="not by them alone"),
+        pytest.param((CORDON, GANG), id="the node was cordoned before"),
+        pytest.param((GANG, CORDON, UNCORDON), id="the node is usable again"),
     ],
 )
 def test_a_gang_is_not_excused_otherwise(steps: tuple[Act | str, ...]) -> None:
