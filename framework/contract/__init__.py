@@ -48,7 +48,6 @@ from .group import (
 )
 from .group_preemption import (
     DisruptionUnit,
-    Domains,
     Placed,
     PodGroupInfo,
     PodGroupTrial,
@@ -147,7 +146,6 @@ __all__ = [
     "Disruption",
     "DisruptionPlugin",
     "DisruptionUnit",
-    "Domains",
     "EnqueueExtensions",
     "EntityGroup",
     "EntityType",
