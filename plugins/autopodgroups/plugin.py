@@ -11,12 +11,10 @@ could be decided before its label arrives. So no pod is marked:
 - PreEnqueue gates a pod from the moment it is seen until the group exists and needs as many pods as the workload has.
   It gates the pod as well while the workload, or the label of its namespace, is not known yet, because the watches of
   different kinds are not in step. So no pod of such a workload is decided alone, whichever of pod, workload, namespace
-  and group is seen first.
+  and group is seen first. The same holds for new pods of a Job or StatefulSet that grows, even from a single pod: more
+  pods than its known size mean that the size is out of date.
 - The plugin writes nothing. It says which groups pods wait for (`WorkloadGroups`), and the leader's controller creates
   them with the workload as their controller: the garbage collector deletes a group with its workload.
-
-  The same holds for the pods of a Job or StatefulSet that grows, even from a single pod: more pods than its known size
-  tell that the size is out of date.
 """
 
 from __future__ import annotations
