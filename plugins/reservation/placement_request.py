@@ -29,7 +29,8 @@ from .args import NAME
 
 Rows = npt.NDArray[np.intp]
 
-_OF_CAPACITY = frozenset({"NodeResourcesFit", NAME})
+_FIT = "NodeResourcesFit"
+_OF_CAPACITY = frozenset({_FIT, NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,11 @@ def lacks_capacity(decision: PodDecision) -> bool:
     """Whether a member lacks capacity: no node takes it, or too little is free for its group."""
     in_all = _in_all(decision)
     return _taken_by_none(decision) or (in_all is not None and not in_all.free and _rejected(decision))
+
+
+def is_kept_off(decision: PodDecision) -> bool:
+    """Whether reservations rejected a member, but capacity that is in use did not: more may be lacking than it says."""
+    return _rejected(decision) and NAME in decision.unschedulable_plugins and _FIT not in decision.unschedulable_plugins
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:

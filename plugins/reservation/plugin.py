@@ -45,7 +45,7 @@ from .annotation_faults import PodAnnotationFaults
 from .args import NAME, ReservationArgs
 from .ends import OVERDUE_SECONDS, KnownEnds
 from .forecast import Forecaster
-from .placement_request import PlacementRequest, lacks_capacity, wanted_by_group, wanted_by_pod
+from .placement_request import PlacementRequest, is_kept_off, lacks_capacity, wanted_by_group, wanted_by_pod
 from .planning import Assumptions, plan_for
 from .replanning import Replanning
 from .reserved_capacity import ReservationBook, ReservedCapacity, shares
@@ -233,9 +233,11 @@ class Reservation(
             return
         self._note(decision)
         pod, wanted = decision.pod, wanted_by_pod(decision)
-        if wanted is None:
+        if decision.status is None:
             self._shared.waiters.pod_left(pod.uid)
-        elif self._shared.waiters.rejected(pod.key, [pod]):
+        elif wanted is None:
+            self._lacks_more(pod.key, [pod])
+        elif self._shared.waiters.rejected(pod.key, [pod], kept_off=is_kept_off(decision)):
             self._reserve(wanted)
 
     def on_group_decision(self, decision: GroupDecision) -> None:
@@ -248,10 +250,18 @@ class Reservation(
             return
         for each in decision.members:
             self._note(each)
-        if not any(lacks_capacity(each) for each in decision.members):
-            self._shared.waiters.over(holder, decision.waiting)
-        elif self._shared.waiters.rejected(holder, decision.waiting):
+        lacking = [each for each in decision.members if lacks_capacity(each)]
+        if not lacking:
+            self._lacks_more(holder, decision.waiting)
+        elif self._shared.waiters.rejected(holder, decision.waiting, kept_off=all(map(is_kept_off, lacking))):
             self._reserve_for_group(holder, decision)
+
+    def _lacks_more(self, holder: str, pods: Sequence[PodInfo]) -> None:
+        """End the reservation of pods that lack something other than capacity."""
+        self._shared.waiters.lacks_more(holder, pods)
+        self._shared.reserved.release(holder)
+        if self._shared.waiters.get(holder) is not None:
+            self._shared.replanning.begin()
 
     def _group_placed(self, holder: str, decision: GroupDecision) -> None:
         """End the reservations of the parts that got their nodes; other parts of a tree may have started than these."""

@@ -43,9 +43,9 @@ class Replanning:
             self._arm()
 
     def changed(self) -> None:
-        """Mark all such waiters for a new plan, because something has changed that may help them."""
+        """Mark such waiters for a new plan, because capacity came free or will, which helps none that lacks more."""
         if self._timer is not None:
-            self._outdated = {waiter.holder: waiter for waiter in self._waiters.in_vain()}
+            self._outdated |= {waiter.holder: waiter for waiter in self._waiters.in_vain() if not waiter.lacks_more}
 
     def _arm(self) -> None:
         self._timer = self._clock.call_later(_EVERY_SECONDS, self._plan_some)
@@ -55,7 +55,7 @@ class Replanning:
         in_vain = self._waiters.in_vain()
         if nodes != self._nodes_before:
             self._nodes_before = nodes
-            self.changed()
+            self._outdated = {waiter.holder: waiter for waiter in in_vain}
         if now >= self._all_hindered_at:
             self._all_hindered_at = now + self._patience
             self._outdated |= {waiter.holder: waiter for waiter in in_vain if waiter.hindered}

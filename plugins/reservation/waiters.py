@@ -8,7 +8,7 @@ something has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from heapq import heapify, heappop, heappush, nsmallest
@@ -52,6 +52,7 @@ class Waiter:
         planned_at: the time of this plan.
         left: the number of members that lacked capacity at the first plan of that round, and how much they lacked.
         hindered: whether something other than capacity excluded some nodes at the last plan.
+        lacks_more: whether it lacked something other than capacity when it had a reservation.
         to_plan: whether to plan for it although it is not its turn.
     """
 
@@ -64,6 +65,7 @@ class Waiter:
     planned_at: float = -inf
     left: tuple[float, float] = (inf, inf)
     hindered: bool = False
+    lacks_more: bool = False
     to_plan: bool = False
 
     def judge(self, number: int, now: float, cost: Cost) -> None:
@@ -122,8 +124,11 @@ class LongWaiters:
         """The waiter, if it waits."""
         return self._waiters.get(holder)
 
-    def rejected(self, holder: str, pods: Iterable[PodInfo]) -> bool:
-        """Note that these pods fit on no node; returns whether to reserve capacity for them now."""
+    def rejected(self, holder: str, pods: Iterable[PodInfo], *, kept_off: bool = False) -> bool:
+        """Note that these pods fit on no node; returns whether to reserve capacity for them now.
+
+        `kept_off` says whether nothing but reservations of others is in their way, as far as is known.
+        """
         waiter = self._waiters.get(holder)
         if waiter is None:
             pods = [*pods]
@@ -138,6 +143,8 @@ class LongWaiters:
             del self._holder_of[uid]
             self._left(uid)
         waiter.priority = max(pod.priority for pod in waiter.pods.values())
+        if waiter.lacks_more and not kept_off:
+            waiter.lacks_more, waiter.chance = False, Chance.OPEN
         self._begin_rounds()
         return holder in self._due and (waiter.to_plan or self.has_place(holder))
 
@@ -158,6 +165,21 @@ class LongWaiters:
     def has_place(self, holder: str) -> bool:
         """Whether the holder is among the waiters for which capacity is to be reserved."""
         return any(each.holder == holder for each in self.first())
+
+    def lacks_more(self, holder: str, pods: Sequence[PodInfo]) -> None:
+        """Note that these pods lack something other than capacity: they do not wait for capacity any more.
+
+        A waiter with a reservation that did not help stays one that has no chance. Otherwise it would get its
+        reservation again as soon as those of others hide what else it lacks.
+        """
+        waiter = self._waiters.get(holder)
+        if waiter is None or not (waiter.lacks_more or self._start_of(holder) is not None):
+            self.over(holder, pods)
+            return
+        for uid in [pod.uid for pod in pods if pod.uid not in waiter.pods]:
+            self.pod_left(uid)
+        self.judge(waiter, None)
+        waiter.hindered = waiter.lacks_more = True
 
     def in_vain(self) -> list[Waiter]:
         """The waiters for which no capacity will become free soon: none, or only when long-lived pods have ended."""
@@ -188,7 +210,7 @@ class LongWaiters:
         self.try_again(waiter.holder)
 
     def over(self, holder: str, pods: Iterable[PodInfo]) -> None:
-        """Forget a group that was placed, or that lacks something other than capacity, and these pods of it."""
+        """Forget a pod or a group that was placed, or does not wait for capacity, and these pods of it."""
         waiter = self._waiters.get(holder)
         for uid in [*(pod.uid for pod in pods), *(waiter.pods if waiter is not None else ())]:
             self.pod_left(uid)

@@ -126,8 +126,8 @@ def simulate(
             world.all_goes()
             stage.go_on(_END_SECONDS)
             judge.at_the_end()
-    except EndlessError:
-        judge.wrong.append(f"no end after {stage.most_steps} steps")
+    except EndlessError as error:
+        judge.wrong.append(str(error))
     gc.collect(0)  # what nobody caught is known when its task is gone
     wrong = (*judge.wrong, *stage.loop.failures)
     seconds = stage.loop.time() - stage.began

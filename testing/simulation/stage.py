@@ -9,7 +9,9 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 from random import Random
+from weakref import WeakKeyDictionary
 
+from muster.framework.scheduler.scheduler import Scheduler
 from muster.operator.process.settings import Assembly
 
 from .judge import Judge
@@ -22,10 +24,27 @@ _LOOK_EVERY = 50
 _ALL_STEPS = 0.05
 """The share of seeds for which the judge checks after every single step during troubles, which takes some time."""
 _MOST_STEPS = 300_000
+_MOST_DECISIONS = 2_000
+"""The number of decisions in a second with which a process counts as deciding the same pods again and again."""
 
 
 class EndlessError(Exception):
     """Raised for a run that does not end."""
+
+
+class _Rates:
+    """How many decisions each process makes in a second."""
+
+    def __init__(self) -> None:
+        self._began: WeakKeyDictionary[Scheduler, tuple[float, int]] = WeakKeyDictionary()
+
+    def look(self, scheduler: Scheduler, now: float) -> None:
+        """Count the decisions until `now`, in seconds. Raises EndlessError for too many in less than a second."""
+        since, before = self._began.setdefault(scheduler, (now, scheduler.decided))
+        if now - since >= 1.0:
+            self._began[scheduler] = now, scheduler.decided
+        elif scheduler.decided - before > _MOST_DECISIONS:
+            raise EndlessError(f"{scheduler.decided - before} decisions within a second")
 
 
 class Stage:
@@ -50,6 +69,7 @@ class Stage:
         self.digest = hashlib.blake2b(digest_size=16)
         self.most_steps = _MOST_STEPS
         self._trace = trace
+        self._rates = _Rates()
         self._look_every = 1 if Random(f"{seed}/looks").random() < _ALL_STEPS else _LOOK_EVERY
         asyncio._set_running_loop(self.loop)
         try:
@@ -85,5 +105,8 @@ class Stage:
     def _after_step(self) -> None:
         if self.loop.steps % self._look_every == 0:
             self.judge.look()
+        for replica in self.replicas:
+            if replica.process is not None:
+                self._rates.look(replica.process.engine.scheduler, self.loop.time())
         if self.loop.steps > self.most_steps:
-            raise EndlessError
+            raise EndlessError(f"no end after {self.most_steps} steps")

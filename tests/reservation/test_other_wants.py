@@ -1,11 +1,13 @@
 """A pod that lacks more than capacity holds no reservation, though its lack of capacity hides the rest."""
 
 from collections.abc import AsyncIterator, Callable
+from itertools import count
 
 import pytest
 
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_node, make_pod
+from tests.coscheduling.objects import make_group, make_members
 from tests.dynamicresources.objects import device, exactly, make_claim, make_class, make_slice
 from tests.reservation.test_reservations_end import AFTER, RACK, Held
 from tests.storage import make_claim as make_volume_claim
@@ -13,20 +15,26 @@ from tests.storage import make_class as make_storage_class
 from tests.storage import make_volume
 
 
+def full_cluster(most: int) -> Held:
+    """Nodes that are full; so many reservations are made at a time."""
+    found = Held(most)
+    found.api.put("deviceclasses", make_class("gpu"))
+    found.add_nodes(make_node("c", cpu="16").labels({RACK: "c"}))
+    found.add(make_pod("on-c").labels({"app": "c"}).requests(cpu="16").node("c"))
+    found.run_for("default/on-c", 900)
+    return found
+
+
 @pytest.fixture
 async def scheduler() -> AsyncIterator[Held]:
-    """Nodes that are full; one place alone is reserved at a time."""
-    found = Held(most=1)
-    found.api.put("deviceclasses", make_class("gpu"))
-    found.add_nodes(make_node("c", cpu="8").labels({RACK: "c"}))
-    found.add(make_pod("on-c").labels({"app": "c"}).requests(cpu="8").node("c"))
-    found.run_for("default/on-c", 900)
+    """One reservation is made at a time."""
+    found = full_cluster(most=1)
     yield found
     await found.kill()
 
 
-def claiming(pod: PodDict) -> PodDict:
-    pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
+def claiming(pod: PodDict, claim: str = "gpu") -> PodDict:
+    pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": claim}]
     return pod
 
 
@@ -101,3 +109,28 @@ async def test_a_pod_with_anti_affinity_to_ending_pods_gets_a_reservation_on_the
     scheduler.add(pod)
     await scheduler.run(AFTER + 5)
     assert scheduler.reserved_nodes == ["c"]
+
+
+async def test_a_gang_that_lacks_devices_takes_no_reservation_that_does_not_help_it_again_and_again() -> None:
+    """Each member alone fits, so by its plan it could start at once; another reservation hides that it cannot."""
+    scheduler = full_cluster(most=2)
+    scheduler.api.put("resourceslices", make_slice("gpus", device("gpu-0"), node="c"))
+    scheduler.api.put("podgroups", make_group("g", 2))
+    for number, member in enumerate(make_members("g", 2, cpu="2")):
+        scheduler.api.put("resourceclaims", make_claim(f"gpu-{number}", exactly()))
+        scheduler.add(claiming(member.node_selector({RACK: "c"}), f"gpu-{number}"))
+    await scheduler.run(AFTER / 2)
+    scheduler.add(make_pod("next").requests(cpu="6").node_selector({RACK: "c"}))
+    await scheduler.run(AFTER)
+    scheduler.add(make_pod("ending").requests(cpu="3").node("c"), make_pod("service").requests(cpu="9").node("c"))
+    scheduler.delete("default/on-c")
+    await scheduler.run(AFTER / 2)
+    assert scheduler.holders == ["default/next"]
+
+    decisions = count()
+    scheduler.slices = lambda: 0 if next(decisions) < 100 else pytest.fail("they are tried again and again")
+    scheduler.delete("default/ending")
+    scheduler.try_again("default/g-0", "default/g-1")
+    await scheduler.run(1)
+    assert scheduler.node_of("default/next") == "c"
+    await scheduler.kill()

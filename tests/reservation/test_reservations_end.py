@@ -6,18 +6,19 @@ from typing import Any
 import pytest
 
 from muster.plugins.reservation.plugin import reserved_in
-from muster.testing import VirtualScheduler, configuration_of
+from muster.testing import configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.objects import make_group, make_members
 from tests.gangscheduling.world import COMPOSITE_KIND, KIND, make_composite
 from tests.gangscheduling.world import make_group as make_native_group
 from tests.gangscheduling.world import make_members as make_native_members
+from tests.stored_conditions import StoredConditions
 
 RACK = "example.com/rack"
 AFTER = 60
 
 
-class Held(VirtualScheduler):
+class Held(StoredConditions):
     """Nodes of 4 cores, of which others leave one free, that is reserved as soon as a pod has waited long."""
 
     def __init__(self, most: int = 4, **coscheduling: int) -> None:
@@ -45,6 +46,11 @@ class Held(VirtualScheduler):
         """The nodes on which capacity is reserved."""
         names = self.engine.cache.snapshot.names
         return sorted({names[row] for capacity in reserved_in(self.engine.shared) for row in capacity.rows.tolist()})
+
+    @property
+    def holders(self) -> list[str]:
+        """The pods and groups for which capacity is reserved."""
+        return sorted({capacity.holder for capacity in reserved_in(self.engine.shared)})
 
     def change_group(self, kind: str, key: str, **spec: Any) -> None:
         self.api.change(kind, key, lambda group: group["spec"].update(spec))

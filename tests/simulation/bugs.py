@@ -316,6 +316,11 @@ ONCE = {
         (r"quota_is_set", r"tree_comes"),
         found_by=1354,
     ),
+    "a reservation that does not help and is made again and again": Bug(
+        "muster.plugins.reservation.waiters",
+        "if waiter is None or not (waiter.lacks_more or self._start_of(holder) is not None):",
+        "if True:",
+    ),
 }
 """Those that a seed found once, among thousands: each is found by the history in `regressions/` that has its name."""
 
