@@ -48,6 +48,7 @@ from .group import (
 )
 from .group_preemption import (
     DisruptionUnit,
+    Domains,
     Placed,
     PodGroupInfo,
     PodGroupTrial,
@@ -146,6 +147,7 @@ __all__ = [
     "Disruption",
     "DisruptionPlugin",
     "DisruptionUnit",
+    "Domains",
     "EnqueueExtensions",
     "EntityGroup",
     "EntityType",

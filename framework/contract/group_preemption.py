@@ -38,6 +38,8 @@ class PodGroupInfo:
         reason: that of the condition PodScheduled which its members get unless it evicts pods.
         terse: whether it gets no message if there is no pod to evict, see `GroupPlugin.terse`.
         all_that_fit: whether more than `missing` members get a node if evictions make more of them fit.
+        chooses_domain: whether it still has to get a domain, and gets the one that it would get without all pods that
+            may be evicted.
     """
 
     key: str
@@ -49,6 +51,7 @@ class PodGroupInfo:
     reason: str
     terse: bool
     all_that_fit: bool = False
+    chooses_domain: bool = False
 
     @property
     def wanted(self) -> int:
@@ -83,6 +86,10 @@ class TrialFailed(Exception):
         self.status = status
 
 
+Domains = Mapping[str, Rows | None]
+"""The domain of each member that has found a node, by UID: its rows; None if the member needs no domain."""
+
+
 class PodGroupTrial(Protocol):
     """Trials of a whole group with pods removed. Nothing that it does outlives `scenario`.
 
@@ -102,8 +109,16 @@ class PodGroupTrial(Protocol):
         """Whether a Filter plugin reads pods beyond each node for one of the assignments, see `fits`."""
         ...
 
-    def scenario(self) -> AbstractContextManager[None]:
-        """The block for the calls below: its end undoes everything. The members' nominations do not count in it."""
+    @property
+    def domains(self) -> Domains:
+        """The domains of the members that `schedule` found nodes for."""
+        ...
+
+    def scenario(self, domains: Domains | None = None) -> AbstractContextManager[None]:
+        """The block for the calls below: its end undoes everything. The members' nominations do not count in it.
+
+        With `domains`, as an earlier scenario had them, the group and its parts get no other ones.
+        """
         ...
 
     def remove_pod(self, pod: PodInfo, node_name: str) -> None:
@@ -177,7 +192,8 @@ class PodGroupTrial(Protocol):
         """Rows that could take one of these members now, and rows that perhaps could after evictions.
 
         The members have to be of one signature; they may differ in their claims and labels. Rows that extenders
-        rejected are left out once they were asked, see `ask_about_nodes`.
+        rejected are left out once they were asked, see `ask_about_nodes`, and so are those outside of the scenario's
+        domains.
         """
         ...
 

@@ -12,6 +12,7 @@ from ..model.pod_info import PodInfo
 from ..queue.entity import Rejection
 from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
+from ..snapshot.view import Rows
 
 
 @dataclass(slots=True)
@@ -38,6 +39,7 @@ class Attempt:
             still fit; each further retry takes another such change.
         group: `<plugin>/<id>` of the group that the pod was tried with, if it was.
         was_set_aside: whether the pod was set aside for long work, see `set_aside`.
+        domain: rows of the domains that the group has to get, for a trial; None for any domains.
         after_flush: whether the time limit or a review, not an event, brought the pod out of the unschedulable ones.
     """
 
@@ -60,6 +62,7 @@ class Attempt:
     waits_at_permit: bool = False
     displaced: bool = False
     was_set_aside: bool = False
+    domain: Rows | None = None
 
     @property
     def profile(self) -> str:

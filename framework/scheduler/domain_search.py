@@ -2,7 +2,7 @@
 
 Domains of the narrowest level come first. If none of them can take the group, the next wider level is tried, as long as
 the narrower levels are only preferred. Capacity is computed before anything is tried, so domains that cannot take the
-group cost next to nothing. If members already have nodes, only their domain is tried.
+group cost next to nothing. If members already have nodes, or a trial gives them a domain, only that domain is tried.
 """
 
 from __future__ import annotations
@@ -90,6 +90,8 @@ class DomainSearch:
         taken = self.placed.rows_of(topology, question.placed)
         if isinstance(taken, Status):
             return taken
+        given = [attempt.domain[:1] for attempt in attempts if attempt.domain is not None]
+        taken = np.concatenate([taken, *given])
         question.rank()
         for depth in range(len(topology.levels), topology.required - 1, -1):
             if not depth and not topology.slice_size:

@@ -12,6 +12,7 @@ from functools import partial
 
 from ..contract.group_preemption import PodGroupInfo
 from ..contract.status import Code, Status
+from ..contract.topology import Favour
 from ..model.pod import UNSCHEDULABLE
 from ..runtime.attempt_state import AttemptState
 from ..runtime.framework import Framework
@@ -95,7 +96,8 @@ class GroupPostFilter:
             may_preempt=plugin.may_preempt(group, waiting),
             reason=reason or UNSCHEDULABLE,
             terse=plugin.terse,
-            all_that_fit=plugin.preempts_as(waiting[0]) is not None and _has_its_domain(plugin, group),
+            all_that_fit=plugin.preempts_as(waiting[0]) is not None,
+            chooses_domain=_chooses_domain(plugin, group),
         )
         algorithm = self._services.algorithms[framework.name]
         consultation = GroupConsultation(algorithm.snapshot, attempts, self._services.ports.extenders)
@@ -112,9 +114,13 @@ class GroupPostFilter:
         return replace(found, extender_status=consultation.extender_status)
 
 
-def _has_its_domain(plugin: GroupCalls, group: str) -> bool:
-    """Whether the group needs no domain, or has one already. Otherwise more members would speak for another domain."""
-    return plugin.topology(group) is None or bool(plugin.placed_members(group))
+def _chooses_domain(plugin: GroupCalls, group: str) -> bool:
+    """Whether the group, or a part of it, still has to get a domain, and gets kube-scheduler's choice."""
+    tree = plugin.tree(group)
+    topologies = tree.topologies() if tree is not None else filter(None, (plugin.topology(group),))
+    if all(topology.favour is not Favour.PLACEMENT_SCORE for topology in topologies):
+        return False
+    return tree is not None or not plugin.placed_members(group)
 
 
 def _as_many(try_together: TryTogether, missing: int, attempts: Sequence[Attempt]) -> Tried:

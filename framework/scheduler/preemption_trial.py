@@ -14,7 +14,7 @@ import numpy as np
 
 from ..contract.decision import TotalCapacity
 from ..contract.extender import Victims
-from ..contract.group_preemption import Placed, TrialFailed
+from ..contract.group_preemption import Domains, Placed, TrialFailed
 from ..contract.status import Status
 from ..model.pod_info import PodInfo, PodSignature
 from ..runtime.answers import Failed
@@ -70,6 +70,7 @@ class PreemptionTrial:
         self._why_rejected = why_rejected
         self._member_rows = MemberRows(algorithm)
         self._found: Sequence[Attempt] = ()
+        self._domains: Domains = {}
         self._positions_on: dict[str, list[int]] = {}
         self._following: Sequence[Attempt] = ()
 
@@ -91,9 +92,15 @@ class PreemptionTrial:
         """None once extenders have agreed to the eviction of the victims, by node; otherwise a status."""
         return self._consultation.about_evictions(placement, victims)
 
+    @property
+    def domains(self) -> Domains:
+        """The domains of the members that `schedule` found nodes for."""
+        return {attempt.pod.uid: attempt.state.within for attempt in self._found}
+
     @contextmanager
-    def scenario(self) -> Iterator[None]:
+    def scenario(self, domains: Domains | None = None) -> Iterator[None]:
         """A context in which pods may be removed and members scheduled; all of it is undone at the end."""
+        self._domains = domains or {}
         nominated = {
             attempt.pod.uid: (attempt.pod, node)
             for attempt in self._attempts
@@ -106,6 +113,7 @@ class PreemptionTrial:
                 yield
         finally:
             self._assign(())
+            self._domains = {}
             for pod, node in nominated.values():
                 self._nominator.nominate(pod, node)
 
@@ -148,7 +156,8 @@ class PreemptionTrial:
         for attempt in self._attempts:
             if chosen is not None and attempt.pod.uid not in chosen:
                 continue
-            copies.append(replace(attempt, state=_new_state(attempt.state), group=attempt.group))
+            domain = self._domains.get(attempt.pod.uid)
+            copies.append(replace(attempt, state=_new_state(attempt.state), group=attempt.group, domain=domain))
             checkpoint()
         found = self._try_together(copies)
         if isinstance(found, Status):
@@ -255,13 +264,23 @@ class PreemptionTrial:
 
     def rows(self, pods: Sequence[PodInfo]) -> tuple[Rows, Rows]:
         """The rows that could take one of these equal members now, and the rows that might after evictions."""
-        found, names = self._member_rows.of(pods), self._consultation.allowed(pods[0])
+        found, names = self._in_domains(pods, self._member_rows.of(pods)), self._consultation.allowed(pods[0])
         if names is None:
             return found
         now, perhaps = (
             np.array([row for row in rows.tolist() if self._snapshot.names[row] in names], np.intp) for rows in found
         )
         return now, perhaps
+
+    def _in_domains(self, pods: Sequence[PodInfo], found: tuple[Rows, Rows]) -> tuple[Rows, Rows]:
+        """These rows without those outside of the domains that the scenario gives these members."""
+        domains = [self._domains[pod.uid] for pod in pods if pod.uid in self._domains]
+        inside = [rows for rows in domains if rows is not None]
+        if not domains or len(inside) < len(domains):
+            return found
+        within = np.unique(np.concatenate(inside))
+        now, perhaps = found
+        return np.intersect1d(now, within), np.intersect1d(perhaps, within)
 
     def _candidates(self, pods: Sequence[PodInfo]) -> frozenset[str]:
         """The names of all rows of `rows`, without regard to extenders."""

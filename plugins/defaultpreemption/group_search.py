@@ -5,6 +5,9 @@ may be evicted on the same nodes, on more and more nodes, and everywhere. In eac
 usual. If it fits, victims are reprieved one by one, the most important first, against the placement found (upstream:
 `PodGroupEvaluator`, which tries only the last scenario). The cheapest result is taken, the last one of equally cheap
 ones, and everything is undone. For a group that is to have all members that fit, more members come before less cost.
+
+A group that still has to get a domain gets the one in which it is scheduled without all pods that may be evicted, as in
+kube-scheduler. So that is found out first, and each scenario is one of that domain.
 """
 
 from __future__ import annotations
@@ -12,10 +15,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from muster.framework.contract import (
+    Domains,
     EvictionRule,
     Placed,
     PodGroupInfo,
@@ -42,7 +47,10 @@ _WIDER = 4
 _FEW = 512
 """Up to this number of pods, the result without all of them is compared with the others."""
 
+T = TypeVar("T")
 Cost = tuple[int, int, int, int]
+Estimates = Sequence[tuple[int, Estimate]]
+"""For each signature, the number of members and the estimate for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ class GroupSearch:
         self._units = units
         self._rule = rule
         self._broken: dict[str, Status] = {}
+        self._domains: Domains | None = None
+        self._rejection: Status | None = None
 
     def run(self) -> GroupPreemption | Status:
         """The plan, or the reason why the group does not fit even if all pods that it may evict are gone.
@@ -110,22 +120,31 @@ class GroupSearch:
             if isinstance(found, GroupPreemption):
                 return found
         with self._trial.scenario():
-            pods, estimates = self._estimate()
+            everything, estimates = self._estimate()
+        pods = everything
         if not pods.pods:
             return NO_VICTIMS
+        if self._group.chooses_domain:
+            pods, estimates = self._choose_domains(everything, estimates)
         best: GroupPreemption | None = None
-        rejection: Status = NO_VICTIMS
+        rejection: Status = self._rejection or NO_VICTIMS
         for chosen in self._scenarios(pods, estimates):
             if chosen is None:
                 checkpoint()
                 continue
-            found = self._without([pods.pods[position] for position in sorted(chosen)])
+            if self._rejection is not None and len(chosen) == len(pods.pods):
+                rejection = self._rejection
+                continue
+            found = self._without([pods.pods[position] for position in sorted(chosen)], self._try)
             if isinstance(found, Status):
                 rejection = found
                 continue
             best = found if best is None else min(found, best, key=self._rank)
-            if len(pods.pods) > _FEW and len(found.placement) >= self._group.wanted:
+            if len(pods.pods) > _FEW and len(found.placement) >= self._wanted:
                 break
+        if best is None and pods is not everything:
+            found = self._without(everything.pods, self._try)
+            best = found if isinstance(found, GroupPreemption) else None
         if best is not None:
             return best
         return next(iter(self._broken.values()), rejection)
@@ -134,19 +153,48 @@ class GroupSearch:
         """The sort key, which puts the best plan first: the most members that are wanted, then the least cost."""
         return -len(plan.placement) if self._group.all_that_fit else 0, plan.cost
 
+    def _choose_domains(self, pods: Evictable, estimates: Estimates) -> tuple[Evictable, Estimates]:
+        """Settle the domains: those that the group gets without all of these pods. Returns what may be evicted there.
+
+        kube-scheduler chooses domains by their scores without these pods, however many have to be evicted there.
+        """
+        found = self._without(pods.pods, self._find_domains)
+        if isinstance(found, Status):
+            self._rejection = found
+            return pods, estimates
+        self._domains = found
+        with self._trial.scenario(found):
+            inside, estimates_inside = self._estimate()
+        return (inside, estimates_inside) if inside.pods else (pods, estimates)
+
+    def _find_domains(self, victims: Sequence[Victim]) -> Domains | Status:
+        """The domains that the group gets without these victims; the status if it does not fit, or a plugin failed."""
+        return self._scheduled_without(victims, lambda: self._trial.domains)
+
+    @property
+    def _members(self) -> Sequence[PodInfo]:
+        """The members for which pods may be evicted: those that fit in the chosen domains, if any are chosen."""
+        members, domains = self._group.members, self._domains
+        return members if domains is None else [pod for pod in members if pod.uid in domains]
+
+    @property
+    def _wanted(self) -> int:
+        """The number of them that are to get a node."""
+        return min(self._group.wanted, len(self._members))
+
     # The scenarios.
 
     def _is_nominated(self) -> bool:
         return self._nominator.any_nominated([pod.uid for pod in self._group.members])
 
-    def _estimate(self) -> tuple[Evictable, list[tuple[int, Estimate]]]:
+    def _estimate(self) -> tuple[Evictable, Estimates]:
         """The pods that may be evicted, and for each signature the number of members and the estimate.
 
         Pods may be evicted for any of the members: those on nodes that a member could use, or on all nodes if pods
         elsewhere can keep a member from its node. The estimate is for as many as have to get a node, without those that
         no eviction helps.
         """
-        snapshot, members = self._snapshot, self._group.members
+        snapshot, members = self._snapshot, self._members
         alike: dict[PodSignature, list[PodInfo]] = {}
         for each in members:
             alike.setdefault(each.signature, []).append(each)
@@ -172,7 +220,7 @@ class GroupSearch:
         nominees = self._nominees(np.unique(found.rows).tolist())
         estimates = []
         helped = [each.signature for each in members if any(map(len, rows[each.signature]))]
-        for signature, count in Counter(helped[: self._group.wanted]).items():
+        for signature, count in Counter(helped[: self._wanted]).items():
             now, perhaps = rows[signature]
             member = alike[signature][0]
             estimate = Estimate(snapshot, found, member, now=now, perhaps=perhaps, nominees=nominees)
@@ -189,9 +237,7 @@ class GroupSearch:
                     found.setdefault(row, []).append(pod)
         return found
 
-    def _scenarios(
-        self, pods: Evictable, estimates: Sequence[tuple[int, Estimate]]
-    ) -> Iterator[Collection[int] | None]:
+    def _scenarios(self, pods: Evictable, estimates: Estimates) -> Iterator[Collection[int] | None]:
         """The scenarios, with ever more capacity: positions of pods to remove. None at each checkpoint in between."""
         seen: set[frozenset[int]] = set()
         share = 1
@@ -217,7 +263,7 @@ class GroupSearch:
 
     # One scenario.
 
-    def _without(self, pods: Sequence[Placed]) -> GroupPreemption | Status:
+    def _without(self, pods: Sequence[Placed], try_: Callable[[Sequence[Victim]], T | Status]) -> T | Status:
         """Try without these pods. If a plugin fails at their removal or return, leave the pods of that node alone."""
         while True:
             checkpoint()
@@ -228,19 +274,23 @@ class GroupSearch:
             if not victims:
                 return NO_VICTIMS
             broken = len(self._broken)
-            found = self._try(victims)
+            found = try_(victims)
             if len(self._broken) == broken:
                 return found
 
     def _try(self, victims: Sequence[Victim]) -> GroupPreemption | Status:
-        """Try the group without these victims, then reprieve some; the ERROR of a plugin that failed in the trial."""
+        """Try the group without these victims, then reprieve some."""
+        return self._scheduled_without(victims, lambda: self._reprieve(victims))
+
+    def _scheduled_without(self, victims: Sequence[Victim], then: Callable[[], T]) -> T | Status:
+        """The result of `then` if the group fits without these victims; the ERROR of a plugin that failed meanwhile."""
         trial = self._trial
         try:
-            with trial.scenario():
+            with trial.scenario(self._domains):
                 for victim in victims:
                     self._remove(victim.pods)
                 found = trial.schedule(self._group.members)
-                return self._reprieve(victims) if found is None else found
+                return then() if found is None else found
         except TrialFailed as failed:
             return failed.status
 

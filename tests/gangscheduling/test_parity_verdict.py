@@ -156,12 +156,32 @@ def test_the_text_of_a_part_may_be_that_of_an_attempt_for_other_parts() -> None:
     assert compare(theirs, seen(full), replace(SCOPE, in_tree=True)).differences == []
 
 
-@pytest.mark.parametrize("constrained", [False, True])
-def test_the_domains_of_a_preemptor_count_if_it_is_constrained_to_domains(constrained: bool) -> None:
-    theirs = seen(RUNS, evicted="low-0 low-1", constrained=constrained)
-    ours = seen(RUNS, evicted="low-2", constrained=constrained, domains=frozenset("ab"))
+@pytest.mark.parametrize(
+    ("constrained", "domains", "scores", "differs"),
+    [
+        (False, "ab", {}, False),
+        (True, "ab", {"a": 9, "b": 9}, True),
+        (True, "b", {"a": 9, "b": 8}, True),
+        (True, "b", {}, True),
+        (True, "b", {"a": 9, "b": 9}, False),
+    ],
+    ids=["anywhere", "two domains", "lower score", "no other domain", "equal score"],
+)
+def test_the_domain_of_a_preemptor_counts_unless_it_scored_as_high(
+    constrained: bool, domains: str, scores: dict[str, int], differs: bool
+) -> None:
+    theirs = seen(RUNS, evicted="low-0 low-1", constrained=constrained, placements=scores)
+    ours = seen(RUNS, evicted="low-2", constrained=constrained, domains=frozenset(domains))
     found = compare(theirs, ours, Scope("gang", evictors=frozenset({"gang"})))
-    assert (found.differences != []) is constrained
+    assert (found.differences != []) is differs
+
+
+@pytest.mark.parametrize(("domain", "differs"), [("a", True), ("b", False)])
+def test_more_evictions_count_unless_they_are_in_another_equal_domain(domain: str, differs: bool) -> None:
+    theirs = seen(RUNS, evicted="low-0", constrained=True, placements={"a": 9, "b": 9})
+    ours = seen(RUNS, evicted="low-1 low-2", constrained=True, domains=frozenset(domain))
+    found = compare(theirs, ours, Scope("gang", evictors=frozenset({"gang"})))
+    assert (found.differences != []) is differs
 
 
 def test_the_domain_of_a_group_does_not_count_after_an_earlier_one_got_another_equal_node() -> None:

@@ -324,22 +324,86 @@ async def test_a_group_evicts_at_once_for_all_members_that_then_fit(world: World
     assert world.bound_of("high") == 3
 
 
-_ZONE = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
+_ZONE: dict[str, Any] = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
 
 
 @pytest.mark.parametrize(
-    ("topology", "runs", "wanted"), [({}, 0, 3), (_ZONE, 0, 2), (_ZONE, 2, 1)], ids=["anywhere", "in a zone", "runs"]
+    ("sizes", "free", "members", "victims"),
+    [((3, 4), 1, 2, 2), ((3, 7), 0, 3, 3), ((2, 6), 0, 3, 2), ((1, 6), 0, 3, 3)],
+    ids=["more evictions", "all members", "fewer members", "too small"],
 )
-async def test_a_group_is_to_have_all_members_that_fit_unless_that_would_decide_its_domain(
-    world: World, searches: list[PodGroupInfo], topology: dict[str, Any], runs: int, wanted: int
+async def test_a_group_evicts_pods_in_the_domain_that_scores_highest_without_them(
+    world: World, sizes: tuple[int, int], free: int, members: int, victims: int
 ) -> None:
-    """kube-scheduler compares scores of domains, and not how many members each takes."""
+    """kube-scheduler chose these domains, and evicted as many pods."""
+    small, large = sizes
+    world.add_nodes(
+        make_node("a", cpu=str(small), memory="0").labels(zone="a"),
+        make_node("b", cpu=str(large), memory="0").labels(zone="b"),
+    )
+    world.fill("a", small)
+    world.fill("b", large - free)
+    await world.settle()
+    world.native("high", members, min_count=2, priority=10, **_ZONE)
+    await world.run(30)
+    zone = "a" if small >= 2 else "b"
+    assert {key.split("-")[1] for key in world.evicted} == {zone}
+    assert (len(world.evicted), world.bound_of("high")) == (victims, victims)
+
+
+@pytest.mark.parametrize("of_part", [False, True])
+async def test_a_tree_evicts_pods_in_the_domain_that_scores_highest_without_them(world: World, of_part: bool) -> None:
+    world.add_nodes(*(make_node(name, cpu=cpu).labels(zone=name) for name, cpu in (("a", "3"), ("b", "4"))))
+    world.fill("a", 3)
+    world.fill("b", 3)
+    await world.settle()
+    world.api.put(COMPOSITE_KIND, make_composite("job", 1, priority=10, **({} if of_part else _ZONE)))
+    more = _ZONE if of_part else {}
+    world.native("part", 2, min_count=2, priority=10, parentCompositePodGroupName="job", **more)
+    await world.run(200)
+    assert sorted(world.evicted) == ["default/low-a-0-1", "default/low-a-0-2"]
+    assert world.bound_of("part") == 2
+
+
+async def test_a_group_evicts_no_pod_for_a_member_that_fits_in_its_domain_without(world: World) -> None:
+    """The other domain has more capacity, and more of it is free."""
+    world.add_nodes(
+        make_node("a-0", cpu="2").labels(zone="a"),
+        make_node("a-1", cpu="1").labels(zone="a"),
+        make_node("b", cpu="6").labels(zone="b"),
+    )
+    world.fill("a-0", 2)
+    world.fill("b", 5)
+    await world.settle()
+    world.native("high", 2, min_count=2, priority=10, **_ZONE)
+    await world.run(30)
+    assert [key.split("-")[1] for key in world.evicted] == ["a"]
+    assert world.bound_of("high") == 2
+
+
+@pytest.mark.parametrize("runs", [0, 2])
+async def test_a_group_chooses_a_domain_only_if_none_of_its_pods_runs(
+    world: World, searches: list[PodGroupInfo], runs: int
+) -> None:
     world.add_nodes(make_node("a", cpu="4").labels(zone="a"))
     world.fill("a", 4 - runs)
     await world.settle()
-    world.native("high", 3, min_count=2, priority=10, **topology)
+    world.native("high", 3, min_count=2, priority=10, **_ZONE)
     await world.settle()
-    assert searches[0].wanted == wanted
+    assert (searches[0].wanted, searches[0].chooses_domain) == (3 - runs, not runs)
+
+
+async def test_a_group_that_affinity_binds_to_pods_of_lower_priority_evicts_others(world: World) -> None:
+    """Without all pods that it may evict it fits nowhere."""
+    world.add_nodes(make_node("a", cpu="3").labels(zone="a"))
+    world.add(PodDict(plain("wanted")).labels(app="x").priority(5).node("a"))
+    world.fill("a", 2)
+    await world.settle()
+    world.api.put(KIND, make_group("high", 2, priority=10, **_ZONE))
+    world.add(*(pod.near("zone", {"app": "x"}) for pod in make_members("high", 2, priority=10)))
+    await world.run(30)
+    assert sorted(world.evicted) == ["default/low-a-0-0", "default/low-a-0-1"]
+    assert world.bound_of("high") == 2
 
 
 NO_CAPACITY = "0/1 nodes are available: 1 Insufficient cpu."

@@ -71,6 +71,7 @@ class SchedulerLog:
         self._cycle = 0
         self._attempts: dict[str, list[_Attempt]] = {}
         self._placements: dict[str, dict[str, int]] = {}
+        self._placements_of: dict[str, int] = {}
 
     def choice(self, pod: str, node: str) -> Choice | None:
         """Why the pod is on this node; None where it was the only one that passed. `pod` is `namespace/name`."""
@@ -90,7 +91,7 @@ class SchedulerLog:
         return next(found, {})
 
     def placements(self, group: str) -> Mapping[str, int]:
-        """The scores of the placements that the group was last chosen among; empty where there was one at most."""
+        """The scores of the placements when there was last a choice for the group, perhaps that of a preemption."""
         self._follow()
         return self._placements.get(group, {})
 
@@ -102,7 +103,6 @@ class SchedulerLog:
     def _note(self, found: re.Match[str]) -> None:
         if found["group"] is not None:
             self._cycle += 1
-            self._placements.pop(found["group"], None)
         elif found["pod"] is not None:
             if "belonging" not in found[0]:
                 self._cycle += 1
@@ -111,7 +111,10 @@ class SchedulerLog:
             attempts = self._attempts.setdefault(found["scored"], [_Attempt(self._cycle)])
             attempts[-1].scores[found["node"]] = int(found["score"])
         else:
-            self._placements.setdefault(found["placed"], {})[found["domain"]] = int(found["total"])
+            if self._placements_of.get(found["placed"]) != self._cycle:
+                self._placements[found["placed"]] = {}
+            self._placements_of[found["placed"]] = self._cycle
+            self._placements[found["placed"]][found["domain"]] = int(found["total"])
 
 
 class Recorded:

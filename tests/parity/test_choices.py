@@ -45,10 +45,12 @@ def test_a_later_cycle_is_the_one_that_counts_and_a_line_that_is_cut_off_is_read
     path.write_text(LOG + begun + 'I1 "Attempting to schedule a pod belonging to a pod group" podGroup="ns/gang"')
     log = SchedulerLog(path)
     assert log.choice("ns/g-0", "r2a") == Choice(70, 2, 2)
-    assert log.placements("ns/gang") == {}
+    assert log.placements("ns/gang") == {"r1": 150, "r2": 175}
     with path.open("a") as file:
         file.write(' pod="ns/g-0"\n')
+        file.write('I1 "Calculated placement\'s final score for podGroup" podGroup="ns/gang" placement="r2" score=60\n')
     assert log.choice("ns/g-0", "r2a") is None
+    assert log.placements("ns/gang") == {"r2": 60}
 
 
 def test_a_recording_has_the_score_of_each_decision(tmp_path: Path) -> None:

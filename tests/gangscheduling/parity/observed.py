@@ -39,7 +39,8 @@ class ObservedGroup:
         constrained: whether it has to be in one domain.
         domains: where its bound members are.
         conditions: all that it has.
-        placements: how kube-scheduler scored the domains that it chose among; nothing of Muster's.
+        placements: how kube-scheduler scored the domains when it last chose among several, without the pods that it may
+            evict if it did so in order to evict; nothing of Muster's.
     """
 
     quorum: int

@@ -104,8 +104,8 @@ class Scene:
             self._placed.add(pod.name)
         if group.odd:
             pods[-1]["spec"]["priorityClassName"] = "system-cluster-critical"
-        if group.odd or group.parent or (group.rack and group.min_count is None):
-            self._cluster.add(*pods)  # the group comes last: what its first pod alone would get is left to chance
+        if group.odd or group.parent or (group.rack and group.members > (group.min_count or 0)):
+            self._cluster.add(*pods)  # the group comes last: what its first pods alone would get is left to chance
             time.sleep(_HEARD_SECONDS)
             self._cluster.add_group(group.name, group.min_count, **more)
         else:

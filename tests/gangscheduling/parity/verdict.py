@@ -86,19 +86,26 @@ def compare(theirs: Observed, ours: Observed, scope: Scope) -> Verdict:
 
 def _compare_victims(theirs: Observed, ours: Observed, scope: Scope, verdict: Verdict) -> None:
     evictors = scope.evictors & theirs.groups.keys()
-    by_chance = any(theirs.groups[name].constrained for name in evictors)
-    fewer = len(ours.evicted) <= len(theirs.evicted) or (by_chance and bool(ours.evicted))
-    if not (theirs.evicted and ours.evicted and fewer):
+    elsewhere = any(_in_tied_domains(theirs.groups[name], ours.groups[name]) for name in evictors)
+    if not (theirs.evicted and ours.evicted and (elsewhere or len(ours.evicted) <= len(theirs.evicted))):
         verdict.differs("evicted", sorted(theirs.evicted), sorted(ours.evicted))
     for name in sorted(evictors):
         mine, other = theirs.groups[name], ours.groups[name]
         if mine.bound != other.bound:
             verdict.differs(f"{name} bound", sorted(mine.bound), sorted(other.bound))
-        elif mine.constrained and len(mine.domains) != len(other.domains):
-            verdict.differs(f"domains of {name}", sorted(mine.domains), sorted(other.domains))
+        elif mine.constrained and mine.domains != other.domains and not _in_tied_domains(mine, other):
+            verdict.differs(f"domain of {name} that evicted", _scored(mine), sorted(other.domains))
     if not verdict.differences:
         verdict.parted = True
         verdict.excused[OTHER_VICTIMS] += 1
+
+
+def _in_tied_domains(theirs: ObservedGroup, ours: ObservedGroup) -> bool:
+    """Whether the group got two domains with the highest score."""
+    if not theirs.constrained or theirs.domains == ours.domains or len(theirs.domains) != len(ours.domains):
+        return False
+    best = max(theirs.placements.values(), default=None)
+    return best is not None and {theirs.placements.get(each) for each in theirs.domains | ours.domains} == {best}
 
 
 def _compare_bound(name: str, theirs: ObservedGroup, ours: ObservedGroup, verdict: Verdict) -> None:
@@ -108,8 +115,7 @@ def _compare_bound(name: str, theirs: ObservedGroup, ours: ObservedGroup, verdic
     if verdict.parted:  # another node of an earlier group changes the scores for the later ones
         return
     if theirs.constrained and theirs.domains != ours.domains:
-        best = max(theirs.placements.values(), default=None)
-        if best is None or {theirs.placements.get(each) for each in theirs.domains | ours.domains} != {best}:
+        if not _in_tied_domains(theirs, ours):
             verdict.differs(f"domain of {name}", _scored(theirs), sorted(ours.domains))
         verdict.parted = True
         verdict.excused[TIED_DOMAINS] += 1
