@@ -17,7 +17,12 @@ def canonical(quantity: Quantity, *, grain: int = 1) -> str:
 
     It is rounded up to a multiple of `grain` in nano units.
     """
-    text, amount = str(quantity).strip(), -(-nanos(quantity) // grain) * grain
+    return canonical_like(quantity, -(-nanos(quantity) // grain) * grain)
+
+
+def canonical_like(quantity: Quantity, amount: int) -> str:
+    """An amount in nano units, in the format of the quantity: powers of 1024, or of 1000, or exponents."""
+    text = str(quantity).strip()
     if text.endswith("i") and abs(amount) >= 1024 * NANO_PER_UNIT:
         return _shortened(-(-amount // NANO_PER_UNIT), 1024, _BINARY)
     if _EXPONENT.search(text):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from muster.framework.model.canonical import canonical_like
 from muster.framework.model.devices import CapacityPolicy, CapacityRange, Device, DeviceCapacity
 from muster.framework.model.quantity import MAX_VALUE, NANO_PER_MILLI, NANO_PER_UNIT, Quantity, nanos, value
 
@@ -44,12 +45,13 @@ def has_room(requests: Requests, device: Device, consumed: Mapping[str, int], al
     )
 
 
-def quantity_text(amount: int) -> str:
-    """Nano units as a quantity: whole units, or thousandths, or less."""
-    for grain, suffix in ((NANO_PER_UNIT, ""), (NANO_PER_MILLI, "m"), (1000, "u")):
-        if amount % grain == 0:
-            return f"{amount // grain}{suffix}"
-    return f"{amount}n"
+def consumed_text(amount: int, requested: Quantity | None, capacity: DeviceCapacity) -> str:
+    """An amount that `consumption` returned for the request, in the format of the quantity that it comes from."""
+    policy = capacity.request_policy or CapacityPolicy()
+    valid = policy.valid_range or CapacityRange()
+    sources = (requested, policy.default, capacity.value, valid.min, *policy.valid_values, valid.step)
+    known = [quantity for quantity in sources if quantity is not None]
+    return canonical_like(next((each for each in known if nanos(each) == amount), known[-1]), amount)
 
 
 def _has_policies(device: Device) -> bool:
@@ -76,7 +78,7 @@ def _rounded_up(amount: int, requested: Quantity, valid: CapacityRange) -> int:
         return amount
     unrepresentable = "capacity request cannot be represented in the device's range arithmetic"
     grain = _grain(valid)
-    if grain == NANO_PER_MILLI and amount % grain:
+    if grain == NANO_PER_MILLI and (amount % grain or amount > MAX_VALUE * grain):
         raise CapacityError(f"{unrepresentable}: request {requested} is not a representable milli value")
     if grain == NANO_PER_UNIT and amount > MAX_VALUE * NANO_PER_UNIT:
         raise CapacityError(f"{unrepresentable}: request {requested} exceeds MaxInt64")

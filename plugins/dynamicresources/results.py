@@ -21,7 +21,7 @@ from muster.framework.model.devices import (
 from muster.framework.model.node_selector import NAME_FIELD
 from muster.framework.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 
-from .capacity import quantity_text
+from .capacity import consumed_text
 from .devices import PoolDevice, SliceDevices
 from .problem import ClaimProblem, ResolvedRequest
 from .search import ChosenDevice, Site
@@ -60,7 +60,12 @@ def _result(claim: ResourceClaim, choice: ChosenDevice, device: PoolDevice) -> D
         binding_conditions=api.binding_conditions,
         binding_failure_conditions=api.binding_failure_conditions,
         share_id=str(share) if share is not None else None,
-        consumed_capacity={name: quantity_text(amount) for name, amount in consumed.items()} if consumed else None,
+        consumed_capacity={
+            name: consumed_text(amount, wanted.capacity.get(name), api.capacity[name])
+            for name, amount in consumed.items()
+        }
+        if consumed
+        else None,
     )
 
 

@@ -330,7 +330,8 @@ class Search:
         try:
             return has_room(wanted.capacity, device.device, consumed, more)
         except CapacityError as error:
-            text = f", request {wanted.own_name}: checking capacity for device {device.id}: {error}"
+            name = device.device.name if wanted.mode == ALL else device.id
+            text = f", request {wanted.own_name}: checking capacity for device {name}: {error}"
             raise AllocationFailure(text, claim) from None
 
     def _selectable(self, wanted: ResolvedRequest, claim: int, device: PoolDevice, place: Place) -> bool:

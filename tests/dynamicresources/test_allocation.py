@@ -337,6 +337,18 @@ def test_all_devices_are_not_known_while_a_pool_is_being_updated() -> None:
     assert text in found.message
 
 
+def test_a_request_for_all_devices_names_the_device_alone_whose_capacity_cannot_be_checked() -> None:
+    policy = {"default": "1", "validRange": {"min": "500m", "step": "500m"}}
+    shared = A | SHARES | {"capacity": {"cores": {"value": "2", "requestPolicy": policy}}}
+    requests = {"capacity": {"requests": {"cores": "1.0001"}}}
+    texts = [
+        decide(POD, GPU_CLASS, gpus(shared), make_claim("wanted", request | requests), nodes=[ONE]).message
+        for request in (all_of(), exactly(1))
+    ]
+    assert ["checking capacity for device a: " in text for text in texts] == [True, False]
+    assert f"checking capacity for device {GPU}/one/a: " in texts[1]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "refused"),
     [(("one", 1), ("two", 2), []), (("two", 3), ("one", 2), ["two"]), (("two", 2), ("one", 3), ["one"])],

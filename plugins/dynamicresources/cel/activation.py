@@ -1,11 +1,12 @@
-"""The state of an evaluation: the variables in scope, and the remaining budget of steps."""
+"""What expressions are compiled and evaluated in: the scope of a macro; the state of an evaluation, with its budget."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from .errors import EvaluationError
+from .errors import CompileError, EvaluationError
+from .parser import Call, Name, Node
 
 _BUDGET = 15_000
 """Steps in all, milliseconds of work: an evaluation cannot be divided. Kubernetes allows a selector more
@@ -43,3 +44,29 @@ class Activation:
 
 
 Evaluate: TypeAlias = Callable[[Activation], Any]
+
+
+class Scope(Protocol):
+    """The context in which a macro compiles its arguments: the compiler, and the variables that it knows."""
+
+    def within(self, *names: str) -> Scope:
+        """A scope that knows more variables."""
+        ...
+
+    def compile(self, node: Node) -> Evaluate:
+        """Raises CompileError."""
+        ...
+
+    def present(self, node: Node) -> Evaluate:
+        """`has(node)`."""
+        ...
+
+
+Macro: TypeAlias = Callable[[Scope, Call], Evaluate]
+
+
+def variable_name(node: Node) -> str:
+    """The variable that an argument of a macro introduces. Raises CompileError."""
+    if isinstance(node, Name):
+        return node.name
+    raise CompileError("argument must be a simple name")

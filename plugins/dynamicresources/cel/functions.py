@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from . import kubernetes, lists, strings
+from . import kubernetes, lists, optionals, strings
 from .errors import EvaluationError, no_such_overload
 from .ordering import ordered
 from .values import (
     MAX_INT,
     MIN_INT,
-    OptionalValue,
-    QuantityValue,
-    SemverValue,
     TypeValue,
     Uint,
     checked,
@@ -114,25 +111,6 @@ def _matches(text: str, pattern: str) -> bool:
     return strings.compiled(pattern).search(text) is not None
 
 
-def _of_non_zero(value: Any) -> OptionalValue:
-    return OptionalValue(True, value) if value or isinstance(value, (QuantityValue, SemverValue)) else OptionalValue()
-
-
-def _held(value: OptionalValue) -> Any:
-    if not value.present:
-        raise EvaluationError("optional.none() dereference")
-    return value.held
-
-
-def _only_optional(function: Function) -> Function:
-    def checking(target: Any, *rest: Any) -> Any:
-        if not isinstance(target, OptionalValue):
-            raise no_such_overload()
-        return function(target, *rest)
-
-    return checking
-
-
 TYPES: Mapping[str, TypeValue] = {
     name: TypeValue(name)
     for name in ("bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint")
@@ -157,12 +135,9 @@ GLOBALS: Mapping[str, Function] = {
 MEMBERS: Mapping[str, Function] = {
     "size": _size,
     "matches": _matches,
-    "hasValue": _only_optional(lambda target: target.present),
-    "value": _only_optional(_held),
-    "orValue": _only_optional(lambda target, other: target.held if target.present else other),
-    "or": _only_optional(lambda target, other: target if target.present else other),
     **strings.MEMBERS,
     **lists.MEMBERS,
+    **optionals.MEMBERS,
     **kubernetes.MEMBERS,
     "reverse": lists.MEMBERS["reverse"],
     "indexOf": lambda target, *rest: (strings if isinstance(target, str) else lists).MEMBERS["indexOf"](target, *rest),
@@ -173,11 +148,9 @@ MEMBERS: Mapping[str, Function] = {
 """Called on a target, which is the first argument here."""
 
 NAMESPACES: Mapping[str, Function] = {
-    "optional.of": lambda value: OptionalValue(True, value),
-    "optional.none": OptionalValue,
-    "optional.ofNonZeroValue": _of_non_zero,
     "strings.quote": strings.quote,
     **lists.NAMESPACES,
+    **optionals.NAMESPACES,
 }
 """Called by a name with a dot in it."""
 

@@ -3,40 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
-from .activation import Activation, Evaluate
+from . import optionals
+from .activation import Activation, Evaluate, Macro, Scope, variable_name
 from .errors import CompileError, EvaluationError, no_such_overload
 from .functions import ordered
 from .operators import boolean
-from .parser import Call, Name, Node
-from .values import OptionalValue
-
-
-class Scope(Protocol):
-    """The context in which a macro compiles its arguments: the compiler, and the variables that it knows."""
-
-    def within(self, *names: str) -> Scope:
-        """A scope that knows more variables."""
-        ...
-
-    def compile(self, node: Node) -> Evaluate:
-        """Raises CompileError."""
-        ...
-
-    def present(self, node: Node) -> Evaluate:
-        """`has(node)`."""
-        ...
-
-
-Macro: TypeAlias = Callable[[Scope, Call], Evaluate]
-
-
-def _variable(node: Node) -> str:
-    if isinstance(node, Name):
-        return node.name
-    raise CompileError("argument must be a simple name")
+from .parser import Call
 
 
 def _items(container: Any, variables: int) -> Iterator[tuple[Any, ...]]:
@@ -58,7 +32,7 @@ def _quantifier(fold: Fold, variables: int) -> Macro:
     def build(compiler: Scope, call: Call) -> Evaluate:
         if call.target is None:
             raise CompileError(f"undeclared reference to '{call.function}' (in container '')")
-        names = [_variable(node) for node in call.arguments[:variables]]
+        names = [variable_name(node) for node in call.arguments[:variables]]
         inner = compiler.within(*names)
         container = compiler.compile(call.target)
         bodies = [inner.compile(node) for node in call.arguments[variables:]]
@@ -125,6 +99,25 @@ def _transform_map(
     return {item[0]: transform(activation) for item in items if all(boolean(each(activation)) for each in conditions)}
 
 
+def _transform_map_entry(
+    items: Iterator[tuple[Any, ...]], activation: Activation, bodies: list[Evaluate], _: bool
+) -> dict[Any, Any]:
+    *conditions, transform = bodies
+    made: dict[Any, Any] = {}
+    for _ in items:
+        if not all(boolean(each(activation)) for each in conditions):
+            continue
+        entries = transform(activation)
+        if not isinstance(entries, dict):
+            raise no_such_overload()
+        activation.spend(len(entries))
+        for key, value in entries.items():
+            if key in made:
+                raise EvaluationError(f"insert failed: key {key} already exists")
+            made[key] = value
+    return made
+
+
 def _sort_by(items: Iterator[tuple[Any, ...]], activation: Activation, bodies: list[Evaluate], _: bool) -> list[Any]:
     keyed = [(bodies[0](activation), item[0]) for item in items]
     return [item for _, item in ordered(keyed, key=lambda pair: pair[0])]
@@ -132,7 +125,7 @@ def _sort_by(items: Iterator[tuple[Any, ...]], activation: Activation, bodies: l
 
 def _bind(compiler: Scope, call: Call) -> Evaluate:
     """`cel.bind(name, value, expression)`."""
-    name = _variable(call.arguments[0])
+    name = variable_name(call.arguments[0])
     value, body = compiler.compile(call.arguments[1]), compiler.within(name).compile(call.arguments[2])
 
     def evaluate(activation: Activation) -> Any:
@@ -147,34 +140,6 @@ def _bind(compiler: Scope, call: Call) -> Evaluate:
     return evaluate
 
 
-def _optional(compiler: Scope, call: Call, *, flat: bool) -> Evaluate:
-    """`optMap` and `optFlatMap`."""
-    if call.target is None:
-        raise CompileError(f"undeclared reference to '{call.function}' (in container '')")
-    target, name = compiler.compile(call.target), _variable(call.arguments[0])
-    body = compiler.within(name).compile(call.arguments[1])
-
-    def evaluate(activation: Activation) -> OptionalValue:
-        held = target(activation)
-        if not isinstance(held, OptionalValue):
-            raise no_such_overload()
-        if not held.present:
-            return held
-        before = activation.variables.get(name)
-        activation.variables[name] = held.held
-        try:
-            value = body(activation)
-        finally:
-            activation.variables[name] = before
-        if not flat:
-            return OptionalValue(True, value)
-        if isinstance(value, OptionalValue):
-            return value
-        raise no_such_overload()
-
-    return evaluate
-
-
 def _has(compiler: Scope, call: Call) -> Evaluate:
     return compiler.present(call.arguments[0])
 
@@ -182,13 +147,12 @@ def _has(compiler: Scope, call: Call) -> Evaluate:
 MACROS: Mapping[tuple[str, int, object], Macro] = {
     ("has", 1, False): _has,
     ("bind", 3, "cel"): _bind,
-    ("optMap", 2, True): partial(_optional, flat=False),
-    ("optFlatMap", 2, True): partial(_optional, flat=True),
     ("all", 2, True): _quantifier(_all, 1),
     ("all", 3, True): _quantifier(_all, 2),
     ("exists", 2, True): _quantifier(_exists, 1),
     ("exists", 3, True): _quantifier(_exists, 2),
     ("exists_one", 2, True): _quantifier(_exists_one, 1),
+    ("exists_one", 3, True): _quantifier(_exists_one, 2),
     ("existsOne", 2, True): _quantifier(_exists_one, 1),
     ("existsOne", 3, True): _quantifier(_exists_one, 2),
     ("filter", 2, True): _quantifier(_filter, 1),
@@ -199,5 +163,8 @@ MACROS: Mapping[tuple[str, int, object], Macro] = {
     ("transformList", 4, True): _quantifier(_map, 2),
     ("transformMap", 3, True): _quantifier(_transform_map, 2),
     ("transformMap", 4, True): _quantifier(_transform_map, 2),
+    ("transformMapEntry", 3, True): _quantifier(_transform_map_entry, 2),
+    ("transformMapEntry", 4, True): _quantifier(_transform_map_entry, 2),
+    **optionals.MACROS,
 }
 """By name, number of arguments and whether there is a target ("cel" for that namespace)."""
