@@ -47,6 +47,7 @@ TOPOLOGY_KEYS: Final = {
     _CINDER: "topology.cinder.csi.openstack.org/zone",
 }
 _UNSPECIFIED = "UNSPECIFIED"
+_NO_EBS_ID = "failed to translate Kubernetes ID to EBS Volume ID"
 _EBS_ID = re.compile(r"vol-[^/]*")
 
 
@@ -137,10 +138,12 @@ def _handle(source: VolumeSources, labels: dict[str, str]) -> VolumeHandle:
 def _ebs_id(volume_id: str) -> str:
     if not volume_id.startswith("aws://"):
         return volume_id
-    name = urlsplit(volume_id).path.strip("/")
+    try:
+        name = urlsplit(volume_id).path.strip("/")
+    except ValueError as error:
+        raise TranslationError(f"{_NO_EBS_ID} Invalid disk name ({volume_id}): {error}") from None
     if not _EBS_ID.fullmatch(name):
-        problem = f"Invalid format for AWS volume ({volume_id})"
-        raise TranslationError(f"failed to translate Kubernetes ID to EBS Volume ID {problem}")
+        raise TranslationError(f"{_NO_EBS_ID} Invalid format for AWS volume ({volume_id})")
     return name
 
 

@@ -90,16 +90,15 @@ class AttachedVolumes:
         """Count again what may have changed."""
         snapshot, journal = self._snapshot, self._snapshot.usage_journal
         changed = journal.since(self._position) if self._position >= 0 else None
-        self._position = journal.position
         if len(self.limited) != len(snapshot.live):
             self._grow(len(snapshot.live))
         rows = range(snapshot.height) if changed is None else changed | self._dirty
-        self._dirty = set()
         for row in rows:
             found = self._count(row) if snapshot.live[row] else _NOTHING
             before = self._found.get(row, _NOTHING)
             if found != before:
                 self._exchange(row, before, found)
+        self._position, self._dirty = journal.position, set()  # last, so that after an error no row stays uncounted
 
     def limits(self, driver: str) -> Counts:
         """int64, shape (capacity,): how many volumes of the driver there may be; UNLIMITED where none is declared."""

@@ -157,8 +157,8 @@ def _limits(csi_node: CSINode) -> dict[str, int]:
 
 
 def _left_with_volumes(pod: PodInfo, old: PodInfo, new: None) -> Hint:
-    placed = old.node_name or old.pod.status.nominated_node_name
-    return Hint.queue_if(bool(placed) and _counts(old))
+    """A pod with volumes that left its node, or gives back what it had reserved there without being bound."""
+    return Hint.queue_if(_counts(old))
 
 
 def _was_detached(pod: PodInfo, old: VolumeAttachment, new: None) -> Hint:

@@ -239,6 +239,13 @@ ODD = "failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS
         ),
         (make_pod("web").volume("v", **ODD_DISK), Status.failure(f"converting volume(v) from inline to csi: {ODD}")),
         (
+            make_pod("web").volume("v", awsElasticBlockStore={"volumeID": "aws://[/vol-1"}),
+            Status.failure(
+                "converting volume(v) from inline to csi: failed to translate Kubernetes ID to EBS Volume ID "
+                "Invalid disk name (aws://[/vol-1): Invalid IPv6 URL"
+            ),
+        ),
+        (
             make_pod("web").volume("x", ephemeral={}),
             Status.failure("PVC default/web-x was not created for pod default/web (pod is not owner)"),
         ),
@@ -324,7 +331,7 @@ def test_node_volume_limits_is_woken_by_drivers_volumes_and_claims_that_may_help
     [
         (make_pod("gone").claim("a").node("n"), True),
         (make_pod("gone").claim("a").nominated("n"), True),
-        (make_pod("gone").claim("a"), False),
+        (make_pod("gone").claim("a"), True),
         (make_pod("gone").volume("x", ephemeral={}).node("n"), True),
         (make_pod("gone").volume("v", vsphereVolume={"volumePath": "p"}).node("n"), True),
         (make_pod("gone").volume("v", csi={"driver": DRIVER}).node("n"), False),
