@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .activation import Activation, Evaluate
+from .activation import Activation, Evaluate, Macro
 from .errors import CompileError, EvaluationError, no_such_key, no_such_overload
 from .functions import GLOBALS, MEMBERS, NAMESPACES, TYPES
-from .macros import MACROS, Macro
+from .macros import MACROS
 from .operators import OPERATORS, boolean
 from .parser import Call, Index, ListOf, Literal, MapOf, Name, Node, Select, parse
 from .values import OptionalValue, find, lookup

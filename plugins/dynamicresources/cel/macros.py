@@ -104,7 +104,7 @@ def _transform_map_entry(
 ) -> dict[Any, Any]:
     *conditions, transform = bodies
     made: dict[Any, Any] = {}
-    for _ in items:
+    for _variables in items:
         if not all(boolean(each(activation)) for each in conditions):
             continue
         entries = transform(activation)
