@@ -34,7 +34,7 @@ def gpu(value: str, policy: Any = None) -> Device:
         ("1.1", IN_MILLIS, "1500m"),
     ],
 )
-def test_what_a_share_takes_is_told_in_the_format_that_it_comes_from(asked: str | None, policy: Any, text: str) -> None:
+def test_consumed_capacity_has_the_format_of_its_source(asked: str | None, policy: Any, text: str) -> None:
     device, requests = gpu("10Gi", policy), {} if asked is None else {"memory": asked}
     [amount] = consumption(requests, device).values()
     assert consumed_text(amount, asked, device.capacity["memory"]) == text

@@ -1,4 +1,4 @@
-"""What expressions are compiled and evaluated in: the scope of a macro; the state of an evaluation, with its budget."""
+"""The context of an expression: the scope in which a macro is compiled, and the state and budget of an evaluation."""
 
 from __future__ import annotations
 

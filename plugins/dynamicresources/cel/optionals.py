@@ -23,7 +23,7 @@ def _held(value: OptionalValue) -> Any:
 
 
 def _unwrapped(values: Any) -> list[Any]:
-    """What the optional values of a list hold, without those that hold nothing."""
+    """The values that a list of optional values holds."""
     if not isinstance(values, list) or not all(isinstance(value, OptionalValue) for value in values):
         raise no_such_overload()
     return [value.held for value in values if value.present]
