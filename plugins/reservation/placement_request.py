@@ -29,8 +29,7 @@ from .args import NAME
 
 Rows = npt.NDArray[np.intp]
 
-_FIT = "NodeResourcesFit"
-_OF_CAPACITY = frozenset({_FIT, NAME})
+_OF_CAPACITY = frozenset({"NodeResourcesFit", NAME})
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,8 @@ def lacks_capacity(decision: PodDecision) -> bool:
 
 
 def is_kept_off(decision: PodDecision) -> bool:
-    """Whether reservations rejected a member, but capacity that is in use did not: more may be lacking than it says."""
-    return _rejected(decision) and NAME in decision.unschedulable_plugins and _FIT not in decision.unschedulable_plugins
+    """Whether reservations rejected a member on some nodes: more may be lacking there than it says."""
+    return _rejected(decision) and NAME in decision.unschedulable_plugins
 
 
 def wanted_by_pod(decision: PodDecision) -> PlacementRequest | None:

@@ -251,10 +251,15 @@ class Reservation(
         for each in decision.members:
             self._note(each)
         lacking = [each for each in decision.members if lacks_capacity(each)]
-        if not lacking:
+        if not lacking or self._is_of_no_help(holder):
             self._lacks_more(holder, decision.waiting)
-        elif self._shared.waiters.rejected(holder, decision.waiting, kept_off=all(map(is_kept_off, lacking))):
+        elif self._shared.waiters.rejected(holder, decision.waiting, kept_off=any(map(is_kept_off, lacking))):
             self._reserve_for_group(holder, decision)
+
+    def _is_of_no_help(self, holder: str) -> bool:
+        """Whether all capacity of its reservation was free when it was planned, so that it could have started since."""
+        waiter, reserved = self._shared.waiters.get(holder), self._shared.reserved.of(holder)
+        return waiter is not None and bool(reserved) and reserved[0].start <= waiter.planned_at
 
     def _lacks_more(self, holder: str, pods: Sequence[PodInfo]) -> None:
         """End the reservation of pods that lack something other than capacity."""
@@ -332,8 +337,8 @@ class Reservation(
         """The capacity to reserve for the waiter, empty if no reservation helps it.
 
         It takes nothing from earlier reservations, and nothing from reservations with a promised time. If the waiter's
-        own chance is slim, it takes nothing from any other reservation. If the waiter could start at once with capacity
-        of reservations that give way, it takes that.
+        own chance is slim, or a reservation did not help it before, it takes nothing from any other reservation. If the
+        waiter could start at once with capacity of reservations that give way, it takes that.
         """
         shared, now = self._shared, self.handle.clock.now()
         chosen = known if waiter.round == shared.waiters.round_of(waiter) else ()
@@ -355,7 +360,9 @@ class Reservation(
 
     def _gives_way(self, capacity: ReservedCapacity, waiter: Waiter) -> bool:
         other = self._shared.waiters.get(capacity.holder)
-        return other is not None and not capacity.promised and self._shared.waiters.comes_before(waiter, other)
+        if other is None or capacity.promised or waiter.lacks_more:
+            return False
+        return self._shared.waiters.comes_before(waiter, other)
 
     def _take_from_others(self, waiter: Waiter, found: Sequence[ReservedCapacity]) -> None:
         """End the reservations that give way on the same nodes; their holders get a new plan beside the waiter's."""

@@ -127,7 +127,7 @@ class LongWaiters:
     def rejected(self, holder: str, pods: Iterable[PodInfo], *, kept_off: bool = False) -> bool:
         """Note that these pods fit on no node; returns whether to reserve capacity for them now.
 
-        `kept_off` says whether nothing but reservations of others is in their way, as far as is known.
+        `kept_off` says whether reservations of others are in their way, which may hide what else they lack.
         """
         waiter = self._waiters.get(holder)
         if waiter is None:
@@ -143,7 +143,7 @@ class LongWaiters:
             del self._holder_of[uid]
             self._left(uid)
         waiter.priority = max(pod.priority for pod in waiter.pods.values())
-        if waiter.lacks_more and not kept_off:
+        if waiter.lacks_more and not (kept_off or self.lately_planned(waiter)):
             waiter.lacks_more, waiter.chance = False, Chance.OPEN
         self._begin_rounds()
         return holder in self._due and (waiter.to_plan or self.has_place(holder))
@@ -151,8 +151,8 @@ class LongWaiters:
     def first(self) -> list[Waiter]:
         """The waiters for which capacity is to be reserved.
 
-        Waiters with a chance come first, then the most important, then those with a promised start, then those that
-        have waited longest.
+        Waiters with a chance come first, then those that lack nothing else, then the most important, then those with a
+        promised start, then those that have waited longest.
         """
         self._begin_rounds()
         due = (waiter for waiter in self._due.values() if waiter.chance is not Chance.NONE)
@@ -160,7 +160,8 @@ class LongWaiters:
 
     def comes_before(self, waiter: Waiter, other: Waiter) -> bool:
         """Whether capacity that both can use goes to this waiter if it has a chance, and not to the other."""
-        return (-waiter.priority, waiter.since) < (-other.priority, other.since) or other.chance is not Chance.OPEN
+        earlier = (-waiter.priority, waiter.since) < (-other.priority, other.since)
+        return earlier or other.lacks_more or other.chance is not Chance.OPEN
 
     def has_place(self, holder: str) -> bool:
         """Whether the holder is among the waiters for which capacity is to be reserved."""
@@ -180,6 +181,7 @@ class LongWaiters:
             self.pod_left(uid)
         self.judge(waiter, None)
         waiter.hindered = waiter.lacks_more = True
+        waiter.round, waiter.planned_at = self.round_of(waiter), self._clock.now()
 
     def in_vain(self) -> list[Waiter]:
         """The waiters for which no capacity will become free soon: none, or only when long-lived pods have ended."""
@@ -245,9 +247,9 @@ class LongWaiters:
         if waiter is not None:
             self._activate({pod.key: pod for pod in waiter.pods.values()})
 
-    def _place(self, waiter: Waiter) -> tuple[Chance, int, bool, float]:
+    def _place(self, waiter: Waiter) -> tuple[Chance, bool, int, bool, float]:
         start = self._start_of(waiter.holder)
-        return waiter.chance, -waiter.priority, start is None or start == inf, waiter.since
+        return waiter.chance, waiter.lacks_more, -waiter.priority, start is None or start == inf, waiter.since
 
     def _await_round(self, waiter: Waiter) -> None:
         """Enter the waiter's next round."""

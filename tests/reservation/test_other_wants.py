@@ -1,13 +1,13 @@
 """A pod that lacks more than capacity holds no reservation, though its lack of capacity hides the rest."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from itertools import count
 
 import pytest
 
 from muster.testing import VirtualScheduler
 from tests.builders import PodDict, make_node, make_pod
-from tests.coscheduling.objects import make_group, make_members
+from tests.coscheduling.objects import make_group, make_member, make_members
 from tests.dynamicresources.objects import device, exactly, make_claim, make_class, make_slice
 from tests.reservation.test_reservations_end import AFTER, RACK, Held
 from tests.storage import make_claim as make_volume_claim
@@ -111,26 +111,55 @@ async def test_a_pod_with_anti_affinity_to_ending_pods_gets_a_reservation_on_the
     assert scheduler.reserved_nodes == ["c"]
 
 
-async def test_a_gang_that_lacks_devices_takes_no_reservation_that_does_not_help_it_again_and_again() -> None:
-    """Each member alone fits, so by its plan it could start at once; another reservation hides that it cannot."""
+async def reserved_for_the_next(*members: PodDict) -> Held:
+    """A gang with one device for two members had a reservation, which did not help it, and now the next pod has one."""
     scheduler = full_cluster(most=2)
     scheduler.api.put("resourceslices", make_slice("gpus", device("gpu-0"), node="c"))
     scheduler.api.put("podgroups", make_group("g", 2))
-    for number, member in enumerate(make_members("g", 2, cpu="2")):
+    scheduler.add_nodes(make_node("too-small", cpu="1").labels({RACK: "c"}))
+    for number, member in enumerate(members):
         scheduler.api.put("resourceclaims", make_claim(f"gpu-{number}", exactly()))
         scheduler.add(claiming(member.node_selector({RACK: "c"}), f"gpu-{number}"))
     await scheduler.run(AFTER / 2)
     scheduler.add(make_pod("next").requests(cpu="6").node_selector({RACK: "c"}))
     await scheduler.run(AFTER)
+    assert scheduler.holders == ["Coscheduling/default/g"]
+
     scheduler.add(make_pod("ending").requests(cpu="3").node("c"), make_pod("service").requests(cpu="9").node("c"))
     scheduler.delete("default/on-c")
     await scheduler.run(AFTER / 2)
     assert scheduler.holders == ["default/next"]
+    return scheduler
 
+
+@pytest.mark.parametrize(
+    "sizes", [("2", "2"), ("3", "1")], ids=["equal members", "members of which one fits elsewhere"]
+)
+async def test_a_gang_that_lacks_devices_takes_no_reservation_that_does_not_help_it_again_and_again(
+    sizes: Sequence[str],
+) -> None:
+    """Each member alone fits, so by its plan it could start at once; another reservation hides that it cannot."""
+    scheduler = await reserved_for_the_next(
+        *(make_member(f"g-{number}", "g", cpu=cpu) for number, cpu in enumerate(sizes))
+    )
     decisions = count()
     scheduler.slices = lambda: 0 if next(decisions) < 100 else pytest.fail("they are tried again and again")
     scheduler.delete("default/ending")
     scheduler.try_again("default/g-0", "default/g-1")
     await scheduler.run(1)
+    assert scheduler.node_of("default/next") == "c"
+    await scheduler.kill()
+
+
+async def test_a_gang_that_a_reservation_did_not_help_takes_none_from_the_next_when_it_is_planned_again() -> None:
+    """What comes free for the next pod stays reserved for it, though others would take it at once."""
+    scheduler = await reserved_for_the_next(*make_members("g", 2, cpu="2"))
+    scheduler.api.put("podgroups", make_group("quick", 1))
+    scheduler.add(*(member.node_selector({RACK: "c"}) for member in make_members("quick", 2, cpu="2")))
+    await scheduler.run(1.5 * AFTER)
+    assert "default/next" in scheduler.holders
+
+    scheduler.delete("default/ending")
+    await scheduler.run(20)
     assert scheduler.node_of("default/next") == "c"
     await scheduler.kill()
