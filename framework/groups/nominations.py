@@ -9,7 +9,7 @@ the pods that wait for the capacity are retried.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -28,13 +28,16 @@ class MemberNominations:
     def __init__(self, members: Members[Any], handle: Handle) -> None:
         self._members = members
         self._handle = handle
+        self._kept: set[str] = set()
 
     def keep(self, pod: PodInfo, node_name: str) -> None:
         """Keep the node for a member whose binding the API refused while other members are bound.
 
         A partly bound group is of no use, and the API has no transaction that could have prevented it.
         """
-        self._handle.nominator.nominate(pod, node_name)
+        nominator = self._handle.nominator
+        nominator.nominate(pod, node_name)
+        self._kept = {uid for uid in self._kept if nominator.nominated_node(uid)} | {pod.uid}
 
     def of(self, group: str) -> Iterator[PodInfo]:
         """Members of the group that are nominated to a node."""
@@ -43,7 +46,14 @@ class MemberNominations:
 
     def withdraw(self, group: str) -> None:
         """The group is deleted or held: other pods may have the capacity."""
-        for pod in [*self.of(group)]:
+        self._withdraw([*self.of(group)])
+
+    def withdraw_kept(self, group: str) -> None:
+        """The group will not start soon, and none of its members is bound: give up the nodes that `keep` kept."""
+        self._withdraw([pod for pod in self.of(group) if pod.uid in self._kept])
+
+    def _withdraw(self, pods: Iterable[PodInfo]) -> None:
+        for pod in pods:
             if not pod.pod.status.nominated_node_name:
                 self._handle.end_nomination(pod)
             # The watch may lag behind: a nomination that was written to the API would reappear with it, and stay.

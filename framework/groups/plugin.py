@@ -21,6 +21,7 @@ from ..contract.group_view import GroupKind
 from ..contract.handle import Handle
 from ..contract.plugin import Args, EnqueueExtensions, PostBindPlugin, PreEnqueuePlugin, ReservePlugin
 from ..contract.status import Code, Status
+from ..contract.topology import Topology
 from ..model.node import Node
 from ..model.pod_info import PodInfo
 from .book import GROUP_BOOKS, GroupBook, QuorumState
@@ -169,12 +170,9 @@ class GangPlugin(
 
     def _node_joins_domain(self, pod: PodInfo, old: Node, new: Node) -> Hint:
         """QUEUE if the node may now be in a domain that the members lack."""
-        group, before = self.group_of(pod), old.metadata.labels
+        before = old.metadata.labels
         joined = {key for key, value in new.metadata.labels.items() if before.get(key) != value}
-        if group is None or not joined:
-            return Hint.SKIP
-        tree, topology = self.tree(group), self.topology(group)
-        topologies = tree.topologies() if tree is not None else () if topology is None else (topology,)
+        topologies = _topologies(self, pod) if joined else ()
         return Hint.queue_if(any(not joined.isdisjoint(each.labels) for each in topologies))
 
     def pre_enqueue(self, pod: PodInfo) -> Status | None:
@@ -222,12 +220,17 @@ class GangPlugin(
         if counted_in is None and named is None and not removed:
             return  # as with most pods
         joins = new is not None and not new.node_name and (old is None or counted_in != named)
-        before = {group: self._groups.quorum_state(group) for group in {counted_in, named} if group is not None}
+        groups = {group for group in (counted_in, named) if group is not None}
+        before = {group: self._groups.quorum_state(group) for group in groups}
+        placed = {group: len(self._groups.record(group).placed) for group in groups}
         self._groups.follow_pod(old, new)
         if new is not None and counted_in is not None and counted_in != named:
             self._on_member_left(counted_in, pod)
         for group, state in before.items():
             self.quorum_changed(group, state)
+            record = self._groups.record(group)
+            if len(record.placed) < placed[group] and _has_other_nodes(self, record, pod):
+                self._retry_soon(group)
         if new is None or named is None:
             self._missing.waits_no_more(pod.uid)
         elif joins and named in self._groups:
@@ -291,3 +294,20 @@ class GangPlugin(
             return False
         self._nominations.keep(decision.pod, decision.node_name)
         return True
+
+
+def _topologies(plugin: GroupPlugin[Any], pod: PodInfo) -> Iterable[Topology]:
+    """The topologies of the group with which the pod is tried, and of all groups in it."""
+    group = plugin.group_of(pod)
+    if group is None:
+        return ()
+    tree, topology = plugin.tree(group), plugin.topology(group)
+    return tree.topologies() if tree is not None else () if topology is None else (topology,)
+
+
+def _has_other_nodes(plugin: GroupPlugin[Any], record: GroupRecord[Any], lost: PodInfo) -> bool:
+    """Whether members may use other nodes than before, now that their group has lost this placed member."""
+    if record.placed:
+        topology = plugin.topology(record.key)
+        return topology is not None and topology.slice_size > 0
+    return any(True for _ in _topologies(plugin, lost))

@@ -249,6 +249,8 @@ class Coscheduling(
         denied = decision.state.get(_DENY)
         if isinstance(denied, str):
             self._groups.at_permit.reject(group, messages.OPTIMISTIC)
+            if not record.bound:
+                self._nominations.withdraw_kept(group)
             self._activation.deny_and_retry(group)
             self._groups.announce(group, PodGroupReason.UNSCHEDULABLE, denied)
 
@@ -301,6 +303,8 @@ class Coscheduling(
         waited_until = self._groups.at_permit.end(group, pod.uid)
         timed_out = waited_until is not None and self.handle.clock.now() + SLACK_SECONDS >= waited_until
         if timed_out and group in self._groups:
+            if not self._groups.record(group).bound:
+                self._nominations.withdraw_kept(group)
             self._activation.deny_and_retry(group)
             self._groups.announce(
                 group, PodGroupReason.TIMEOUT, messages.timed_out(group, self._groups.wait_seconds(group))

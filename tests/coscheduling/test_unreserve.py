@@ -4,11 +4,12 @@ from typing import ClassVar
 
 import pytest
 
-from muster.framework.contract import ALLOW, CycleState, PermitPlugin, ReservePlugin, Status, Wait
+from muster.framework.contract import ALLOW, CycleState, PermitPlugin, PreBindPlugin, ReservePlugin, Status, Wait
 from muster.framework.model.pod_info import PodInfo
+from muster.testing import VirtualScheduler, configuration_of
 from tests.builders import make_node, make_pod
 from tests.coscheduling.conftest import MakeWorld
-from tests.coscheduling.objects import make_member, make_members
+from tests.coscheduling.objects import make_group, make_member, make_members
 from tests.coscheduling.world import World
 
 
@@ -266,3 +267,39 @@ async def test_rejected_siblings_are_activated_when_their_groups_backoff_ends(
     seconds = await world.until(lambda: len(world.bound("g")) == 3, within=60)
 
     assert seconds == pytest.approx(20, abs=0.1)
+
+
+class RefusesOne(PreBindPlugin):
+    """Fails the binding of a member as long as the test runs."""
+
+    name = "RefusesOne"
+
+    def pre_bind_pre_flight(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        return None
+
+    async def pre_bind(self, state: CycleState, pod: PodInfo, node_name: str) -> Status | None:
+        return Status.failure("refused") if pod.name == "g-1" else None
+
+
+@pytest.mark.parametrize("placement", ["PodByPod", "Transaction"])
+async def test_the_node_kept_for_a_refused_member_is_free_for_others_once_its_group_cannot_start(
+    placement: str,
+) -> None:
+    """The member that was bound goes, and its place is taken; the sibling that comes for it finds no node."""
+    configuration = configuration_of(["Coscheduling", "RefusesOne"], args={"Coscheduling": {"placement": placement}})
+    scheduler = VirtualScheduler(RefusesOne, configuration=configuration)
+    scheduler.add_nodes(make_node("n1", cpu="4"), make_node("n2", cpu="4"))
+    scheduler.api.put("podgroups", make_group("g", 2))
+    scheduler.add(*make_members("g", 2, cpu="3"))
+    await scheduler.run(20)
+    assert scheduler.node_of("default/g-0") == "n1"
+
+    scheduler.add(make_member("g-2", "g", cpu="3"))
+    await scheduler.run(20)
+    scheduler.delete("default/g-0")
+    scheduler.add(make_pod("other").requests(cpu="3").node("n1"))
+    await scheduler.run(20)
+    scheduler.add(make_pod("waiting").requests(cpu="2"))
+    await scheduler.run(30)
+    assert scheduler.node_of("default/waiting") == "n2"
+    await scheduler.kill()
