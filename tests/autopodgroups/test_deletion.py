@@ -3,7 +3,7 @@
 import pytest
 
 from tests.autopodgroups.objects import JOB_SET_NAME, SET_NAME, job, job_set, leader_worker_set, owned
-from tests.autopodgroups.test_gating import add_pods, reference
+from tests.autopodgroups.test_gating import add_pods, job_with_group, reference
 from tests.autopodgroups.world import JOB_SETS, JOBS, LEADER_WORKER_SETS, World
 from tests.builders import PodDict, make_node
 
@@ -11,11 +11,7 @@ NOON = "2030-01-01T12:00:00Z"
 
 
 async def test_pods_of_a_group_that_is_deleted_wait_for_the_next_one() -> None:
-    world = World(2)
-    world.put(JOBS, job("train", 3))
-    add_pods(world, 3)
-    await world.settle()
-    world.create_group("job-train")
+    world = await job_with_group(2)
     await world.run(5)
     world.api.delete("podgroups", "default/job-train")
     await world.run(5)
@@ -40,11 +36,7 @@ async def test_a_group_of_that_name_without_the_workload_as_its_controller_is_no
 
 
 async def test_pods_of_a_group_that_is_deleted_start_as_they_fit_where_no_other_one_is_asked_for() -> None:
-    world = World(2)
-    world.put(JOBS, job("train", 3))
-    add_pods(world, 3)
-    await world.settle()
-    world.create_group("job-train")
+    world = await job_with_group(2)
     world.mark_namespace("false")
     await world.run(5)
     assert world.bound() == []
@@ -55,11 +47,7 @@ async def test_pods_of_a_group_that_is_deleted_start_as_they_fit_where_no_other_
 
 
 async def test_a_group_that_gets_another_controller_has_the_pods_no_longer() -> None:
-    world = World(2)
-    world.put(JOBS, job("train", 3))
-    add_pods(world, 3)
-    await world.settle()
-    world.create_group("job-train")
+    world = await job_with_group(2)
     await world.run(5)
     record = world.engine.books()["Coscheduling"].record("default/job-train")
     assert len(record.pods) == 3

@@ -16,6 +16,16 @@ def add_pods(world: World, count: int, *, first: int = 0) -> list[str]:
     return world.add(*(owned(f"train-{number}", "Job", "train") for number in range(first, first + count)))
 
 
+async def job_with_group(nodes: int) -> World:
+    """A cluster of so many nodes for one pod each, with a job of three pods whose group has just been created."""
+    world = World(nodes)
+    world.put(JOBS, job("train", 3))
+    add_pods(world, 3)
+    await world.settle()
+    world.create_group("job-train")
+    return world
+
+
 async def test_pods_start_together_once_their_group_exists() -> None:
     world = World(3)
     world.put(JOBS, job("train", 3))
@@ -30,11 +40,7 @@ async def test_pods_start_together_once_their_group_exists() -> None:
 
 
 async def test_no_pod_starts_where_one_too_few_fits() -> None:
-    world = World(2)
-    world.put(JOBS, job("train", 3))
-    add_pods(world, 3)
-    await world.settle()
-    world.create_group("job-train")
+    world = await job_with_group(2)
     await world.run(60)
     assert world.bound() == []
 
@@ -104,11 +110,7 @@ async def test_profiles_share_their_groups() -> None:
 
 
 async def test_a_scheduler_that_starts_on_such_a_cluster_knows_the_members() -> None:
-    world = World(2)
-    world.put(JOBS, job("train", 3))
-    add_pods(world, 3)
-    await world.settle()
-    world.create_group("job-train")
+    world = await job_with_group(2)
     await world.run(5)
     await world.kill()
     world.start()
