@@ -35,10 +35,10 @@ def _cost(side: Found | None) -> list[str]:
 
 def _full(backlog: Mapping[str, Sequence[Found]], preemption: Mapping[str, Sequence[Found]]) -> str:
     rows = []
-    for name, label in (("plain", "plain pods wait"), ("gangs", "gangs and plain pods wait")):
-        sides = _by_side(backlog[name])
+    for situation, found in backlog.items():
+        sides = _by_side(found)
         rows += [
-            _row(f"{label}: CPU s", _values(sides, "cpu_seconds"), 1, compared=True),
+            _row(f"{situation}: CPU s", _values(sides, "cpu_seconds"), 1, compared=True),
             _row("until a freed node has a pod, 99th percentile, s", _values(sides, "idle_p99"), 3),
             _row("API writes for each pod that is bound", _values(sides, "writes_per_pod"), 1),
             _row("waiting pods that name a new taint after 30 s, %", _told(sides), 0),
@@ -57,15 +57,14 @@ def _by_side(found: Sequence[Found]) -> Mapping[str, Found]:
     return {each["side"]: each for each in found}
 
 
-def _values(sides: Mapping[str, Found], key: str) -> list[float | None]:
-    """The values of both sides; None for a value that an older result lacks, or that is about no pod."""
-    return [sides[name].get(key) for name in (BASELINE, SUBJECT)]
+def _values(sides: Mapping[str, Found], key: str) -> list[float]:
+    return [sides[name][key] for name in (BASELINE, SUBJECT)]
 
 
 def _told(sides: Mapping[str, Found]) -> list[float | None]:
     """The percentage of waiting pods that name the new reason in time."""
     pairs = zip(_values(sides, "told"), _values(sides, "changed"), strict=True)
-    return [1e2 * told / changed if told is not None and changed else None for told, changed in pairs]
+    return [1e2 * told / changed if changed else None for told, changed in pairs]
 
 
 def _row(label: str, values: Sequence[float | None], decimals: int, *, compared: bool = False) -> list[str]:

@@ -15,8 +15,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 
 
 
 def figure(value: float | None, decimals: int = 0) -> str:
-    """A number with a separator of thousands."""
-    return NONE if value is None else f"{value:,.{decimals}f}"
+    """A number with a separator of thousands. What rounds to zero has no sign."""
+    return NONE if value is None else f"{value:z,.{decimals}f}"
 
 
 def ratio(subject: float | None, baseline: float | None) -> str:

@@ -2,16 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from bench.arrivals import Waits
 from bench.attack import document as document_of_attacks
 from bench.attack_effects import MIB, AttackEffects
 from bench.backlog import Found as BacklogFound
+from bench.backlog import main as measure_backlogs
 from bench.beside import Found as Beside
 from bench.beside import Stretch
 from bench.pages import Drawn
@@ -60,7 +61,8 @@ def sides(result: Result) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("value", "decimals", "text"), [(1302.4, 0, "1,302"), (0.0289, 3, "0.029"), (0, 0, "0"), (None, 2, "\N{EN DASH}")]
+    ("value", "decimals", "text"),
+    [(1302.4, 0, "1,302"), (0.0289, 3, "0.029"), (0, 0, "0"), (-0.3, 0, "0"), (None, 2, "\N{EN DASH}")],
 )
 def test_figures_have_thousands_apart_and_as_many_decimals_as_asked_for(
     value: float | None, decimals: int, text: str
@@ -204,9 +206,8 @@ def test_waits_beside_a_gang_have_a_row_for_each_stretch_and_side_and_a_failed_s
     )
 
 
-def waiting(side: str, cpu: float) -> dict[str, Any]:
-    found = BacklogFound(side, 600, 600, 0.02, 0.1891, cpu, 30.0, 3.26, 5000, 5000, 1.0, 0.0)
-    return asdict(found)
+def waiting(side: str, cpu: float, *, changed: int, told: int) -> BacklogFound:
+    return BacklogFound(side, 600, 600, 0.02, 0.1891, cpu, 30.0, 3.26, changed, told, 1.0, 0.0)
 
 
 def preempting(side: str, seconds: float) -> dict[str, Any]:
@@ -214,32 +215,32 @@ def preempting(side: str, seconds: float) -> dict[str, Any]:
     return asdict(found) | {"pods_per_second": found.pods_per_second}
 
 
-def both(
-    make: Callable[[str, float], dict[str, Any]], kube_scheduler: float, muster: float
-) -> Sequence[dict[str, Any]]:
-    return [make("kube-scheduler", kube_scheduler), make("muster", muster)]
+def test_full_clusters_are_shown_as_the_benchmark_names_their_backlogs(monkeypatch: pytest.MonkeyPatch) -> None:
+    trials = iter(
+        [
+            waiting("kube-scheduler", 49.1, changed=5000, told=2500),
+            waiting("muster", 4.3, changed=5000, told=5000),
+            waiting("kube-scheduler", 40.0, changed=0, told=0),
+            waiting("muster", 10.0, changed=0, told=0),
+        ]
+    )
+    monkeypatch.setattr("bench.backlog.run", lambda *arguments: next(trials))
+    written = CliRunner().invoke(measure_backlogs, ["--output=json"])
+    preemption = {"pods": [preempting("kube-scheduler", 40), preempting("muster", 20)]}
 
-
-def test_full_clusters_are_shown_with_backlogs_and_preemption() -> None:
-    plain, older = both(waiting, 49.1, 4.3), both(waiting, 40, 10)
-    plain[0]["told"] = 2500
-    for side in older:
-        del side["told"], side["changed"], side["statuses_per_change"]
-    backlog = {"plain": plain, "gangs": older}
-
-    lines = shown("full", kept("backlog", backlog), kept("preemption", {"pods": both(preempting, 40, 20)}))
+    lines = shown("full", kept("backlog", json.loads(written.stdout)), kept("preemption", preemption))
 
     assert lines[2:] == [
-        "| plain pods wait: CPU s | 49.1 | 4.3 | 0.09 |",
+        "| 5,000 plain pods wait: CPU s | 49.1 | 4.3 | 0.09 |",
         "| until a freed node has a pod, 99th percentile, s | 0.189 | 0.189 | |",
         "| API writes for each pod that is bound | 3.3 | 3.3 | |",
         "| waiting pods that name a new taint after 30 s, % | 50 | 100 | |",
         "| status writes for each of them | 1.00 | 1.00 | |",
-        "| gangs and plain pods wait: CPU s | 40.0 | 10.0 | 0.25 |",
+        "| 100 gangs of 30 and 2,000 plain pods wait: CPU s | 40.0 | 10.0 | 0.25 |",
         "| until a freed node has a pod, 99th percentile, s | 0.189 | 0.189 | |",
         "| API writes for each pod that is bound | 3.3 | 3.3 | |",
         "| waiting pods that name a new taint after 30 s, % | \N{EN DASH} | \N{EN DASH} | |",
-        "| status writes for each of them | \N{EN DASH} | \N{EN DASH} | |",
+        "| status writes for each of them | 1.00 | 1.00 | |",
         "| pods that preempt: pods/s | 25 | 50 | 2.00 |",
         "| CPU ms a pod | 10.00 | 10.00 | 1.00 |",
         "",
