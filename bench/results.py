@@ -47,7 +47,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         benchmark: the name of the benchmark and of the file.
         commit, date, machine: see `Provenance`.
         run: how it was measured.
-        note: a remark for readers, such as that figures were rounded.
         data: the measured figures.
     """
 
@@ -56,7 +55,6 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     date: str
     machine: Machine
     run: Run = _BY_HAND
-    note: str = ""
     data: dict[str, Any]
 
     @property

@@ -40,5 +40,4 @@ def _origins(results: Sequence[Result]) -> str:
 
 
 def _origin(result: Result) -> str:
-    note = f" ({result.note})" if result.note else ""
-    return f"on {result.date} at commit `{result.commit}` on {result.machine}{note}"
+    return f"on {result.date} at commit `{result.commit}` on {result.machine}"

@@ -19,7 +19,7 @@ _KIBIBYTE = 1024
 
 def _soak(data: Mapping[str, Any]) -> str:
     rows = [
-        [what, figure(line["mean"], 1), figure(line.get("climb"), 1), line.get("verdict", "")]
+        [what, figure(line["mean"], 1), figure(line["climb"], 1), line["verdict"]]
         for what, line in data["lines"].items()
     ]
     minutes = figure(data["seconds"] / 60)
@@ -37,8 +37,8 @@ def _web(data: Mapping[str, Any]) -> str:
         [
             _PAGES.get(page["path"], page["path"]),
             figure(page["drawn"], 2),
-            figure(page.get("cpu"), 2),
-            figure(page["bytes"] / _KIBIBYTE) if "bytes" in page else figure(None),
+            figure(page["cpu"], 2),
+            figure(page["bytes"] / _KIBIBYTE),
         ]
         for page in data["pages"]
     ]
